@@ -12,7 +12,7 @@ from hisa.screen.observation import Observation
 __all__ = ["Announced", "PictureChanges", "announced"]
 
 PictureChanges = Callable[[Observation, Observation], Awaitable[tuple[str, ...]]]
-"""Lines on the text that changed from one look to the next where no element tells of it."""
+"""Sentences on the text that changed from one look to the next where no element tells of it."""
 
 
 @dataclass(frozen=True)

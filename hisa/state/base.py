@@ -1,4 +1,4 @@
-"""The three levels as the state manager sees them: what each is asked and what it answers."""
+"""What the three levels of the state hand to each other, and memory and looks as they see them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hisa.outcomes.verdicts import StepVerdict
-from hisa.protocols import Advice, GroundedCall, Outcome, Pattern, StepSummary, Task
+from hisa.protocols import Advice, Pattern, StepSummary, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 
-__all__ = ["AbstractedStep", "Abstractor", "Memory", "NewSteps", "ReadsElements", "Refiner"]
+__all__ = ["AbstractedStep", "Looks", "Memory", "NewSteps", "ReadsElements"]
+
+Looks = tuple[Observation, Observation]
+"""Before and after a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +33,6 @@ class AbstractedStep:
     verdict: StepVerdict = "succeeded"
 
 
-class Abstractor(Protocol):
-    """Level 1, as the manager sees it."""
-
-    async def abstract(
-        self,
-        step: int,
-        call: GroundedCall,
-        looks: tuple[Observation, Observation],
-        outcome: Outcome,
-    ) -> AbstractedStep:
-        """The step in words; ``looks`` are before and after.
-
-        Raises:
-            ModelUnavailable, BudgetExceeded: from the model.
-            EnvironmentFailed: the machine does not answer a closer look.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class NewSteps:
     """The steps since a summary was written, and what stands beside it.
@@ -62,27 +46,6 @@ class NewSteps:
     notes: str = ""
     by_program: bool = False
     """Whether a stored program made all of them."""
-
-
-class Refiner(Protocol):
-    """Level 2, as the manager sees it."""
-
-    async def refine(
-        self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
-    ) -> str:
-        """The summary of steps ``first`` to ``last``.
-
-        Args:
-            task: for its instruction.
-            previous: the summary so far; empty at first.
-            steps: those since then.
-            first: first step the new summary covers.
-            last: last step it covers, that of the last line.
-
-        Raises:
-            ModelUnavailable, BudgetExceeded: from the model.
-        """
-        ...
 
 
 class Memory(Protocol):

@@ -1,55 +1,49 @@
-"""What changed on the screen in words: windows, focus and the elements inside the changed box."""
+"""What changed on the screen in sentences: windows, values, what came and went, the focus."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from hisa.actions import Click, Drag, Hotkey, Press, Sleep, Write, points
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.state.facts import DIALOGS, is_complete, is_inside, smallest_focused
-from hisa.text.prompt_text import excerpt, one_line
+from hisa.state.facts import is_complete, is_inside, smallest_focused
+from hisa.state.held_regions import DIALOGS
+from hisa.text.prompt_text import excerpt, one_line, short
 
-__all__ = ["MAX_CHARS", "MAX_LINES", "compared", "describe_changes"]
+__all__ = ["IDLE", "LOOK", "compared", "describe_changes"]
 
-# Chosen by hand, these four, to keep the list short in a prompt.
-MAX_LINES = 20
-MAX_CHARS = 160
-_NAME_CHARS = 40
-_VALUE_CHARS = 48
+LOOK = "The look of "
+IDLE = ("The focus is on ", LOOK)
+"""How sentences begin on what may be no effect at all."""
+_NAME_CHARS, _VALUE_CHARS, _ROW_CHARS = 40, 48, 110
+_VALUES, _ACTED, _NAMED = 2, 8, 3
+"""Values told at most, values that the step acted on, and things of a list. All six by hand."""
 _LINE_END = " ⏎ "
 """Shown where two texts differ in their line breaks alone."""
 _STATES = ("checked", "selected", "expanded", "pressed")
 """States whose change is a change of what the element says."""
-
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
 """Roles that announce the rest; they are named first."""
-
+_WINDOWS = _FIRST - {"menu"}
 _PROSE = frozenset(
     {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
 )
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
-
 _PROSE_ORDER = {"static": 1, "section": 2, "paragraph": 2, "label": 2, "heading": 3}
 """Roles of words alone, after what holds a value; of what says the same the first is told."""
 _ENTRIES = frozenset({"list item", "menu item", "option", "table cell", "tree item"})
 """Roles of what is one of many: other words at its place are another entry."""
 _TERMINAL = "terminal"
-_ROW_CHARS = 110
-"""Of what a terminal wrote, so that the line keeps `MAX_CHARS`."""
-
 _LEAST_PIXELS = 4
 """Width and height in image pixels below which a colour tells nothing."""
-
 _BULLET = re.compile(r"^\W+")
-
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
-"""Roles whose name is the title of a window, which the line of windows tells; so is that of any
-document."""
+"""Roles whose name is the title of a window, which is told of the window."""
 
 _Identity = tuple[str, str, str, str, tuple[int, int, int, int]]
 _Key = Callable[[Element], object]
@@ -65,15 +59,11 @@ def describe_changes(
     *,
     hidden: Collection[Element] = (),
 ) -> tuple[str, ...] | None:
-    """At most 20 lines of at most 160 characters; None where nothing can be compared.
+    """Sentences, the most informative first; None where nothing can be compared.
 
-    What the step acted on comes first, then windows and the focus, then all else.
-
-    Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``order: role "A" before role "B"``
-    (they changed places), ``selection: "text"``, ``~ role "name": "old" -> "new"`` (``!`` where the
-    step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of these did,
-    ``look: role "name"`` for the element whose pixels changed. Windows are compared wherever they
-    are known, elements only where both looks have all of them.
+    What the step acted on, then windows, values, what came and went, the focus; where none of
+    these changed, the element whose pixels did. Windows are compared wherever they are known,
+    elements only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -82,57 +72,69 @@ def describe_changes(
         call: what ran; None: nothing is known of what it acted on.
         hidden: what was listed until a dialog came, which is no news once that is gone.
     """
-    lines = [*_window_lines(before, after)]
-    if not (is_complete(before) and is_complete(after)):
-        return tuple(_bounded(lines)) if lines else None
-    lines += _focus_line(before.elements or (), after.elements or ())
-    if roi is not None:
-        old, new = _inside(before, roi), _inside(after, roi)
-        pairs, come, gone = compared(old, new)
-        known = {_identity(element)[:4] for element in hidden}  # it was there all the time
-        pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in known]
-        come, gone = _seen_changes(come, gone)
-        come = [element for element in come if _identity(element)[:4] not in known]
-        come, gone = _painted(come, after), _painted(gone, before)
-        acted = _acted_on(pairs, call, after) if call is not None else []
-        others = [pair for pair in pairs if pair not in acted]
-        lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
-        lines += [*_order_lines(old, new), *_listed("+", come), *_listed("-", gone)]
-        if call is not None and not pairs:
-            lines += _selection_lines(call, before, after)
-        if not any(line[0] in "!~+-os" for line in lines):
-            lines += _painted_lines(before, after, old) or (
-                [] if lines else _look_lines(after, roi)
-            )
-    return tuple(_bounded(lines))
-
-
-def _bounded(lines: list[str]) -> list[str]:
-    lines = [line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…" for line in lines]
-    if len(lines) <= MAX_LINES:
-        return lines
-    return [*lines[: MAX_LINES - 1], f"… and {len(lines) - MAX_LINES + 1} more changes"]
+    known = is_complete(before) and is_complete(after)
+    if not known or roi is None:
+        windows = [*_window_sentences(before, after, [], [])]
+        focus = _focus_sentence(before, after) if known else []
+        return (*windows, *focus) if known or windows else None
+    old, new = _inside(before, roi), _inside(after, roi)
+    pairs, come, gone = compared(old, new)
+    listed = {_identity(element)[:4] for element in hidden}  # it was there all the time
+    pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in listed]
+    come, gone = _seen_changes(come, gone)
+    come = [element for element in come if _identity(element)[:4] not in listed]
+    come, gone = _telling(_painted(come, after)), _telling(_painted(gone, before))
+    acted = _acted_on(pairs, call, after) if call is not None else []
+    others = [pair for pair in pairs if pair not in acted]
+    rows = [text for pair in pairs if (text := _new_rows(*pair))]
+    values = [*_value_sentence(others, _VALUES)]
+    sentences = [
+        *_value_sentence(acted, _ACTED),
+        *_window_sentences(before, after, come, gone),
+        *values,
+        *(f"New in the terminal: “{text}”." for text in rows[:1]),
+        *_order_sentence(old, new),
+        *(_selection_sentence(call, before, after) if call is not None and not pairs else ()),
+        *_listed("New on the screen", come, " ".join(values)),
+        *_listed("Gone", gone),
+    ]
+    if not sentences:
+        sentences += _painted_sentences(before, after, old)
+    sentences += _focus_sentence(before, after)
+    return tuple(sentences or _look_sentence(after, roi))
 
 
 def _quoted(text: str, chars: int = _NAME_CHARS) -> str:
-    return '"' + excerpt(text, chars).replace('"', "'") + '"'
+    return f"“{short(excerpt(text, chars), chars)}”"
 
 
-def _named(element: Element) -> str:
-    name = element.name or element.label or element.description
-    return f"{excerpt(element.role, 24)} {_quoted(name)}"
+def _name(element: Element) -> str:
+    return element.name or element.label or element.description
 
 
-def _look_lines(look: Observation, roi: BoundingBox) -> list[str]:
+def _named(element: Element, name: str | None = None) -> str:
+    """Role and name of an element."""
+    name = _name(element) if name is None else name
+    role = excerpt(element.role, 24)
+    return f"{role} {_quoted(name)}" if name else role
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _look_sentence(look: Observation, roi: BoundingBox) -> list[str]:
     """The smallest element with a name around a change that no element tells of."""
     region = look.convert_box(roi, "screen")
     around = (
-        each
-        for each in look.elements or ()
-        if (each.name or each.label) and each.box.intersection(region) == region
+        element
+        for element in look.elements or ()
+        if (element.name or element.label) and element.box.intersection(region) == region
     )
     smallest = min(around, key=lambda element: element.box.area, default=None)
-    return [f"look: {_named(smallest)}"] if smallest else []
+    if smallest is None:
+        return []
+    return [f"{LOOK}{_named(smallest)} changed; no listed text or value did."]
 
 
 def _painted(elements: list[Element], look: Observation) -> list[Element]:
@@ -155,31 +157,34 @@ def _colour(element: Element, look: Observation, *, inner: bool = False) -> str 
     return "#" + picture.resize((1, 1)).tobytes().hex() if picture.getcolors(1) else None
 
 
-def _painted_lines(before: Observation, after: Observation, elements: list[Element]) -> list[str]:
-    """Lists what was there all the time, and is painted or in another colour only now."""
+def _painted_sentences(
+    before: Observation, after: Observation, elements: list[Element]
+) -> list[str]:
+    """Tells of what was there all the time, and is painted or in another colour only now."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
-    lines = []
-    for sign, one, other in (("+", before, after), ("-", after, before)):
+    sentences: list[str] = []
+    for head, one, other in (("New on the screen", before, after), ("Gone", after, before)):
         bare = [e for e in named if _colour(e, one) and not _colour(e, other)]
-        lines += _listed(sign, bare)
-    for element in named:
+        sentences += _listed(head, _telling(bare))
+    for element in named if not sentences else ():
         was, now = (_colour(element, look, inner=True) for look in (before, after))
-        if was and now and was != now and not lines:
-            lines.append(f'! {_named(element)}: "{was}" -> "{now}"')
-    return lines
+        if was and now and was != now:
+            return [f"{_capital(_named(element))} now reads “{now}”."]
+    return sentences
 
 
-def _selection_lines(call: GroundedCall, before: Observation, after: Observation) -> list[str]:
+def _selection_sentence(
+    call: GroundedCall, before: Observation, after: Observation
+) -> Iterator[str]:
     """The text that a step selected: with nothing typed after that, it still is."""
     last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
     selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
-    if not selects or after.selection in ("", before.selection):
-        return []
-    return [f"selection: {_quoted(after.selection, _ROW_CHARS)}"]
+    if selects and after.selection not in ("", before.selection):
+        yield f"The text {_quoted(after.selection, _ROW_CHARS)} is selected."
 
 
-def _order_lines(before: list[Element], after: list[Element]) -> list[str]:
-    """Lists what stands before another now that it stood behind, in a column or a row."""
+def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
+    """Tells what stands before another now that it stood behind, in a column or a row."""
     keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
     known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
     old = {_same_words(e): e for e in before if _same_words(e) in known}
@@ -193,8 +198,8 @@ def _order_lines(before: list[Element], after: list[Element]) -> list[str]:
             places = [_corners(old[_same_words(e)])[1 - edge] for e in column]
             for at, place in enumerate(places[:-1]):
                 if place > places[at + 1]:
-                    first, second = _named_by_words(column[at]), _named_by_words(column[at + 1])
-                    return [f"order: {first} before {second}"]
+                    first, second = (_named(e, _words(e)) for e in column[at : at + 2])
+                    return [f"{_capital(first)} now stands before {second}."]
     return []
 
 
@@ -202,20 +207,25 @@ def _same_words(element: Element) -> tuple[str, str]:
     return element.role, _words(element)
 
 
-def _named_by_words(element: Element) -> str:
-    return f"{excerpt(element.role, 24)} {_quoted(_words(element))}"
-
-
-def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
+def _window_sentences(
+    before: Observation, after: Observation, come: Sequence[Element], gone: Sequence[Element]
+) -> Iterator[str]:
+    """Tell what opened and what closed, else the window that came to the front."""
     old, new = map(_title, (before, after))
-    if old != new:
-        yield f"window: {excerpt(old, 70) or '(none)'} -> {excerpt(new, 70) or '(none)'}"
     was, now = (_titles(one, other) for one, other in ((before, after), (after, before)))
-    renamed = old != new and (was - now)[old] > 0 and (now - was)[new] > 0
-    for sign, titles, told in (("+", now - was, new), ("-", was - now, old)):
-        for title in titles:
-            if title and not (renamed and title == told):
-                yield f"{sign} window {_quoted(title, 70)}"
+    opened, closed = now - was, was - now
+    renamed = old != new and closed[old] > 0 and opened[new] > 0
+    appeared = [("window", t) for t in opened if t and not (renamed and t == new)]
+    appeared += [(e.role, _name(e)) for e in come if e.role in _WINDOWS]
+    went = [("window", t) for t in closed if t and not (renamed and t == old)]
+    went += [(e.role, _name(e)) for e in gone if e.role in _WINDOWS and _name(e)]
+    if appeared:
+        role, name = next((pair for pair in appeared if pair[1]), appeared[0])
+        yield f"{_capital(role)} {_quoted(name, 60)} appeared." if name else f"A {role} appeared."
+    if went:
+        yield f"{_capital(went[0][0])} {_quoted(went[0][1], 60)} is gone."
+    elif old != new and not appeared:
+        yield f"The window in front is now {_quoted(new or '(none)', 70)}."
 
 
 def _titles(look: Observation, other: Observation) -> Counter[str]:
@@ -232,16 +242,12 @@ def _title(look: Observation) -> str:
     return "" if look.windows else next((frame.name for frame in frames), "")
 
 
-def _focus_line(before: Iterable[Element], after: Iterable[Element]) -> list[str]:
-    old, new = smallest_focused(before), smallest_focused(after)
-    same = old == new or (
-        old is not None
-        and new is not None
-        and (old.role, old.name, old.label, old.box) == (new.role, new.name, new.label, new.box)
-    )
-    if same:
+def _focus_sentence(before: Observation, after: Observation) -> list[str]:
+    old, new = (smallest_focused(look.elements or ()) for look in (before, after))
+    places = [element and (*_identity(element)[:3], element.box) for element in (old, new)]
+    if places[0] == places[1]:
         return []
-    return [f"focus: {_named(old) if old else '(none)'} -> {_named(new) if new else '(none)'}"]
+    return [f"{IDLE[0]}{_named(new) if new else '(none)'}."]
 
 
 def _inside(look: Observation, roi: BoundingBox) -> list[Element]:
@@ -354,85 +360,105 @@ def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
     return [element for element in elements if id(element) not in known]
 
 
-def _changed_lines(sign: str, pairs: list[_Pair]) -> list[str]:
-    """Lists changes, values before words that head others, and repeated ones once."""
+def _value_sentence(pairs: list[_Pair], most: int) -> Iterator[str]:
+    """A sentence on the values that changed; things to which the same befell share a clause."""
+    clauses: dict[str, list[str]] = {}
+    changes = [change for pair in _once(pairs) for change in _value_changes(*pair)]
+    for thing, change in changes[:most]:
+        clauses.setdefault(change, []).append(thing)
+    if clauses:
+        yield "; ".join(_clause(things, change) for change, things in clauses.items()) + "."
+
+
+def _once(pairs: list[_Pair]) -> Iterator[_Pair]:
+    """Values before words that head others, and of words that say the same the first."""
     said: set[tuple[str, str]] = set()
-    lines: list[str] = []
     for old, new in sorted(pairs, key=lambda pair: _PROSE_ORDER.get(pair[1].role, 0)):
         words = (_words(old), _words(new))
         if new.role not in _PROSE_ORDER or words not in said:
-            lines += _changed_line(sign, old, new)
+            yield old, new
         said.add(words)
-    return lines
+
+
+def _clause(things: Sequence[str], change: str) -> str:
+    *first, last = things
+    if not first:
+        return f"{_capital(last)} {change}"
+    plural = re.sub(r"^now reads", "now read", change)
+    plural = change.replace("is n", "are n") if plural == change else plural
+    return f"{_capital(', '.join(first))} and {last} {plural}"
 
 
 def _words(element: Element) -> str:
     return _BULLET.sub("", element.text or element.name).strip()
 
 
-def _changed_line(sign: str, old: Element, new: Element) -> Iterator[str]:
-    if old.role in _TITLED or old.role.startswith("document "):
+def _value_changes(old: Element, new: Element) -> Iterator[tuple[str, str]]:
+    """The thing that changed and what it is now, for its states and for its text."""
+    if old.role in _TITLED | {_TERMINAL} or old.role.startswith("document "):
         return
     was, now = (set(_STATES) & element.states for element in (old, new))
     if was != now:
-        states = (_quoted(" ".join(sorted(each))) for each in (was, now))
-        yield f"{sign} {_named(new)}: {' -> '.join(states)}"
-    told = [_text(old), _text(new)]
-    if told[0] == told[1]:
-        told = [old.name, new.name]
-    if new.role == _TERMINAL:
-        yield from _new_rows(old, new)
+        changes = [f"is now {state}" for state in sorted(now - was)]
+        changes += [f"is no longer {state}" for state in sorted(was - now)]
+        yield _named(new), " and ".join(changes)
+    texts = [_text(old), _text(new)]
+    if texts[0] == texts[1]:
+        texts = [old.name, new.name]
+    if one_line(texts[0]) == one_line(texts[1]):
+        texts = [text.replace("\n", _LINE_END) for text in texts]
+    if one_line(texts[0]) == one_line(texts[1]):
         return
-    if one_line(told[0]) == one_line(told[1]):
-        told = [text.replace("\n", _LINE_END) for text in told]
-    if one_line(told[0]) == one_line(told[1]):
-        return
-    before, after = _around_difference(*told)
-    shown = _quoted(after, _VALUE_CHARS)
+    shown = _quoted(_from_difference(*texts), _VALUE_CHARS)
     named = _named(old)
-    if named.endswith(shown):  # its value is its name
-        named = f'{excerpt(old.role, 24)} ""'
-    yield f"{sign} {named}: {_quoted(before, _VALUE_CHARS)} -> {shown}"
+    yield excerpt(old.role, 24) if named.endswith(shown) else named, f"now reads {shown}"
 
 
-def _new_rows(old: Element, new: Element) -> Iterator[str]:
+def _new_rows(old: Element, new: Element) -> str:
     """The rows that a terminal has written, the last of them where they are many."""
+    if new.role != _TERMINAL:
+        return ""
     known = Counter(row.strip() for row in old.text.splitlines())
     rows = []
     for row in filter(None, map(str.strip, new.text.splitlines())):
         known[row] -= 1
         rows += [row] if known[row] < 0 else []
-    text = _LINE_END.join(rows)
-    if text:
-        yield f'+ {_TERMINAL} "" text={_quoted(text[-_ROW_CHARS:], _ROW_CHARS)}'
+    return excerpt(_LINE_END.join(rows)[-_ROW_CHARS:], _ROW_CHARS)
 
 
-def _around_difference(was: str, now: str) -> tuple[str, str]:
-    """Both texts from shortly before the place where they part, where they are long."""
+def _from_difference(was: str, now: str) -> str:
+    """The new text from shortly before the place where the two part, where they are long."""
     if len(was) <= _VALUE_CHARS and len(now) <= _VALUE_CHARS:
-        return was, now
+        return now
     parted = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
     start = next(parted, min(len(was), len(now))) - 12
-    return (was, now) if start <= 0 else (f"…{was[start:]}", f"…{now[start:]}")
+    return now if start <= 0 else f"…{now[start:]}"
 
 
-def _listed(sign: str, elements: list[Element]) -> list[str]:
-    telling = [
-        each for each in elements if any(map(str.isalnum, f"{each.name}{each.label}{each.text}"))
-    ]
+def _telling(elements: list[Element]) -> list[Element]:
+    """Those that say something, each once, what announces the rest first."""
+    telling = [e for e in elements if any(map(str.isalnum, f"{e.name}{e.label}{e.text}"))]
     telling.sort(key=lambda element: element.role not in _FIRST)
-    # A paragraph and the text in it say the same.
     first: dict[object, Element] = {}
-    for element in telling:
-        first.setdefault(_content(element), element)
-    telling = [element for element in telling if first[_content(element)] is element]
-    return [f"{sign} {_named(element)}{_spoken(element)}" for element in telling]
+    for element in telling:  # a paragraph and the text in it say the same
+        first.setdefault(_words(element) if element.role in _PROSE else id(element), element)
+    return [element for element in telling if any(element is kept for kept in first.values())]
 
 
-def _content(element: Element) -> object:
-    """Returns what tells an element from those that say the same; of words, the words alone."""
-    words = element.text or element.name
-    return _BULLET.sub("", words).strip() if element.role in _PROSE and words else id(element)
+def _listed(head: str, elements: Sequence[Element], told: str = "") -> Iterator[str]:
+    """A sentence on what came or went, but for windows and for what was just told."""
+    things = [
+        f"{excerpt(element.role, 24)} {name}"
+        for element in elements
+        if element.role not in _WINDOWS and (name := _quoted(_shown(element), 60)) not in told
+    ]
+    more = f" and {len(things) - _NAMED} more" if len(things) > _NAMED else ""
+    if things:
+        yield f"{head}: {', '.join(things[:_NAMED])}{more}."
+
+
+def _shown(element: Element) -> str:
+    return _text(element) or _name(element)
 
 
 def _seen_changes(come: list[Element], gone: list[Element]) -> tuple[list[Element], list[Element]]:
@@ -445,8 +471,3 @@ def _seen_changes(come: list[Element], gone: list[Element]) -> tuple[list[Elemen
         gone = [element for element in gone if element.role in _FIRST]
         come = [e for e in come if e.role in _FIRST or any(is_inside(e, d) for d in dialogs)]
     return come, gone
-
-
-def _spoken(element: Element) -> str:
-    text = _text(element)
-    return f" text={_quoted(text, _VALUE_CHARS)}" if text and text != element.name else ""

@@ -29,15 +29,7 @@ _DESCRIPTION = re.compile(r" \| Description: (.*?)(?= \| (?:Input|Result): )")
 _STEP_HEAD = re.compile(r"^Step \d+: ")
 _RANGE = re.compile(r"\W*Steps?\s+\d+", re.IGNORECASE)
 _COORDINATES = "Coordinates: "
-_NOT_FOUND = "Not found: "
 _RESULT = " | Result: "
-_OFFERED = re.compile(
-    r"(?P<verb>(?:pyautogui\.)?\b(?:\w*click\w*|moveTo|dragTo|mouseDown|mouseUp)(?: at)?)"
-    r"\s*\(\s*(?:x=)?(?P<x>-?\d+)(?:\.\d+)?\s*,\s*(?:y=)?(?P<y>-?\d+)(?:\.\d+)?[^()]{0,40}\)",
-    re.IGNORECASE,
-)
-"""A place as a summary offers it: click(12, 30), clicked at (12, 30), doubleClick(x=12, y=30)."""
-
 _Pair = tuple[str | None, ...]
 _Places = dict[_Pair, str]
 
@@ -60,7 +52,18 @@ class ContextRefiner:
     async def refine(
         self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
-        """See `hisa.state.base.Refiner`."""
+        """The summary of steps ``first`` to ``last``.
+
+        Args:
+            task: for its instruction.
+            previous: the summary so far; empty at first.
+            steps: those since then.
+            first: first step the new summary covers.
+            last: last step it covers, that of the last line.
+
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
         values = kept_values(previous, steps, self._tokens)
         beside = "\n".join(filter(None, (values, steps.notes)))
         room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)
@@ -76,23 +79,16 @@ class ContextRefiner:
     ) -> str:
         proven = _places(lines)
         lines = [_without_unproven(line) for line in lines]
-        said = ""
+        summary = ""
         if not self._by_facts:
             request = self._request(task, previous, lines=lines, first=first, last=last)
-            said = without_values(await ask_within(self._model, request, self._tokens))
-        said = _checked(said, {**_offered(previous), **proven})
+            summary = without_values(await ask_within(self._model, request, self._tokens))
         span = f"Steps {first}~{last}: "
-        if not any(char.isalnum() for char in said):
-            earlier = previous.partition(f"\n{_NOT_FOUND}")[0]
-            said = _own_summary(earlier, lines, self._tokens, span=span)
-        elif not _RANGE.match(said):
-            said = span + said
-        missing = _not_found(previous, lines)
-        if not missing or missing in said:
-            return self._with_places(said, previous, proven, self._tokens)
-        line = _NOT_FOUND + cut_at_word(missing, self._tokens // 4)
-        room = self._tokens - estimate_tokens(line) - 1
-        return f"{self._with_places(said, previous, proven, room)}\n{line}"
+        if not any(char.isalnum() for char in summary):
+            summary = _own_summary(previous, lines, self._tokens, span=span)
+        elif not _RANGE.match(summary):
+            summary = span + summary
+        return self._with_places(summary, previous, proven)
 
     def _request(
         self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
@@ -114,17 +110,17 @@ class ContextRefiner:
             ),
         )
 
-    def _with_places(self, said: str, previous: str, new: _Places, tokens: int) -> str:
-        """The summary within ``tokens``, with a line of coordinates where it kept none of them."""
-        told = {match.groups() for match in _PAIR.finditer(said)}
-        if not new or any(place in told for place in new):
-            return cut_at_sentence(said, tokens)
+    def _with_places(self, summary: str, previous: str, new: _Places) -> str:
+        """The summary with a line of coordinates where it kept none of them."""
+        named = {match.groups() for match in _PAIR.finditer(summary)}
+        if not new or any(place in named for place in new):
+            return cut_at_sentence(summary, self._tokens)
         kept = previous.rpartition(_COORDINATES)[2].partition("\n")[0]
         old = {m.groups(): item for item in kept.split("; ") if (m := _PLACE.match(item))}
         items = [*({**old, **new}).values()][-_MAX_PLACES:]
         line = cut_at_word(_COORDINATES + "; ".join(items), self._tokens // 3)
-        room = tokens - estimate_tokens(line) - 1
-        return f"{cut_at_sentence(said, room)}\n{line}"
+        room = self._tokens - estimate_tokens(line) - 1
+        return f"{cut_at_sentence(summary, room)}\n{line}"
 
 
 def _succeeded(line: str) -> bool:
@@ -136,38 +132,6 @@ def _without_unproven(line: str) -> str:
     if _succeeded(line):
         return line
     return _AT.sub(lambda match: match[0][: match[0].index("(") + 1] + "…", line)
-
-
-def _checked(said: str, known: _Places) -> str:
-    """A summary without clicks at places that no step proved: they would be clicked again.
-
-    A place to which the pointer was only moved, to scroll there, is none that was clicked.
-    """
-
-    def kept(match: re.Match[str]) -> str:
-        act = known.get((match["x"], match["y"]))
-        moved = act is not None and act.startswith("moveTo") and "click" in match["verb"].lower()
-        return match["verb"] if act is None or moved else match[0]
-
-    return _OFFERED.sub(kept, said)
-
-
-def _offered(summary: str) -> _Places:
-    """The places that a summary names, and what it says was done there."""
-    named = dict.fromkeys((pair.groups() for pair in _PAIR.finditer(summary)), "")
-    return named | {(m["x"], m["y"]): m["verb"] for m in _OFFERED.finditer(summary)}
-
-
-def _not_found(previous: str, lines: Iterable[str]) -> str:
-    """Returns the last refusal with its candidates; empty once a target was hit."""
-    missing = previous.partition(f"\n{_NOT_FOUND}")[2]
-    for line in lines:
-        reason = line.partition(_RESULT)[2].partition("not found: ")[2]
-        if reason and split_verdict(line.partition(_RESULT)[2])[0] == "failed":
-            missing = reason
-        elif _succeeded(line) and _DESCRIPTION.search(line):
-            missing = ""
-    return missing
 
 
 def _places(lines: Iterable[str]) -> _Places:
@@ -188,40 +152,32 @@ def _places(lines: Iterable[str]) -> _Places:
 
 
 def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str) -> str:
-    """A summary without a model: the steps in short and, as far as room goes, the old summary.
-
-    It never outgrows the longer of the two, so that a run whose model keeps failing neither grows
-    nor falls behind.
-    """
-    told = span + "; ".join(in_short(line, brief=False) for line in lines)
+    """A summary without a model: the steps in short and, as far as room goes, the old summary."""
+    steps = span + "; ".join(map(in_short, lines))
     if not previous:
-        return cut_at_word(told, tokens)
-    limit = min(tokens, max(estimate_tokens(previous), estimate_tokens(told)))
-    told = span + "; ".join(in_short(line, brief=True) for line in lines)
-    share = min(estimate_tokens(previous), limit // 4) + 4
-    told = cut_at_word(f"{told}.", limit - share)
-    earlier = cut_at_word(previous, limit - estimate_tokens(told) - 4)
-    return f"{told} Earlier: {earlier}" if earlier else told
+        return cut_at_word(steps, tokens)
+    steps = cut_at_word(f"{steps}.", tokens * 3 // 4)
+    earlier = cut_at_word(previous, tokens - estimate_tokens(steps) - 4)
+    return f"{steps} Earlier: {earlier}" if earlier else steps
 
 
-def in_short(line: str, *, brief: bool) -> str:
+def in_short(line: str) -> str:
     """Tool, input and result of a history line, without its thought."""
     head, _, result = line.partition(_RESULT)
     call, *fields = head.split(" | ")
     source = next((field[7:] for field in fields if field.startswith("Input: ")), "")
     number = _STEP_HEAD.match(call)
     name = call[number.end() :] if number else call
-    ran = f"{name} {excerpt(source, 40 if brief else 60)}"
-    return f"{ran}: {_result_in_short(result.rstrip('.'), 30 if brief else 80)}"
+    return f"{name} {excerpt(source, 60)}: {_result_in_short(result.rstrip('.'))}"
 
 
-def _result_in_short(result: str, chars: int) -> str:
+def _result_in_short(result: str) -> str:
     """Both ends of a result; of what came and went only the beginning.
 
     The beginning of one quotation and the end of another would be read as one, and so would one
     that the cut leaves open and the next.
     """
     if "“" not in result or result.startswith("Failed."):
-        return excerpt(result, chars)
-    told = shorten(result, chars, placeholder=" …")
+        return excerpt(result, 80)
+    told = shorten(result, 80, placeholder=" …")
     return f"{told}”" if told.rfind("“") > told.rfind("”") else told

@@ -1,10 +1,9 @@
 """Values that outlive the steps they were seen in: paths, amounts, codes, settings.
 
 A summary is rewritten every few steps by a model, and what it leaves out once is gone. So concrete
-values are taken from thoughts and results by rules and kept beside it, those that the planner wrote
-into its thoughts (``Noted:``) before those that only a result told (``Seen:``). If there is no room
-for all, the oldest of the longest series goes first, as of the readings of twenty pumps; among what
-is in no series, what was not met for longest.
+values are taken from thoughts and results by rules and kept beside it. If there is no room for all,
+the oldest of the longest series goes first, as of the readings of twenty pumps; among what is in no
+series, what was not met for longest.
 """
 
 from __future__ import annotations
@@ -17,15 +16,12 @@ from hisa.models.tokens import estimate_tokens
 from hisa.state.base import NewSteps
 from hisa.text.prompt_text import field_text
 
-__all__ = ["holds_value", "kept_values", "without_values"]
+__all__ = ["kept_values", "without_values"]
 
 _NOTED = "Noted: "
-_SEEN = "Seen: "
 _BETWEEN = "; "
 _SHARE = 5, 2
 """Of the tokens of a summary two fifths at most are values."""
-_NOTED_SHARE = 4, 3
-"""Of these three quarters at most are noted ones; what they leave is for those that were seen."""
 _OF_A_TEXT = {"Thought": 8, "Result": 4}
 """Values taken from a thought or a result; a printed table has any number. Chosen by hand: three
 sentences of a thought have two or three each."""
@@ -65,7 +61,6 @@ _VALUE = re.compile(
 )
 _COUNTED = re.compile(r"\d{1,3}$|[A-Z]{1,3}\d{1,4}$|\d\.\d+$")
 """Counts, cells and seconds: they tell where the work stands, which the summary does."""
-_PLAIN = re.compile(r"[\d.,:%]*")
 _SAID = re.compile(
     r"(?:\b(?:is|are|was|reads?|holds?|shows?|to)|[=:]|;\s*[^\W\d]+(?:\s[^\W\d]+)?)\s*$"
 )
@@ -75,55 +70,40 @@ _START = re.compile(r"[.!?;|“”\"]\s+|\n|:\s+(?=(?:\S+\s+){3})")
 
 
 def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
-    """The lines of values below a summary of ``tokens``; empty if there are none.
+    """The line of values below a summary of ``tokens``; empty if there are none.
 
     Args:
         previous: the summary before, with its values.
         steps: those since; what their notes tell is kept there.
         tokens: of the whole summary.
     """
-    noted, seen = (_listed(previous, head) for head in (_NOTED, _SEEN))
+    items = _listed(previous)
     for name, text in _texts(steps):
         for label, value in [*_values(text)][: _OF_A_TEXT[name]]:
-            if _tells(steps.notes, value):
-                continue
-            item = _item(label, value)
-            known = any(_tells(other, value) for other in noted)
-            noted, seen = (
-                [other for other in items if not _replaces(item, other, value)]
-                for items in (noted, seen)
-            )
-            (noted if known or name == "Thought" else seen).append(item)
-    room = tokens * _SHARE[1] // _SHARE[0]
-    told = _within(_NOTED, noted, room * _NOTED_SHARE[1] // _NOTED_SHARE[0])
-    rest = _within(_SEEN, seen, room - estimate_tokens(told) if told else room)
-    return "\n".join(filter(None, (told, rest)))
-
-
-def holds_value(text: str) -> bool:
-    """Whether a text tells a value that would be kept."""
-    return next(_values(text), None) is not None
+            if not _tells(steps.notes, value):
+                item = _item(label, value)
+                items = [o for o in items if o not in item and not _tells(o, value)] + [item]
+    return _within(items, tokens * _SHARE[1] // _SHARE[0])
 
 
 def without_values(summary: str) -> str:
-    """The summary without the lines of values below it."""
-    lines = summary.split("\n")
-    return "\n".join(line for line in lines if not line.startswith((_NOTED, _SEEN)))
+    """The summary without the line of values below it."""
+    return "\n".join(line for line in summary.split("\n") if not line.startswith(_NOTED))
 
 
-def _listed(summary: str, head: str) -> list[str]:
-    found = [line for line in summary.split("\n") if line.startswith(head)]
-    return found[-1].removeprefix(head).split(_BETWEEN) if found else []
+def _listed(summary: str) -> list[str]:
+    lines = [line for line in summary.split("\n") if line.startswith(_NOTED)]
+    return lines[-1].removeprefix(_NOTED).split(_BETWEEN) if lines else []
 
 
-def _within(head: str, items: Sequence[str], room: int) -> str:
+def _within(items: Sequence[str], room: int) -> str:
     """As many of the items as fit, on one line: series give way, then what is oldest."""
     items = items[-_MOST:]
     kinds = [_kind(item) for item in items]
     like = [{at for at, other in enumerate(kinds) if _are_alike(kind, other)} for kind in kinds]
     left = [*range(len(items))]
     while left:
-        line = head + _BETWEEN.join(items[at] for at in left)
+        line = _NOTED + _BETWEEN.join(items[at] for at in left)
         if estimate_tokens(line) + 1 <= room:
             return line
         sizes = [len(like[at].intersection(left)) for at in left]
@@ -184,15 +164,6 @@ def _item(label: str, value: str) -> str:
     quote = '"' if label.endswith(('"', "“")) else ""
     told = " ".join(f"{label}{value}{quote}".replace(";", ",").split())
     return told.lstrip(" ,.:-)”'")
-
-
-def _replaces(item: str, other: str, value: str) -> bool:
-    """Whether an item tells the value of another one, or the same quantity anew."""
-    label = item.removesuffix(value)
-    again = len(label.split()) > 1 and other.startswith(label)
-    return (other in item or _tells(other, value)) or (
-        again and all(map(_PLAIN.fullmatch, (value, other[len(label) :])))
-    )
 
 
 def _tells(item: str, value: str) -> bool:

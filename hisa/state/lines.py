@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import GroundedCall, ToolCall
-from hisa.state.kept_values import holds_value
 from hisa.state.token_limits import cut_at_sentence, cut_at_word
 from hisa.text.prompt_text import by_number, field_text, guard_fields
 
@@ -20,23 +19,19 @@ __all__ = ["call_description", "call_input", "history_line"]
 _READ = 20_000
 """Characters of a field that are looked at; no limit on tokens lets more through."""
 
-_THOUGHT_TOKENS = 32
-"""The beginning of a thought for which the input is shortened: where the planner stands."""
+_GIVES_WAY = (
+    ("Thought", 32),
+    ("Input", 28),
+    ("Result", 70),
+    ("Thought", 0),
+    ("Description", 0),
+    ("Result", 0),
+)
+"""Fields in the order in which they are cut, and the tokens that stay: where the planner stands, a
+click with its coordinates, a verdict with its first sentences. Chosen by hand."""
 
-_VALUED_TOKENS = 48
-"""What a thought with values keeps at the result's cost: two or three sentences."""
-
-_RESULT_TOKENS = 70
-"""What the result keeps then: its verdict and its first sentences. Both chosen by hand: with what a
-click has else they fill a line."""
-
-_INPUT_TOKENS = 28
-"""What the input keeps at the result's cost: a click or a drag with its coordinates."""
-
-_VALUE = re.compile(r"""\d|["'“‘«][^"'“”‘’«»]+["'”’»]""")
-"""A number or a quoted text: what a planner may have noted in a thought to find it there again."""
-
-_SENTENCES = re.compile(r"(?<=[.!?;…])\s+")
+_LEAST = 4
+"""Tokens below which the rest of a field tells nothing."""
 
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
 """A quoted text of more than 32 characters."""
@@ -75,50 +70,42 @@ def _input(call: GroundedCall) -> str:
 def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> str:
     """The line in at most ``limit`` tokens.
 
-    What was thought and typed gives way to what was seen: first the thought, but for its beginning
-    and the sentences that tell values, then long quoted texts and long inputs, then the end of a
-    long result if it failed or the thought tells values, then the description and what is left of
-    the thought.
-    Of the input as much stays as a click has with its coordinates; only then the result is cut.
+    What was thought and typed gives way to what was seen, and long quoted texts before all else.
     """
     head = f"Step {step}: {_tools(call.call)}"
-    thought = field_text(call.call.thought[:_READ])
-    description = call_description(call)
-    source = call_input(call)
     result = field_text(result[:_READ])
+    fields = {
+        "Thought": field_text(call.call.thought[:_READ]),
+        "Description": call_description(call),
+        "Input": call_input(call),
+        "Result": result,
+    }
+    if estimate_tokens(_joined(head, fields)) > limit:
+        fields["Input"] = _LITERAL.sub(_shortened, fields["Input"])
+    for label, least in _GIVES_WAY:
+        fields[label] = _squeezed(head, fields, label, least=least, limit=limit)
+    if not fields["Result"]:
+        verdict, end, _ = result.partition(".")
+        fields["Result"] = verdict + end
+    return cut_at_word(_joined(head, fields), limit)
 
-    def line(thought: str, description: str, source: str, result: str) -> str:
-        fields = (("Thought", thought), ("Description", description), ("Input", source))
-        shown = [head, *(f"{label}: {text}" for label, text in fields if text)]
-        return " | ".join([*shown, f"Result: {result}"])
 
-    opening = _cut_thought(thought, _THOUGHT_TOKENS)
-    if estimate_tokens(line(opening, description, source, result)) > limit:
-        source = _leaner(source, call.call.tool, limit)
-        least = cut_at_word(source, _INPUT_TOKENS)
-        source = _at_least(source, least, limit, lambda text: line(opening, "", text, result))
-    if (thought and holds_value(thought)) or result.startswith("Failed."):
-        valued = _cut_thought(thought, _VALUED_TOKENS)
-        least = cut_at_sentence(result, _RESULT_TOKENS)
-        result = _at_least(
-            result,
-            least,
-            limit,
-            lambda text: line(valued, description, source, text),
-            cut_at_sentence,
-        )
-    thought = _squeezed(
-        thought, limit, lambda text: line(text, description, source, result), _cut_thought
-    )
-    description = _squeezed(description, limit, lambda text: line(thought, text, source, result))
-    verdict, end, _ = result.partition(".")
-    result = (
-        _squeezed(
-            result, limit, lambda text: line(thought, description, source, text), cut_at_sentence
-        )
-        or verdict + end
-    )
-    return cut_at_word(line(thought, description, source, result), limit)
+def _joined(head: str, fields: Mapping[str, str]) -> str:
+    shown = [f"{label}: {text}" for label, text in fields.items() if text or label == "Result"]
+    return " | ".join([head, *shown])
+
+
+def _squeezed(head: str, fields: Mapping[str, str], label: str, *, least: int, limit: int) -> str:
+    """The longest cut of a field with which the line keeps the limit, or its ``least`` tokens."""
+    if estimate_tokens(_joined(head, fields)) <= limit:
+        return fields[label]
+    text, cut = fields[label], cut_at_sentence if label == "Result" else cut_at_word
+
+    def fits(tokens: int) -> bool:
+        return estimate_tokens(_joined(head, {**fields, label: cut(text, tokens)})) <= limit
+
+    room = max(least, longest(min(limit, estimate_tokens(text)), fits))
+    return cut(text, room) if room >= _LEAST else ""
 
 
 def _tools(call: ToolCall) -> str:
@@ -127,71 +114,6 @@ def _tools(call: ToolCall) -> str:
     return f"sequence of {names}" if call.following else call.tool
 
 
-def _cut_thought(thought: str, tokens: int) -> str:
-    """The beginning, and the sentences that tell values; their last words, if they are too long.
-
-    These take half at most, if the beginning has to be cut for them.
-    """
-    kept = cut_at_word(thought, tokens)
-    if kept == thought:
-        return thought
-    first, *others = _SENTENCES.split(thought)
-    valued = [sentence for sentence in others if _VALUE.search(sentence)]
-    if not valued:
-        return kept
-    gap = "" if valued == others[: len(valued)] else "… "
-    told = f"{first} {gap}{' '.join(valued)}"
-    if estimate_tokens(told) <= tokens:
-        return told
-    end = _end_within(" ".join(valued), tokens // 2)
-    if not _VALUE.search(end):
-        return kept
-    opening = cut_at_word(thought, tokens - estimate_tokens(end) - 2)
-    return f"{opening} {end}" if opening else kept
-
-
-def _end_within(text: str, tokens: int) -> str:
-    """The last words within ``tokens``; an ellipsis before them where they are not all."""
-    if estimate_tokens(text) <= tokens:
-        return text
-    words = text.split()
-    shown = longest(
-        len(words) - 1, lambda n: estimate_tokens("… " + " ".join(words[-n:])) <= tokens
-    )
-    return "… " + " ".join(words[-shown:]) if shown else ""
-
-
-def _leaner(source: str, tool: str, limit: int) -> str:
-    """The input with long quoted texts shortened; a third of a line where it is a command."""
-    source = _LITERAL.sub(_shortened, source)
-    return source if tool == "gui_action" else cut_at_word(source, limit // 3)
-
-
 def _shortened(match: re.Match[str]) -> str:
     quote, text = match.groups()
     return f"{quote}{text[:24].rstrip(' ' + chr(92))}…{quote}"
-
-
-def _at_least(
-    text: str,
-    least: str,
-    limit: int,
-    line: Callable[[str], str],
-    cut: Callable[[str, int], str] = cut_at_word,
-) -> str:
-    """The text, cut if that makes room, but not below ``least`` of it."""
-    return max(_squeezed(text, limit, line, cut), least, key=len)
-
-
-def _squeezed(
-    text: str,
-    limit: int,
-    line: Callable[[str], str],
-    cut: Callable[[str, int], str] = cut_at_word,
-) -> str:
-    """The longest cut of ``text`` with which the line keeps the limit; empty where none does."""
-    if estimate_tokens(line(text)) <= limit:
-        return text
-    most = min(limit, estimate_tokens(text))
-    room = longest(most, lambda tokens: estimate_tokens(line(cut(text, tokens))) <= limit)
-    return cut(text, room) if room >= 4 else ""

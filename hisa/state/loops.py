@@ -1,25 +1,34 @@
-"""Loops: the same action on the same screen, or two actions that undo each other."""
+"""Repetitions that cannot help: an act without effect, a call that failed on this very screen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from hisa.actions import Action, parse, points, slots
+from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Sleep, parse, points, slots
 from hisa.errors import ActionRefused
 from hisa.events import Abstracted
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["Attempt", "Loop", "action_key", "acts_of", "find_loop", "step_key"]
+__all__ = ["Attempt", "Loop", "action_key", "find_loop", "find_tries", "refusal", "step_key"]
 
 _Deed = tuple[str, tuple[int, ...] | None]
 """The key of a step, and what it changed: None where the screen stayed as it was."""
 _TIMES = 3
 """How often the same action must run before it is a loop."""
+_QUIET = 2
+"""Acts without effect that are made; the next one is not."""
+_KEYS = (Press, Hotkey, KeyDown, KeyUp, Sleep)
+"""Keys may move something that does not show, such as a focus: pressed again they go on."""
+_SLEEPS = re.compile(r"\bsleep\b")
+_REASON = 200
+"""Characters of a reason that are told again; chosen by hand."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +63,11 @@ class Loop:
 
 
 def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
-    """The loop that the last attempt is part of, or None. Depends on nothing but ``attempts``."""
-    deeds = [attempt.deed for attempt in attempts]
-    return _repeated(deeds) or _alternating(deeds)
+    """The loop that the last attempt is part of: one action that changed nothing again and again.
 
-
-def _repeated(deeds: Sequence[_Deed]) -> Loop | None:
-    """One action repeated; what its first try changed does not count.
-
-    The first try may have done what the others cannot do again.
+    What its first try changed does not count: it may have done what the others cannot do again.
     """
+    deeds = [attempt.deed for attempt in attempts]
     count = 0
     for key, roi in reversed(deeds):
         if key != deeds[-1][0]:
@@ -76,25 +80,10 @@ def _repeated(deeds: Sequence[_Deed]) -> Loop | None:
     action = _readable(deeds[-1][0])
     notice = (
         f"You are in a loop: the last {count} steps were the same action ({action}) and the "
-        "screen stayed the same. Running it again will not help. Do something different: "
-        "another element, a keyboard shortcut, a command, or give up with the reason."
+        "screen stayed the same. Do something different: another element, a keyboard shortcut, "
+        "a command, or give up with the reason."
     )
     return Loop(action, count, notice)
-
-
-def _alternating(deeds: Sequence[_Deed]) -> Loop | None:
-    """A, B, A, B, each changing the same part of the screen as before."""
-    if len(deeds) < 4:
-        return None
-    first, second, third, fourth = deeds[-4:]
-    if first != third or second != fourth or first[0] == second[0]:
-        return None
-    one, other = _readable(first[0]), _readable(second[0])
-    notice = (
-        f"You are in a loop: the last 4 steps were two actions by turns ({one}; {other}) that "
-        "change the same part of the screen to and fro. Do something different."
-    )
-    return Loop(f"{one}; {other}", 2, notice)
 
 
 def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
@@ -106,13 +95,13 @@ def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
         ran: the input that ran: with coordinates where places were found.
     """
     parts: list[Any] = [call.tool, ran if isinstance(ran, str) else dict(ran), []]
-    acts = acts_of(json.dumps(parts, default=str)) if ran == call.input else ()
+    acts = _acts_of(json.dumps(parts, default=str)) if ran == call.input else ()
     if points(acts) or slots(acts):
         parts[2] = [call.description, call.description_2]
     return json.dumps(parts, sort_keys=True, default=str)
 
 
-def acts_of(key: str) -> tuple[Action, ...]:
+def _acts_of(key: str) -> tuple[Action, ...]:
     """Returns the acts on the screen that a key stands for; none for other tools."""
     tool, ran, *_ = json.loads(key)
     with suppress(ActionRefused):
@@ -140,3 +129,62 @@ def _readable(key: str) -> str:
     tool, value = json.loads(key)[:2]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return excerpt(f"{tool} {text}", 120)
+
+
+def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, Attempt]:
+    """The attempts that speak against doing what has these ``keys``, by their steps; else none.
+
+    A command may print something else the second time, and what a change of the screen prevented
+    may succeed: both have to fail twice for the same reason.
+    """
+    same = [*_tried(attempts, tuple(keys))]
+    failed = [(number, attempt) for number, attempt in same if attempt.reason]
+    if failed:
+        newest = failed[0][1]
+        alike = [*takewhile(lambda pair: pair[1].reason == newest.reason, failed)]
+        if len(alike) > (newest.command or newest.reason.startswith("nothing was done")):
+            return dict(reversed(alike))
+    quiet = [(n, a) for n, a in same if not a.reason and len(a.keys) == len(keys)]
+    keyed = all(isinstance(act, _KEYS) for key in keys for act in _acts_of(key))
+    return {} if keyed or len(quiet) < _QUIET else dict(reversed(quiet))
+
+
+def refusal(tries: Mapping[int, Attempt], tools: Sequence[str]) -> str:
+    """Says that a call was not made: what it came to before, and what there is instead."""
+    steps = " and ".join(f"step {number}" for number in [*tries][-2:])
+    reason = excerpt([*tries.values()][-1].reason, _REASON)
+    failed = f"it failed in {steps} and the screen has not changed since. It said: “{reason}”"
+    told = failed if reason else f"in {steps} the same was done and nothing changed on the screen"
+    return (
+        f"not done again: {told}. Do something else, or use another tool: {', '.join(tools)}. "
+        "If it only takes time, call wait first"
+    )
+
+
+def _tried(attempts: Sequence[Attempt], keys: tuple[str, ...]) -> Iterator[tuple[int, Attempt]]:
+    """The attempts at these calls, or at the first of them, on the present screen; newest first."""
+    acts = [act for key in keys for act in _acts_of(key)]
+    placeless = bool(acts) and not points(acts) and not slots(acts)
+    for number, attempt in reversed([*enumerate(attempts, 1)]):
+        same = attempt.keys == keys[: len(attempt.keys)]
+        # Without a place it acts where pointer or focus is, and another act may have moved these.
+        moves = (placeless and not attempt.reason) or attempt.command
+        if _may_help(attempt) or (moves and not same):
+            return
+        if same and not attempt.held:
+            yield number, attempt
+        if attempt.seen.moved:
+            return
+
+
+def _may_help(attempt: Attempt) -> bool:
+    """Whether another try may end otherwise since: something was seen, done or waited for."""
+    tools = {each.tool for each in attempt.call.sequence}
+    unseen = tools != {"gui_action"} and not attempt.reason  # what a tool did need not show
+    acts = [act for key in attempt.keys for act in _acts_of(key)]
+    slept = attempt.command and bool(_SLEEPS.search(attempt.keys[-1]))
+    waited = slept or "wait" in tools or bool(acts and all(isinstance(a, Sleep) for a in acts))
+    # What was typed may stand there already: it succeeds each time, and does nothing.
+    idle = ("failed", "no_change", *(("succeeded",) if acts else ()))
+    seen = attempt.seen.verdict not in idle or attempt.seen.refocused
+    return waited or unseen or seen or attempt.seen.roi is not None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from hisa.config import StateSettings
-from hisa.errors import ActionRefused, InvalidReply
+from hisa.errors import ActionRefused
 from hisa.events import (
     Abstracted,
     Acted,
@@ -37,19 +36,17 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
-from hisa.state.base import Abstractor, Memory, NewSteps, Refiner
+from hisa.state.base import Memory, NewSteps
 from hisa.state.by_itself import ByItself, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
-from hisa.state.inspection import StepInspector
-from hisa.state.loops import Attempt, Loop, action_key, find_loop
+from hisa.state.loops import Attempt, Loop, action_key, find_loop, find_tries, refusal
 from hisa.state.notes import Notes, take_notes
-from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
-from hisa.state.sentences import change_sentences
-from hisa.state.step_abstraction import RawLog, StepAbstractor
+from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
+from hisa.state.written_files import WrittenSince
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
 __all__ = ["HierarchicalState", "Repeats", "build_state"]
@@ -71,8 +68,8 @@ class HierarchicalState:
 
     def __init__(
         self,
-        abstractor: Abstractor,
-        refiner: Refiner,
+        abstractor: StepAbstractor,
+        refiner: ContextRefiner,
         *,
         emit: Emit,
         memory: Memory | None = None,
@@ -112,14 +109,13 @@ class HierarchicalState:
         self._by_itself.watch(self._judged, look)
         self._shown, self._moved = look, self._differ(self._judged, look)
         notes = self._notes()
-        refused = _REFUSED if self.withdrawn() else loop.notice if loop else ""
         return StateView(
             advice=self._advice,
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notes=notes.text if notes.lines else "",
-            notice="\n".join(filter(None, (refused, notes.refused))),
+            notice="\n".join(filter(None, (loop.notice if loop else "", notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
@@ -165,7 +161,6 @@ class HierarchicalState:
 
         Raises:
             ActionRefused: what it came to, and what there is instead.
-            InvalidReply: the same of one that the step before was refused, in other words.
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
@@ -173,17 +168,9 @@ class HierarchicalState:
         tries = find_tries(self._kept, keys) if same and not self._moved else {}
         if not tries:
             return
-        message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
-        if self.withdrawn() is not None and self._kept[-1].keys == keys:
-            raise InvalidReply(message)
         self._held = inputs
         self._emit(HeldBack(inputs=inputs, steps=tuple(tries)))
-        raise ActionRefused(message)
-
-    def withdrawn(self) -> ToolCall | None:
-        """Returns the call that must not come in this step; see `hisa.state.repeats`."""
-        failed = bool(self._kept) and self._kept[-1].reason
-        return withdrawn(self._kept) if failed and not self._moved else None
+        raise ActionRefused(refusal(tries, [*tools]))
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
@@ -370,8 +357,8 @@ def _changed(one: Observation | None, other: Observation | None) -> str:
     """Returns what differs in two looks, in two sentences; empty where no element tells."""
     if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
-    told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)
-    return cut_at_sentence(field_text(" ".join(told)), _CHANGE_TOKENS)
+    changes = describe_changes(one, other, pair.box) or ()
+    return cut_at_sentence(field_text(" ".join(changes[:_SENTENCES])), _CHANGE_TOKENS)
 
 
 _SENTENCES = 2
@@ -380,8 +367,6 @@ _CHANGE_TOKENS = 50
 
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
-
-_REFUSED = "What the last step called was in vain and is refused for now: do something else."
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""
@@ -409,7 +394,7 @@ def build_state(
     *,
     emit: Emit,
     memory: Memory | None = None,
-    closer: StepInspector | None = None,
+    written: WrittenSince | None = None,
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     again: LookAgain | None = None,
@@ -421,24 +406,24 @@ def build_state(
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        closer: looks for the files that a step wrote; None: nobody does.
+        written: tells which files a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         again: as for `HierarchicalState`.
     """
     by_facts = profile is not None and profile.small
-    abstractor: Abstractor = RawLog(closer=closer)
-    if settings.steps == "abstracted":
-        pair = {False: whole_pair, True: roi_pair, "exact": exact_pair}[settings.roi]
-        abstractor = StepAbstractor(
-            model,
-            settings.step_tokens,
-            pair=pair,
-            closer=closer,
-            picture_changes=picture_changes,
-            by_facts=by_facts,
-            pictures=profile is None or profile.sees_pictures,
-        )
+    raw = settings.steps != "abstracted"
+    pairs = {False: whole_pair, True: roi_pair, "exact": exact_pair}
+    abstractor = StepAbstractor(
+        model,
+        settings.step_tokens,
+        pair=whole_pair if raw else pairs[settings.roi],
+        written=written,
+        picture_changes=picture_changes,
+        by_facts=by_facts,
+        raw=raw,
+        pictures=profile is None or profile.sees_pictures,
+    )
     return HierarchicalState(
         abstractor,
         ContextRefiner(model, settings.refined_tokens, by_facts=by_facts),

@@ -1,42 +1,39 @@
-"""What a page or a program says against a step: refusals, messages and error values.
+"""What a page or a program says against a step: dialogs, refusals and error values.
 
-It is read off the elements that came or changed. A page's own words, said beside a field or in a
-corner, have no role that tells them from others: what they say does.
+It is read off the windows and elements that came or changed. A page's own words, said beside a
+field or in a corner, have no role that tells them from others: what they say does.
 """
 
 from __future__ import annotations
 
-import asyncio
-import difflib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from hisa.actions import Write
+from hisa.outcomes.verdicts import DIALOG_APPEARED
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import cover_at, element_at
-from hisa.screen.observation import Element, Observation
-from hisa.screen.ocr import OcrUnavailable, ReadText
+from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
-from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
-from hisa.state.held_regions import called, is_same
+from hisa.state.facts import is_complete, is_inside
+from hisa.state.held_regions import DIALOGS, called, is_same
+from hisa.state.lines import call_description, call_input
 from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["error_value", "is_refusal", "unexpected"]
+__all__ = ["is_refusal", "unexpected"]
 
-_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!")
-_ERROR_NUMBER = re.compile(r"Err\W?\s?(\d{3})\b")
+_ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!"})
+_ERROR_NUMBER = re.compile(r"Err:\d{3}")
 """What a spreadsheet shows in a cell whose formula has no value."""
-_CELLS = 3
-"""Cells that are read at most; a formula is typed into one."""
 _REFUSING = re.compile(
     r"\b(?:please|sorry|oops|must(?: not)?|required|missing|mandatory|invalid|incorrect|wrong"
-    r"|mismatch|malformed|unknown|unsupported|unavailable|offline|expired|exceed(?:s|ed)|denied"
+    r"|mismatch|malformed|unknown|unsupported|unavailable|offline|recovery|crash(?:ed)?|expired|exceed(?:s|ed)|denied"
     r"|refused|rejected|declined|forbidden|blocked|locked|conflict|fail(?:s|ed|ure)?|errors?"
     r"|warning|cannot|can.t|could ?n.t|could not|unable|not (?:a|an|allowed|available|enough|found"
-    r"|in|permitted|possible|saved|sent|supported|the|valid|yet)|no (?:longer|such|more)"
+    r"|in|permitted|responding|possible|saved|sent|supported|the|valid|yet)|no (?:longer|such|more)"
     r"|(?:is|are|was|were|did|do|does|has|have)(?: not|n.t)|already|try again|at (?:least|most)"
     r"|too (?:big|early|few|large|late|long|many|short|small|weak)|(?:un)?able to|only"
     r"|should(?: be)?|expected|limit|out of (?:range|stock)|use (?:a|an|the))\b",
@@ -49,38 +46,31 @@ _GRANTING = re.compile(
     re.IGNORECASE,
 )
 """Words with which something is granted: what else is said beside them is no refusal."""
-_SHAPE = re.compile(
-    r"\b(?:YYYY|DD|MM|HH|hh|mm|yyyy|dd|tt|jj|aaaa|jjjj)\b(?:[-/.: ]\b(?:YYYY|DD|MM|HH|SS|yyyy|dd|mm"
-    r"|ss|hh)\b)+"
-)
-"""How a date or a time is to be written."""
+_DENYING = re.compile(r"\b(?:not|n.t|cannot|un\w+|failed|error)\b", re.IGNORECASE)
 _SPOKEN = frozenset(
     {"alert", "block quote", "heading", "info bar", "label", "list item", "notification"}
     | {"paragraph", "section", "static", "status bar", "text"}
 )
 """Roles of what is said; a button or a menu item that came offers something."""
-_DENYING = re.compile(r"\b(?:not|n.t|cannot|un\w+|failed|error)\b", re.IGNORECASE)
-
 _OPENED = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
 """Roles of what a click lets come up over what was clicked: an open menu or list."""
 _FEW = 6
 """Things said that came at most for them to be an answer; more are another page."""
 _CHARS = 160
+_FILLED_SHARE = 0.6
+"""Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
 
 
-def unexpected(
-    call: GroundedCall, before: Observation, after: Observation, regions: Sequence[BoundingBox]
-) -> str:
-    """Returns what speaks against a step: `surprise`, what a page says, a cover, or a lost text.
+def unexpected(call: GroundedCall, before: Observation, after: Observation) -> str:
+    """Returns what speaks against a step: a dialog, what a page says, a cover, or a lost text.
 
     Args:
         call: what ran.
         before: the look before it.
         after: the look after it.
-        regions: the image-space boxes that changed; empty where none did.
     """
     return (
-        surprise(call, before, after, regions)
+        _message(call, before, after)
         or _answered(call, before, after)
         or _came_over(call, before, after)
         or _typed_otherwise(call, before, after)
@@ -115,6 +105,82 @@ def _is_in_dialog(element: Element, look: Observation) -> bool:
     return any(element is dialog or is_inside(element, dialog) for dialog in dialogs)
 
 
+# ---------------------------------------------------------------- a dialog that came up
+
+
+def _message(call: GroundedCall, before: Observation, after: Observation) -> str:
+    """Returns the words of a dialog that asks, alerts or refuses, unless the step named it."""
+    for role, title, words, asks in _new_dialogs(before, after):
+        named = _is_named(title, _intent(call))
+        refuses = is_refusal(title if named and role != "alert" else f"{title} {words}")
+        if refuses or asks or (role == "alert" and not named):
+            quoted = f"“{words}”" if words else f"“{title}”"
+            name = f" “{title}”" if title and words else ""
+            return f"{quoted} says the {role}{name} {DIALOG_APPEARED}."
+    return ""
+
+
+def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str, bool]]:
+    """Role, title and words of each dialog that was not there before, and whether it asks."""
+    known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in DIALOGS}
+    ids = {window.id for window in before.windows}
+    windows = [w for w in after.windows if before.windows and w.id not in ids]
+    for element in after.elements or ():
+        if element.role not in DIALOGS:
+            continue
+        if is_complete(before):
+            new = (element.role, element.name, element.window) not in known
+        else:  # what was there before is not known, but which windows were is
+            new = any(_fills(element.box, window) for window in windows)
+        if new:
+            words = _dialog_words(element, after.elements or ())
+            asks = "?" in words and _only_asks(element, after)
+            yield element.role, field_text(excerpt(element.name, 60)), words, asks
+    for window in windows:
+        yield "window", field_text(excerpt(window.title, 60)), "", False
+
+
+def _fills(box: BoundingBox, window: Window) -> bool:
+    """Whether a box is about that of a window; a toolkit may count its shadow or its title."""
+    common = box.intersection(window.box) if window.box is not None else None
+    if window.box is None or common is None:
+        return False
+    return common.area >= _FILLED_SHARE * max(box.area, window.box.area)
+
+
+def _dialog_words(dialog: Element, elements: Sequence[Element]) -> str:
+    """Returns the text of a dialog, in reading order, without its title."""
+    texts = [dialog.text] if dialog.text else []
+    for element in elements:
+        text = (element.text or element.name).strip()
+        inside = element is not dialog and is_inside(element, dialog)
+        if inside and element.role in _SPOKEN and text not in texts:
+            texts.append(text)
+    return field_text(excerpt(" ".join(text for text in texts if text != dialog.name), 200))
+
+
+def _only_asks(dialog: Element, look: Observation) -> bool:
+    """Whether a dialog has buttons and no field: a question, not a form to be filled in."""
+    inside = [element for element in look.elements or () if is_inside(element, dialog)]
+    return not any(e.role in FIELDS and "editable" in e.states for e in inside) and any(
+        "button" in e.role for e in inside
+    )
+
+
+def _is_named(title: str, intent: str) -> bool:
+    """Whether an intent speaks of a title: a word of four letters or more in common."""
+    stems = {word[:5] for word in re.findall(r"\w{4,}", title.casefold())}
+    return any(word[:5] in stems for word in re.findall(r"\w{4,}", intent.casefold()))
+
+
+def _intent(call: GroundedCall) -> str:
+    """Returns what a step was for: its thought, its description and its input."""
+    return f"{call.call.thought} {call_description(call)} {call_input(call)}"
+
+
+# ---------------------------------------------------------------- what a page or a cell says
+
+
 def _answered(call: GroundedCall, before: Observation, after: Observation) -> str:
     if not (call.actions and is_complete(before) and is_complete(after)):
         return ""
@@ -122,19 +188,19 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
     known = {_words(element) for element in before.elements or ()}
     opened = {w.title for w in after.windows} - {w.title for w in before.windows}
     fresh = [new for _, new in pairs if _words(new) not in known] + come
-    fresh = [each for each in fresh if each.window not in opened]  # judged by `surprise`
+    fresh = [element for element in fresh if element.window not in opened]  # see `_message`
     for element in fresh:
         if error := _error(_words(element)):
             return _stands(error, element)
-    dialogs = [element for element in come if element.role in DIALOGS]  # judged by `surprise`
-    fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
-    labels = {name for e in after.elements or () for name in _labels(e)}
-    said = dict.fromkeys(_said(fresh, known))
-    intent = intent_of(call).casefold()
-    if len(said) > _FEW or AWAITED.search(intent):
+    dialogs = [element for element in come if element.role in DIALOGS]
+    fresh = [e for e in fresh if not any(is_inside(e, dialog) for dialog in dialogs)]
+    texts = dict.fromkeys(_texts(fresh, known))
+    if len(texts) > _FEW:
         return ""
+    labels = {name for element in after.elements or () for name in _labels(element)}
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
-    for words in (text for text in said if text not in labels):
+    intent = _intent(call).casefold()
+    for words in (text for text in texts if text not in labels):
         if is_refusal(words) and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""
@@ -143,58 +209,12 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
 def is_refusal(words: str) -> bool:
     """Whether a text speaks against what was done."""
     grants = _GRANTING.search(words) and not _DENYING.search(words)  # "not saved" is denied
-    return bool((_REFUSING.search(words) and not grants) or _SHAPE.search(words))
-
-
-async def error_value(
-    call: GroundedCall, looks: tuple[Observation, Observation], read: ReadText
-) -> str:
-    """Returns a sentence on the error that a cell shows since something was typed; else nothing.
-
-    LibreOffice tells no text of such a cell, so what is drawn in it is read.
-    """
-    before, after = looks
-    if not (is_complete(before) and is_complete(after) and before.image == after.image):
-        return ""
-    if not any(isinstance(action, Write) for action in call.actions):
-        return ""
-    old = {cell.name: cell for cell in before.elements or () if cell.role == "table cell"}
-    for cell in list(_drawn_cells(before, after))[:_CELLS]:
-        error = await _read_error(after, cell, read)
-        was = old.get(cell.name)
-        if error and not (was and await _read_error(before, was, read) == error):
-            return _stands(error, cell)
-    return ""
-
-
-async def _read_error(look: Observation, cell: Element, read: ReadText) -> str:
-    """The error that is drawn in a cell; empty for none, or where it cannot be read."""
-    part = look.convert_box(cell.box, "image")
-    with suppress(OcrUnavailable):
-        lines = await asyncio.to_thread(read, look.screenshot, part)
-        return _error(" ".join(line.text for line in lines))
-    return ""
-
-
-def _drawn_cells(before: Observation, after: Observation) -> Iterator[Element]:
-    """The cells without a text whose picture changed, but for the one with the focus."""
-    for cell in after.elements or ():
-        if cell.role != "table cell" or cell.text or "focused" in cell.states:
-            continue
-        part = after.convert_box(cell.box, "image")
-        if part.width < 1 or part.height < 1:
-            continue
-        old, new = (look.screenshot.crop(part).pixels.convert("L") for look in (before, after))
-        if old.tobytes() != new.tobytes():
-            yield cell
+    return bool(_REFUSING.search(words) and not grants)
 
 
 def _error(text: str) -> str:
-    """The error value that a text is, however well it was read; empty where it is none."""
-    if number := _ERROR_NUMBER.match(text):
-        return f"Err:{number[1]}"
-    alike = difflib.get_close_matches(text.replace(" ", ""), _ERRORS, 1, 0.7)
-    return alike[0] if alike and text.startswith("#") else ""
+    """The error value that a text is; empty where it is none."""
+    return text if text in _ERRORS or _ERROR_NUMBER.fullmatch(text) else ""
 
 
 def _stands(error: str, cell: Element) -> str:
@@ -202,7 +222,7 @@ def _stands(error: str, cell: Element) -> str:
     return f"“{error}” stands in {cell.role} “{name}” now." if name else f"A cell shows “{error}”."
 
 
-def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
+def _texts(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
     """The words that were not on the screen before, each once."""
     for element in fresh:
         words = _words(element)

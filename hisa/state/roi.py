@@ -5,23 +5,15 @@ The pointer's own move and a blinking caret are no change; see `hisa.state.scree
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.state.screen_noise import UNSEEN, is_caret, without_pointer
-from hisa.state.whole_words import whole_words
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = [
-    "MAX_REGIONS",
     "MINIMUM_CROP",
     "RoiPair",
     "changed_mask",
@@ -34,29 +26,20 @@ __all__ = [
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
 
-MAX_REGIONS = 3
-"""Most regions that are shown apart. A dialog, a status line and a title bar are three."""
-
-_TILE = 16
-"""Side of the tiles, in image pixels, in which regions are looked for: about a line of text."""
-_NEAR = 3
-"""Tiles between two changes up to which they are one region: a toolbar's gaps are smaller."""
-_SAVED = 0.5
-"""Regions are shown apart where they cover at most this share of the box around them all."""
+_BESIDE = 72
+"""More image pixels at either side of a crop: some ten letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoiPair:
     """The changed part of two pictures.
 
-    ``box`` is exactly what changed and ``regions`` its parts that lie far apart; ``shown`` is what
-    the pictures hold, one below the other, each with a margin; all in image space. Where the sizes
-    of two looks differ, the pictures are whole.
+    ``box`` is exactly what changed, ``shown`` what the pictures hold, with a margin; both in image
+    space. Where the sizes of two looks differ, the pictures are whole.
     """
 
     box: BoundingBox
-    regions: tuple[BoundingBox, ...]
-    shown: tuple[BoundingBox, ...]
+    shown: BoundingBox
     before: Screenshot
     after: Screenshot
 
@@ -70,25 +53,23 @@ def roi_pair(
 ) -> RoiPair | None:
     """Both pictures cropped to what changed; None where nothing but pointer or caret did.
 
-    A crop is as wide as the writing that begins or ends in it, so that no word is cut.
+    A crop is wider than what changed: of "500 €" that was "100 €" one digit alone would be shown.
 
     Args:
         before: the look before the action.
         after: the look after it.
-        margin: image pixels around each changed region.
-        minimum: smallest crop; smaller regions are padded, as far as the picture goes.
+        margin: image pixels above and below what changed; beside it there are more.
+        minimum: smallest crop; a smaller one is padded, as far as the picture goes.
     """
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
+        return RoiPair(_whole(new), _whole(new), old, new)
     mask = changed_mask(before, after)
     box = _bounds(mask)
     if mask is None or box is None:
         return None
-    regions = tuple(_regions(mask, box))
-    whole = [whole_words(part, mask, new) for part in regions]
-    shown = tuple(_with_margin(part, margin, minimum, new.size) for part in whole)
-    return RoiPair(box, regions, shown, old.parts(shown), new.parts(shown))
+    shown = _with_margin(box, margin, minimum, new.size)
+    return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
 
 
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
@@ -98,19 +79,16 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     box = _whole(new) if old.size != new.size else _bounds(mask)
     if box is None:
         return None
-    return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
+    return RoiPair(box, _whole(new), old, new)
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
-    changed = changed_pixels(old, new, unseen=0)
-    if changed is None:
-        return None
-    box = changed[1]
-    return RoiPair(box, (box,), (box,), old.parts((box,)), new.parts((box,)))
+        return RoiPair(_whole(new), _whole(new), old, new)
+    box = _bounds(changed_pixels(old, new, unseen=0))
+    return None if box is None else RoiPair(box, box, old.parts((box,)), new.parts((box,)))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
@@ -118,87 +96,29 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 
     A browser that paints a part anew paints single pixels of it one step lighter.
     """
-    found = changed_pixels(before.screenshot, after.screenshot)
-    if found is None:
+    mask = changed_pixels(before.screenshot, after.screenshot)
+    if mask is None:
         return None
-    changed, box = found  # the rest is black: most of the screen
-    mask = Image.new("L", (after.image.width, after.image.height))
-    mask.paste(_white(changed), (int(box.left), int(box.top)))
     mask = without_pointer(mask, before, after)
     return None if is_caret(mask) else mask
 
 
 def changed_pixels(
     before: Screenshot, after: Screenshot, unseen: int = UNSEEN
-) -> tuple[NDArray[np.bool_], BoundingBox] | None:
-    """The pixels that differ by more than ``unseen`` in two pictures of one size, in their box."""
-    import numpy as np
-
-    rows = _differing_rows(before, after)
-    if rows is None:
+) -> Image.Image | None:
+    """White where two pictures of one size differ by more than ``unseen``; None: nowhere."""
+    apart = ImageChops.difference(before.pixels, after.pixels)
+    box = apart.getbbox()
+    if box is None:
         return None
-    top, bottom = rows
-    row = 3 * before.size.width
-    old, new = (
-        np.frombuffer(picture.rgb, np.uint8)[row * top : row * bottom].reshape(-1, row)
-        for picture in (before, after)
-    )
-    exact = _box(old != new)
-    if exact is None:
+    red, green, blue = apart.crop(box).split()  # most of a screen stays as it was
+    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    changed = most.point([0] * (unseen + 1) + [255] * (255 - unseen))
+    if changed.getbbox() is None:
         return None
-    left, first, right, last = exact  # most of a screen lies outside, and is not read again
-    old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
-    differ = np.maximum(old, new) - np.minimum(old, new) > unseen
-    seen = _box(differ)
-    if seen is None:
-        return None
-    differ = differ[seen[1] : seen[3], 3 * seen[0] : 3 * seen[2]]
-    right, last = left + seen[2], first + seen[3]
-    left, first = left + seen[0], first + seen[1]
-    pixels = differ[:, 0::3] | differ[:, 1::3] | differ[:, 2::3]
-    return pixels, BoundingBox(left, top + first, right, top + last)
-
-
-def _box(differ: NDArray[np.bool_]) -> tuple[int, int, int, int] | None:
-    """Left, top, right and bottom in pixels, of rows of three bytes a pixel; None: all alike."""
-    import numpy as np
-
-    (upright,), (level,) = (np.nonzero(differ.any(axis=axis)) for axis in (0, 1))
-    if not upright.size:
-        return None
-    return int(upright[0]) // 3, int(level[0]), int(upright[-1]) // 3 + 1, int(level[-1]) + 1
-
-
-def _differing_rows(before: Screenshot, after: Screenshot) -> tuple[int, int] | None:
-    """The first row and the one after the last of the stripes that differ; None where none does.
-
-    Most of a screen stays as it was, and what lies between the two is not read here.
-    """
-    import numpy as np
-
-    old, new = (np.frombuffer(picture.rgb, np.uint8) for picture in (before, after))
-    step = 3 * before.size.width * _STRIPE
-    starts = range(0, len(old), step)
-
-    def differs(at: int) -> bool:
-        return not np.array_equal(old[at : at + step], new[at : at + step])
-
-    first = next(filter(differs, starts), None)
-    if first is None:
-        return None
-    last = next(filter(differs, reversed(starts)))
-    return first // step * _STRIPE, min(last // step * _STRIPE + _STRIPE, before.size.height)
-
-
-def _white(changed: NDArray[np.bool_]) -> Image.Image:
-    """A picture with white where the array is true."""
-    height, width = changed.shape
-    return Image.frombytes("L", (width, height), (changed.view("uint8") * 255).tobytes())
-
-
-_STRIPE = 16
-"""Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
-_WHITE = [0] + [255] * 255
+    mask = Image.new("L", apart.size)
+    mask.paste(changed, box[:2])
+    return mask
 
 
 def _bounds(mask: Image.Image | None) -> BoundingBox | None:
@@ -206,89 +126,13 @@ def _bounds(mask: Image.Image | None) -> BoundingBox | None:
     return None if corners is None else BoundingBox(*corners)
 
 
-def _regions(mask: Image.Image | None, box: BoundingBox) -> Sequence[BoundingBox]:
-    """The exact boxes of changes that lie far apart, where that shows much less; else ``box``."""
-    if mask is None or box.area <= MAX_REGIONS * MINIMUM_CROP.width * MINIMUM_CROP.height:
-        return [box]
-    left, top = int(box.left) // _TILE * _TILE, int(box.top) // _TILE * _TILE
-    part = mask.crop((left, top, int(box.right), int(box.bottom)))
-    tiles = part.reduce(_TILE).point(_WHITE)
-    if tiles.histogram()[255] * _TILE**2 > _SAVED * box.area:
-        return [box]
-    clusters = _clusters(tiles)
-    while len(clusters) > MAX_REGIONS:
-        clusters = _joined(clusters)
-    boxes = [_exact(part, cluster, left, top) for cluster in clusters]
-    return boxes if sum(each.area for each in boxes) <= _SAVED * box.area else [box]
-
-
-def _clusters(tiles: Image.Image) -> list[BoundingBox]:
-    """Boxes around tiles with changes that are near each other, from top to bottom."""
-    width, height = tiles.size
-    data = tiles.tobytes()
-    left = {at for at in range(width * height) if data[at]}
-    found = []
-    while left:
-        start = left.pop()
-        stack, members = [start], [start]
-        while stack:
-            row, column = divmod(stack.pop(), width)
-            near = left.intersection(_around(row, column, width, height))
-            left -= near
-            stack += near
-            members += near
-        found.append(_tile_box(members, width))
-    return sorted(found, key=lambda box: (box.top, box.left))
-
-
-def _around(row: int, column: int, width: int, height: int) -> Iterable[int]:
-    columns = range(max(0, column - _NEAR), min(width, column + _NEAR + 1))
-    rows = range(max(0, row - _NEAR), min(height, row + _NEAR + 1))
-    return (r * width + c for r in rows for c in columns)
-
-
-def _tile_box(members: Sequence[int], width: int) -> BoundingBox:
-    rows, columns = zip(*(divmod(at, width) for at in members), strict=True)
-    return BoundingBox(
-        min(columns) * _TILE,
-        min(rows) * _TILE,
-        (max(columns) + 1) * _TILE,
-        (max(rows) + 1) * _TILE,
-    )
-
-
-def _joined(boxes: Sequence[BoundingBox]) -> list[BoundingBox]:
-    """One box fewer: the two are joined that add the least area."""
-    pairs = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]]
-    one, other = min(pairs, key=lambda pair: _around_both(*pair).area - pair[0].area - pair[1].area)
-    rest = [box for box in boxes if box is not one and box is not other]
-    return sorted([*rest, _around_both(one, other)], key=lambda box: (box.top, box.left))
-
-
-def _around_both(one: BoundingBox, other: BoundingBox) -> BoundingBox:
-    return BoundingBox(
-        min(one.left, other.left),
-        min(one.top, other.top),
-        max(one.right, other.right),
-        max(one.bottom, other.bottom),
-    )
-
-
-def _exact(part: Image.Image, cluster: BoundingBox, x: int, y: int) -> BoundingBox:
-    """The changed pixels' box inside a cluster's tiles, in the picture whose part begins there."""
-    left, top = int(cluster.left), int(cluster.top)
-    tiles = part.crop((left, top, int(cluster.right), int(cluster.bottom)))
-    corners = tiles.getbbox() or (0, 0, *tiles.size)
-    left, top = left + x, top + y
-    return BoundingBox(left + corners[0], top + corners[1], left + corners[2], top + corners[3])
-
-
 def _whole(picture: Screenshot) -> BoundingBox:
     return BoundingBox(0, 0, picture.size.width, picture.size.height)
 
 
 def _with_margin(box: BoundingBox, margin: int, minimum: Size, extent: Size) -> BoundingBox:
-    left, right = _widened(box.left, box.right, margin, minimum.width, extent.width)
+    beside = margin + _BESIDE
+    left, right = _widened(box.left, box.right, beside, minimum.width, extent.width)
     top, bottom = _widened(box.top, box.bottom, margin, minimum.height, extent.height)
     return BoundingBox(left, top, right, bottom)
 

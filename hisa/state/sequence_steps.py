@@ -10,7 +10,7 @@ from hisa.outcomes.made import tell_made
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
-from hisa.state.inspection import Looks, StepEvidence
+from hisa.state.base import Looks
 from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair
 from hisa.text.prompt_text import excerpt, field_text
@@ -29,27 +29,28 @@ class Effect:
     pair: RoiPair | None
 
 
-def effects(looks: Looks, outcome: Outcome, pair: Pair) -> tuple[Effect, ...]:
-    """The effect of each call of a sequence, in order; none of a call that stood alone.
+def effects(call: GroundedCall, looks: Looks, outcome: Outcome, pair: Pair) -> tuple[Effect, ...]:
+    """The effect of each call that was made, in order; that of ``call``, where it stood alone.
 
     Args:
+        call: what was planned.
         looks: before the first call and after the last one.
-        outcome: what the sequence came to.
+        outcome: what came of it.
         pair: compares two looks.
     """
-    before, after = looks
-    if not outcome.made:
-        return ()
-    starts = [before, *(made.before for made in outcome.made[1:])]
-    ends = [*starts[1:], after]
+    calls = outcome.made or (MadeCall(call, outcome, looks[0]),)
+    starts = [looks[0], *(made.before for made in calls[1:])]
+    ends = [*starts[1:], looks[1]]
     return tuple(
         Effect(made, (start, end), pair(start, end))
-        for made, start, end in zip(outcome.made, starts, ends, strict=True)
+        for made, start, end in zip(calls, starts, ends, strict=True)
     )
 
 
 def merged(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
     """One call that holds the actions and places of all that were made."""
+    if not made:
+        return call
     return replace(
         call,
         following=tuple(each.call for each in made[1:]),
@@ -60,26 +61,19 @@ def merged(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
 
 def shown(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
     """The call with those that follow it as they were made, for the step's line."""
-    return replace(call, following=tuple(each.call for each in made[1:]))
+    return replace(call, following=tuple(other.call for other in made[1:])) if made else call
 
 
-def surprises(found: Sequence[Effect], last: StepEvidence) -> str:
-    """The first unexpected thing that was seen, by the number of its action; empty for none.
-
-    Args:
-        found: the effects, in order.
-        last: what a closer look at the last action found.
-    """
+def surprises(found: Sequence[Effect]) -> str:
+    """The first unexpected thing that was seen, by the number of its action; empty for none."""
     for number, effect in enumerate(found, 1):
-        looks = last.looks if effect is found[-1] else effect.looks
-        regions = effect.pair.regions if effect.pair else ()
-        if told := unexpected(effect.made.call, *looks, regions):
-            return f"{number}) {told}"
+        if told := unexpected(effect.made.call, *effect.looks):
+            return f"{number}) {told}" if len(found) > 1 else told
     return ""
 
 
 def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
-    """Returns which actions had no visible effect; empty where each had one.
+    """Returns which actions of a sequence had no visible effect; empty where each had one.
 
     A click before keys may do no more than give a field the focus, which need not show.
 
@@ -88,7 +82,7 @@ def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
         last: the verdict on the last one, which was looked at more closely.
     """
     numbers = []
-    for number, effect in enumerate(found, 1):
+    for number, effect in enumerate(found if len(found) > 1 else (), 1):
         if effect.pair is not None or not effect.made.call.actions:
             continue
         if number == len(found):

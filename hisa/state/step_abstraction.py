@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
-from typing import Any, TypeVar
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
+from hisa.machine.patience import patience
 from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
@@ -28,14 +27,12 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.base import AbstractedStep
-from hisa.state.changes import describe_changes
-from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
-from hisa.state.inspection import Looks, StepEvidence, StepInspector
+from hisa.state.base import AbstractedStep, Looks
+from hisa.state.changes import IDLE, LOOK, describe_changes
+from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
+from hisa.state.held_regions import DIALOGS
 from hisa.state.lines import call_description, call_input, history_line
-from hisa.state.refusals import unexpected
-from hisa.state.roi import RoiPair, roi_pair, whole_pair
-from hisa.state.sentences import change_sentences, without_said
+from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.sequence_steps import (
     Effect,
     effects,
@@ -45,21 +42,23 @@ from hisa.state.sequence_steps import (
     stopped,
     surprises,
 )
-from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
+from hisa.state.token_limits import ask_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.typed_text import read_back
-from hisa.text.prompt_text import ends, excerpt, field_text, sections
+from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
+from hisa.text.prompt_text import ends, excerpt, field_text, one_line, sections
 from hisa.text.prompts import render
 
-T = TypeVar("T")
-U = TypeVar("U")
-
-__all__ = ["Judged", "RawLog", "StepAbstractor", "judge"]
+__all__ = ["Evidence", "Judged", "StepAbstractor", "judge"]
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input
 and its effect, but no thought of its own."""
 _READ = 20_000
 """Characters of an output that are looked at; no limit on tokens lets more through."""
+
+_LATE = 1.0
+"""Seconds after an act within which a program may write a file without a sign of it before: an
+editor took 0.3 s. Until then it is not said that none was written."""
 
 _LABELS = 14
 """Tokens of exit status, labels and punctuation."""
@@ -70,7 +69,6 @@ _VERDICT = re.compile(
     r"""[*_"'`]*\s*(?:[.:,;!–—-]+[*_"'`]*\s*|$)""",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(r"(?:it\s+|the\s+action\s+)?(?P<word>succeeded|failed)\b", re.IGNORECASE)
 _MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
 """Verdict by the first letter of a model's word for it; any other is "no change"."""
 
@@ -89,11 +87,13 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
-        closer: looks for the files that were written.
+        written: tells which files were written; None: nothing is known of files.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
         by_facts: whether no model is asked: what elements and tools tell of a step is its line,
             as of a stored program's.
+        raw: whether level 1 is left out (HiSA, table 5): no model is asked, and the line is what
+            the tool reported.
         pictures: whether the model takes pictures.
     """
 
@@ -103,78 +103,64 @@ class StepAbstractor:
         tokens: int,
         *,
         pair: Pair = roi_pair,
-        closer: StepInspector | None = None,
+        written: WrittenSince | None = None,
         picture_changes: PictureChanges | None = None,
         by_facts: bool = False,
+        raw: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
-        self._by_facts, self._pictures = by_facts, pictures
+        self._by_facts, self._raw, self._pictures = by_facts or raw, raw, pictures
         self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
-        self._closer = closer or StepInspector()
+        self._written = written
         self._result_tokens = tokens * 3 // 5
         self._seen_tokens = tokens * 4 // 5
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
     ) -> AbstractedStep:
-        """See `hisa.state.base.Abstractor`."""
-        if outcome.made:
-            return await self._sequence(step, call, looks, outcome)
-        pair = self._pair(*looks)
-        roi = pair.box if pair else None
-        inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
-        telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
-        changes = await self._changes(looks, pair, call) if telling else ()
-        if asked := telling and not self._without_model(call):
-            request = self._request(step, call, outcome, pair, changes=changes)
-            answering = answer_within(self._model, request, self._asked_tokens(outcome))
-            inspected, said = await _both(inspect(), answering)
-        else:
-            inspected, said = await inspect(), ""
-        seen = judge(call, inspected, outcome, pair, said=said, changes=changes, asked=asked)
-        held = held_facts(call, *looks)
-        result = _result(seen, outcome, self._seen_tokens, held)
-        line = history_line(step, call, result, limit=self._tokens)
-        return AbstractedStep(line, result, roi, asked, seen.verdict)
+        """The step in words; ``looks`` are before and after. Of a sequence one request is made.
 
-    async def _sequence(
-        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
-        """The step in words, of a sequence: one request for all of its actions."""
-        found = effects(looks, outcome, self._pair)
-        pair = self._pair(*looks)
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+            EnvironmentFailed: the machine does not answer.
+        """
+        made = effects(call, looks, outcome, self._pair)
+        last, pair = made[-1], self._pair(*looks)
         whole = merged(call, outcome.made)
-        last = found[-1]
-        inspect = self._closer.take(
-            last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
-        )
-        telling = any(effect.pair for effect in found)
-        changes = await self._changes(looks, pair, whole) if telling else ()
-        if asked := telling and not self._without_model(call):
-            request = self._request(
-                step, whole, outcome, pair, changes=changes, each=_each_lines(found)
-            )
-            answering = answer_within(self._model, request, self._asked_tokens(outcome))
-            inspected, said = await _both(inspect, answering)
-        else:
-            inspected, said = await inspect, ""
-        seen = judge_sequence(
-            call, found, inspected, outcome, pair, said=said, changes=changes, asked=asked
-        )
-        size = 1 + _PER_ACTION * (len(found) - 1)
-        held = held_facts(whole, *looks)
+        changed = any(effect.pair for effect in made)
+        telling = outcome.ends is None and (changed or _unexplained(outcome))
+        changes = await self._changes(looks, pair, whole) if telling and not self._raw else ()
+        written = await self._files(last)
+        said = ""
+        if asked := telling and not (self._by_facts or call.call.by_program):
+            request = self._request(step, whole, outcome, pair, changes=changes, made=made)
+            said = one_line(await ask_within(self._model, request, self._asked_tokens(outcome)))
+        evidence = Evidence(made, written, outcome, pair, changes, said, asked)
+        seen = judge(call, evidence)
+        size, held = 1 + _PER_ACTION * (len(made) - 1), held_facts(whole, *looks)
+        limit = RAW_TOKENS if self._raw else round(size * self._tokens)
         result = _result(seen, outcome, round(size * self._seen_tokens), held)
-        limit = round(size * self._tokens)
+        if self._raw:
+            result = _raw_result(seen, outcome, held)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
-        roi = pair.box if pair else None
-        return AbstractedStep(line, result, roi, asked, seen.verdict)
+        return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
 
-    def _without_model(self, call: GroundedCall) -> bool:
-        return self._by_facts or call.call.by_program
+    async def _files(self, last: Effect) -> Written:
+        """The files that an act wrote: the screen seldom says which."""
+        call, outcome = last.made.call, last.made.outcome
+        if self._written is None or not call.actions or not outcome.ok or outcome.ends:
+            return NOTHING_KNOWN
+        began = outcome.began or last.looks[0].at
+        written = await self._written(began)
+        late = began + patience(_LATE) - time.time()
+        if last.pair is None and written.complete and not written.paths and late > 0:
+            await asyncio.sleep(late)
+            written = await self._written(began)
+        return written
 
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
@@ -189,7 +175,7 @@ class StepAbstractor:
         ):  # where drawings were is not known then
             return lines
         drawn = await self._picture_changes(*looks)
-        return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
+        return (*(line for line in lines if not (drawn and line.startswith(LOOK))), *drawn)
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
         """Keep what a dialog hides until it is gone."""
@@ -212,20 +198,19 @@ class StepAbstractor:
         pair: RoiPair | None,
         *,
         changes: Sequence[str],
-        each: Sequence[str] = (),
+        made: Sequence[Effect],
     ) -> ModelRequest:
         limit = self._asked_tokens(outcome)
-        actions = max(1, len(each))
         system = render(
             "step_abstraction",
             limit=limit,
             words=words_of(limit),
-            actions=actions,
+            actions=len(made),
             pictures=self._pictures,
         )
         told = {
             "action": _action_lines(call),
-            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *each],
+            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *_each_lines(made)],
             "changes": changes,
         }
         text = sections({tag: "\n".join(lines) for tag, lines in told.items()})
@@ -238,42 +223,22 @@ class StepAbstractor:
         )
 
 
-class RawLog:
-    """Level 1 left out: writes down what a tool reported, and asks no model (HiSA, table 5).
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a step when it is judged.
 
-    Args:
-        closer: as for `StepAbstractor`.
+    ``made`` are its calls with their effects, ``written`` the files that the last one wrote,
+    ``pair`` what changed from first to last (None: nothing) and ``changes`` the same in words;
+    ``said`` is a model's answer, and ``asked`` whether one was asked.
     """
 
-    def __init__(self, *, closer: StepInspector | None = None) -> None:
-        self._closer = closer or StepInspector()
-
-    async def abstract(
-        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
-        """See `Abstractor`."""
-        pair = whole_pair(*looks)
-        found = effects(looks, outcome, whole_pair)
-        if found:
-            last = found[-1]
-            inspected = await self._closer.take(
-                last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
-            )
-            seen = judge_sequence(call, found, inspected, outcome, pair)
-            call = shown(call, outcome.made)
-        else:
-            inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
-            seen = judge(call, inspected, outcome, pair)
-        told = [VERDICT_WORDS[seen.verdict], seen.surprise, held_facts(call, *looks)]
-        if outcome.exit_code is not None:
-            told.append(f"exit {outcome.exit_code}")
-        told += [outcome.output, outcome.error]
-        if outcome.made or not any(text.strip() for text in told[1:]):
-            told.append(seen.body)
-        result = field_text(" ".join(text for text in told if text.strip()))
-        line = history_line(step, call, result, limit=RAW_TOKENS)
-        roi = pair.box if pair else None
-        return AbstractedStep(line, result, roi, asked_model=False, verdict=seen.verdict)
+    made: Sequence[Effect]
+    written: Written
+    outcome: Outcome
+    pair: RoiPair | None
+    changes: Sequence[str] = ()
+    said: str = ""
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,152 +250,93 @@ class Judged:
     body: str
 
 
-async def _both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """Await both at once: the machine and a model do not wait for each other.
-
-    Raises:
-        Exception: what either raises; the other is given up.
-    """
-    first = asyncio.ensure_future(one)
-    try:
-        second = await other
-        return await first, second
-    finally:
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-
-
-def judge(
-    call: GroundedCall,
-    inspected: StepEvidence,
-    outcome: Outcome,
-    pair: RoiPair | None,
-    *,
-    said: str = "",
-    changes: Sequence[str] = (),
-    asked: bool = True,
-) -> Judged:
+def judge(call: GroundedCall, seen: Evidence) -> Judged:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
-    What was typed has succeeded where a field tells that it arrived, whatever else was seen.
-
-    Args:
-        call: what ran.
-        inspected: the looks before and after, and what else was found.
-        outcome: what the tool reported.
-        pair: what changed; None for nothing.
-        said: a model's answer; empty where none was asked.
-        changes: what changed, in words.
-        asked: whether a model was asked.
+    A sequence succeeded only if all was made and each action had an effect. What was typed has
+    succeeded where a field tells that it arrived, whatever else was seen.
     """
-    word, body = _reading(said)
+    outcome = seen.outcome
     if outcome.ends is not None:
         return Judged("succeeded", "", "")
-    body = body or _own_words(pair, changes)
-    found = unexpected(call, *inspected.looks, pair.regions if pair else ())
-    found = found or inspected.error_value
-    if call.call.following and not outcome.made:
-        found = " ".join(filter(None, (stopped(call, outcome), found)))
-    if not outcome.ok:
-        return Judged("failed", found, body)
-    if found:
-        return Judged("failed" if word == "failed" else "unexpected", found, body)
-    idle = pair is None or {line[0] for line in changes} <= {"f", "l"}  # the focus, or a look
-    if idle and (told := disabled_facts(call, inspected.looks[0])):
-        return Judged("no_change", "", told)
-    if pair is None:
-        return _as_typed([(call, inspected.looks)], _without_change(call, inspected, outcome))
-    files = written_facts(inspected.written) if inspected.written.paths else ""
-    if word == "no_change" and (files or _told(outcome)):
-        word = "succeeded"
-    if word is None:
-        word = _unjudged(outcome, asked=asked)
-        body = f"Not judged: {body}" if word == "unexpected" else body
-    judged = Judged(word, "", " ".join(part for part in (files, body) if part))
-    return _as_typed([(call, inspected.looks)], judged)
-
-
-def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
-    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
-    typing = [each for each in calls if any(isinstance(act, Write) for act in each[0].actions)]
-    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in typing]
-    doubts = [
-        first.sentence
-        for first, *others in readings
-        if first and all(one is None or one.verdict != "arrived" for one in (first, *others))
-    ]
-    if judged.verdict != "succeeded" or not doubts:
-        return judged
-    body = f"{judged.body} {doubts[0]}".strip()
-    return Judged("changed", judged.surprise, body)
-
-
-def judge_sequence(
-    call: GroundedCall,
-    found: Sequence[Effect],
-    last: StepEvidence,
-    outcome: Outcome,
-    pair: RoiPair | None,
-    *,
-    said: str = "",
-    changes: Sequence[str] = (),
-    asked: bool = True,
-) -> Judged:
-    """The verdict on a sequence: it succeeded only if all was made and each action had an effect.
-
-    Args:
-        call: what was planned.
-        found: the effects of those that were made, in order.
-        last: what a closer look at the last one found.
-        outcome: what the sequence came to.
-        pair: what changed from before the first to after the last; None for nothing.
-        said: a model's answer; empty where none was asked.
-        changes: what changed, in words.
-        asked: whether a model was asked.
-    """
-    word, body = _reading(said)
-    body = body or _own_words(pair, changes)
-    newest = found[-1]
-    ending = judge(newest.made.call, last, newest.made.outcome, newest.pair, said=said, asked=asked)
-    trouble = surprises(found, last) or last.error_value
-    silent = quiet(found, ending.verdict)
-    told = stopped(call, outcome)
-    files = written_facts(last.written) if last.written.paths else ""
+    word, body = _reading(seen.said)
+    body = body or _own_words(seen.pair, seen.changes)
+    trouble = surprises(seen.made)
+    told = stopped(call, outcome) if call.call.following else ""
+    if told and not outcome.made:
+        trouble, told = f"{told} {trouble}".strip(), ""
+    ending = _ending(seen, word, body)
+    silent = quiet(seen.made, ending.verdict)
     if not outcome.ok:
         verdict: StepVerdict = "failed"
     elif trouble or outcome.stopped:
-        verdict = "unexpected" if word != "failed" else "failed"
-    elif pair is None and silent:
-        verdict = "no_change"
+        verdict = "failed" if word == "failed" else "unexpected"
+    elif len(seen.made) == 1:
+        verdict, body = ending.verdict, ending.body
     elif silent:
-        verdict = "unexpected"
+        verdict = "no_change" if seen.pair is None else "unexpected"
     else:
-        verdict = word or _unjudged(outcome, asked=asked)
+        verdict = word or _unjudged(outcome, asked=seen.asked)
         body = body if word or verdict != "unexpected" else f"Not judged: {body}"
+    several = len(seen.made) > 1 and seen.written.paths
+    files = written_facts(seen.written) if several else ""
     judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
-    ends = (found[0].looks[0], last.looks[1])  # looks in between may come without elements
-    return _as_typed([(effect.made.call, effect.looks, ends) for effect in found], judged)
+    return _as_typed(seen, judged)
 
 
-def _each_lines(found: Sequence[Effect]) -> list[str]:
+def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
+    """The verdict on the last action, against which nothing was said, by files, tool and model."""
+    last = seen.made[-1]
+    only = len(seen.made) == 1
+    files = written_facts(seen.written)
+    wrote = files if seen.written.paths else ""
+    idle = all(sentence.startswith(IDLE) for sentence in seen.changes)
+    if (last.pair is None or (only and idle)) and (
+        dead := disabled_facts(last.made.call, last.looks[0])
+    ):
+        return Judged("no_change", "", dead)
+    if last.pair is None:
+        changed, field = field_facts(last.made.call, *last.looks)
+        if changed or wrote:
+            return Judged(
+                "succeeded", "", " ".join(filter(None, (field if changed else "", wrote)))
+            )
+        if _told(last.made.outcome):
+            return Judged("succeeded", "", "")
+        return Judged("no_change", "", " ".join(filter(None, (files, field))))
+    if word == "no_change" and (wrote or _told(seen.outcome)):
+        word = "succeeded"
+    if word is None:
+        word = _unjudged(seen.outcome, asked=seen.asked)
+        body = f"Not judged: {body}" if word == "unexpected" else body
+    return Judged(word, "", " ".join(filter(None, (wrote, body))))
+
+
+def _as_typed(seen: Evidence, judged: Judged) -> Judged:
+    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
+    if judged.verdict != "succeeded":
+        return judged
+    ends = (seen.made[0].looks[0], seen.made[-1].looks[1])  # looks in between may lack elements
+    for effect in seen.made:
+        call = effect.made.call
+        if not any(isinstance(act, Write) for act in call.actions):
+            continue
+        first, *others = (read_back(call, *looks) for looks in (effect.looks, ends))
+        arrived = any(read and read.verdict == "arrived" for read in (first, *others))
+        if first and not arrived:
+            return Judged("changed", judged.surprise, f"{judged.body} {first.sentence}".strip())
+    return judged
+
+
+def _each_lines(made: Sequence[Effect]) -> list[str]:
     """A line for each action of a sequence: whether the screen changed after it, and where."""
+    if len(made) == 1:
+        return []
     return [
         f"after action {number}: "
         + (f"changed: {_corners(effect.pair.box)}" if effect.pair else "screen: unchanged")
-        for number, effect in enumerate(found, 1)
+        for number, effect in enumerate(made, 1)
     ]
-
-
-def _without_change(call: GroundedCall, inspected: StepEvidence, outcome: Outcome) -> Judged:
-    """A step that changed no pixel: the focused field, a file or the tool may show its effect."""
-    changed, field = field_facts(call, *inspected.looks)
-    files = written_facts(inspected.written)
-    if changed or inspected.written.paths:
-        told = (field if changed else "", files if inspected.written.paths else "")
-        return Judged("succeeded", "", " ".join(part for part in told if part))
-    if _told(outcome):
-        return Judged("succeeded", "", "")
-    return Judged("no_change", "", " ".join(part for part in (files, field) if part))
 
 
 def _told(outcome: Outcome) -> bool:
@@ -448,14 +354,23 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
 def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
     seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
-    body = without_said(seen.body, seen.surprise) if seen.surprise else seen.body
-    rest = seen.surprise or body
+    rest = seen.surprise or seen.body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
-    parts = [seen.surprise, facts, body] if outcome.ok else [facts, seen.surprise, body]
-    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
+    parts = [seen.surprise, facts] if outcome.ok else [facts, seen.surprise]
+    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts, seen.body) if part)
     return cut_at_sentence(field_text(text), tokens)
+
+
+def _raw_result(seen: Judged, outcome: Outcome, held: str) -> str:
+    """Verdict, what speaks against it and all that the tool reported."""
+    exited = f"exit {outcome.exit_code}" if outcome.exit_code is not None else ""
+    report = [seen.surprise, held, exited, outcome.output, outcome.error]
+    if outcome.made or not any(text.strip() for text in report):
+        report.append(seen.body)
+    parts = [VERDICT_WORDS[seen.verdict], *report]
+    return field_text(" ".join(text for text in parts if text.strip()))
 
 
 def _unexplained(outcome: Outcome) -> bool:
@@ -473,8 +388,7 @@ def _reading(said: str) -> tuple[StepVerdict | None, str]:
     body = said[found.end() :].strip() if found else said
     if body.startswith(("{", "```")) or not any(char.isalnum() for char in body):
         body = ""
-    word = found or _CLAIM.match(said)
-    verdict = _MEANT.get(word["word"][0].lower(), "no_change") if word else None
+    verdict = _MEANT.get(found["word"][0].lower(), "no_change") if found else None
     first = body.split(maxsplit=1)[:1]
     if first and first[0].isalpha():  # else it may be the name of a file
         body = body[:1].upper() + body[1:]
@@ -497,8 +411,8 @@ def _facts(outcome: Outcome, tokens: int) -> str:
 
 def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     """Returns a description of the change that needs no model; empty where nothing changed."""
-    if told := [*islice(change_sentences(changes), 3)]:
-        return " ".join(told)
+    if changes:
+        return " ".join(changes[:3])
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
 
 
@@ -529,6 +443,5 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None, *, shown: bool) -> li
     else:
         lines.append(f"changed: {_corners(pair.box)}")
         if shown:
-            parts = " and below it ".join(_corners(part) for part in pair.shown)
-            lines.append(f"the pictures show: {parts}")
+            lines.append(f"the pictures show: {_corners(pair.shown)}")
     return lines

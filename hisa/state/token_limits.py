@@ -1,17 +1,14 @@
-"""Hard limits on text: asked for, asked for again, then cut where a sentence ends."""
+"""Hard limits on text: asked for, then cut where a sentence ends."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.protocols import Model, ModelReply, ModelRequest
-from hisa.text.prompt_text import clean, excerpt, one_line
+from hisa.protocols import Model, ModelRequest
+from hisa.text.prompt_text import clean, excerpt
 
 __all__ = [
-    "answer_within",
     "ask_within",
     "cut_at_sentence",
     "cut_at_word",
@@ -26,48 +23,18 @@ _MOST_CHARS = 8
 """Characters of a token at most, on one line: a short word and the blank after it have five."""
 
 
-async def answer_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
-    """The model's answer on one line, cut at the end of a sentence; empty where it says nothing.
-
-    Raises:
-        ModelUnavailable, BudgetExceeded: from the model.
-    """
-    return cut_at_sentence(one_line((await model.complete(request)).text), limit_tokens)
-
-
 async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
-    """The model's answer in at most ``limit_tokens``; empty where it says nothing.
-
-    An answer that is too long is sent back once with the limit named; what is still too long then
-    is cut at the end of a sentence. For requests without pictures: it sends them twice.
+    """The model's answer in at most ``limit_tokens``, cut at the end of a sentence.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
     """
-    reply = await model.complete(request)
-    text = clean(reply.text)
-    if estimate_tokens(text) <= limit_tokens:
-        return text
-    shorter = clean(
-        (await model.complete(_again(request, replace(reply, text=text), limit_tokens))).text
-    )
-    return cut_at_sentence(shorter or text, limit_tokens)
+    return cut_at_sentence(clean((await model.complete(request)).text), limit_tokens)
 
 
 def words_of(tokens: int) -> int:
     """English words that surely fit into so many tokens, for a model that counts words."""
     return tokens * 3 // 5
-
-
-def _again(request: ModelRequest, reply: ModelReply, limit_tokens: int) -> ModelRequest:
-    """The request with the answer (its beginning) and the limit it has to keep."""
-    demand = (
-        f"Too long: about {estimate_tokens(reply.text)} tokens where {limit_tokens} are allowed. "
-        f"Write it again in at most {limit_tokens} tokens (about {words_of(limit_tokens)} words); "
-        "keep coordinates and exact values."
-    )
-    shown = replace(reply, text=cut_at_sentence(reply.text, 2 * limit_tokens))
-    return with_correction(request, shown, demand, shown=len(reply.text))
 
 
 def cut_at_sentence(text: str, tokens: int) -> str:

@@ -28,8 +28,8 @@ _TELLING = FIELDS - {PASSWORD, "spin button", "date editor", "terminal"}
 _EDITING = frozenset({"backspace", "delete", "end", "home"})
 _TOLD_CHARS = 200
 """Characters of a text that machines tell of an element at most; HiSA's own guest has the same."""
-_SHOWN_CHARS, _BEFORE_CHARS = 80, 20
-"""Of each of two texts in a sentence, and of what they share before their difference."""
+_SHOWN_CHARS = 80
+"""Of each of two texts in a sentence."""
 
 
 class ReadBack(NamedTuple):
@@ -126,19 +126,9 @@ def _difference(typed: str, field: Element) -> ReadBack:
     cut = len(field.text) >= _TOLD_CHARS or "\n" in typed
     if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):
         return _NOT_KNOWN
-    start = max(0, _common(typed, field.text) - _BEFORE_CHARS)
-    reads, meant = (
-        field_text(excerpt(("…" if start else "") + text[start:], _SHOWN_CHARS))
-        for text in (field.text, typed)
-    )
+    reads, meant = (field_text(excerpt(text, _SHOWN_CHARS)) for text in (field.text, typed))
     now = f"reads “{reads}”" if reads else "is empty"
     return ReadBack("differs", f"The {called(field)} {now}, and “{meant}” was typed.")
-
-
-def _common(first: str, second: str) -> int:
-    """The number of characters that two texts begin with alike."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _is_at_place(one: Element, other: Element) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from hisa.actions import slots
 from hisa.config import OFFERED_TOKENS
 from hisa.errors import (
     ActionRefused,
@@ -115,8 +114,6 @@ class ToolRegistry:
         tools: by default all that are installed.
         capabilities: of the run's environment; a tool that needs others is not there.
         person: who can be asked; the capability "person" stands for them.
-        withdrawn: tells the call that must not come now. Its tool is not offered either, but for
-            one that is always there: many other calls go through that.
     """
 
     def __init__(
@@ -125,7 +122,6 @@ class ToolRegistry:
         *,
         capabilities: Iterable[str] = ("elements", "execute"),
         person: Person | None = None,
-        withdrawn: Callable[[], ToolCall | None] = lambda: None,
     ) -> None:
         listed = list(discover()[0] if tools is None else tools)
         able = frozenset(capabilities) | ({"person"} if person else set())
@@ -142,35 +138,27 @@ class ToolRegistry:
         self._further = [tool for tool in self._tools.values() if not tool.always]
         self._asked_for: Sequence[BaseTool] = ()
         self._last_look: tuple[Observation | None, list[BaseTool]] = (None, [])
-        self._withdrawn = withdrawn
         if self._further:
             help_ = Tool(self._help_function(), source="hisa")
             self._tools.setdefault(help_.name, help_)
         described = estimate_tokens(self.describe()) + 1
         self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
-    @property
-    def _offered(self) -> list[BaseTool]:
-        """The tools that are not always there, without one that is withdrawn."""
-        gone = self._withdrawn()
-        return [tool for tool in self._further if gone is None or tool.name != gone.tool]
-
     def _offered_on(self, look: Observation) -> list[BaseTool]:
-        """Those of them that a look offers, of which each is asked once."""
+        """Those of the further tools that a look offers, of which each is asked once."""
         if self._last_look[0] is not look:
             self._last_look = look, in_front(self._further, look)
-        gone = self._withdrawn()
-        return [tool for tool in self._last_look[1] if gone is None or tool.name != gone.tool]
+        return self._last_look[1]
 
     def _likeliest(self, listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
         """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
-        offered = self._offered if self._asked_for else ()
+        offered = self._further if self._asked_for else ()
         first = [tool for tool in self._asked_for if tool in offered]
         return [*first, *(tool for tool in likeliest(listed, fits) if tool not in first)]
 
     def others(self, name: str, look: Observation | None = None) -> list[str]:
         """Names of a few tools to go on with besides one: those always there, then for a look."""
-        more = (self._offered if look is None else self._offered_on(look))[:_OTHERS]
+        more = (self._further if look is None else self._offered_on(look))[:_OTHERS]
         known = dict.fromkeys((*self.names(), *[tool.name for tool in more]))
         return [tool for tool in known if tool not in {name, "termination", "infeasible"}]
 
@@ -215,7 +203,7 @@ class ToolRegistry:
 
         A model that gives its actions by numbers of a list has these without a tool.
         """
-        there = [*(self._tools[name] for name in self.names()), *self._offered]
+        there = [*(self._tools[name] for name in self.names()), *self._further]
         tools = [t for t in there if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
         listed = in_front(tools, look)
         ranked = likeliest(listed, fits_of(listed, task.instruction))
@@ -226,15 +214,6 @@ class ToolRegistry:
         tool = self._tools.get(call.tool)
         if tool is None:
             raise InvalidReply(self._unknown(call.tool))
-        gone = self._withdrawn()
-        if gone and gone.tool == call.tool and (not tool.always or _is_same(call, gone)):
-            which, instead = call.tool, f"others: {', '.join(self.others(call.tool))}"
-            if tool.always:  # everything goes through it: the very call is refused, not the tool
-                which, instead = "the very same", "act on something else, or in another way"
-            raise InvalidReply(
-                f"{which} is refused for this step: it was in vain, and the screen has not "
-                f"changed; {instead}"
-            )
         try:
             tool.arguments(call.input)
         except InvalidReply as error:
@@ -255,7 +234,7 @@ class ToolRegistry:
             The input is a tool's name, or some words on what is to be done.
             """
             named = self._tools.get(about.strip())
-            found = [named] if named else best(self._offered, about)
+            found = [named] if named else best(self._further, about)
             self._asked_for = found[:_HELPED]
             told = [tool.describe() for tool in found[:_HELPED]]
             more = [tool.name for tool in found[_HELPED : _HELPED + _NEAREST]]
@@ -288,13 +267,6 @@ class ToolRegistry:
             return Outcome(ok=False, error=kept(said))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
             return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
-
-
-def _is_same(call: ToolCall, gone: ToolCall) -> bool:
-    """Whether calls say the same; what needs no place to be found needs no description."""
-    inputs = [[each.input for each in one.sequence] for one in (call, gone)]
-    words = [(one.description, one.description_2) for one in (call, gone)]
-    return inputs[0] == inputs[1] and (words[0] == words[1] or not slots(call.actions))
 
 
 async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:

@@ -46,7 +46,6 @@ from hisa.runs.log import RunLog
 from hisa.runs.results import Results
 from hisa.state.base import Memory
 from hisa.state.blind_acts import BlindActs
-from hisa.state.inspection import StepInspector
 from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tools.person import Person
@@ -163,7 +162,6 @@ class _Opening:
             allowed_tools(settings.tools, (*self._parts.tools, *served)),
             capabilities=environment.capabilities,
             person=Person(hooking.inquire, emit=emit) if hooking.inquire else None,
-            withdrawn=own.withdrawn if own else lambda: None,
         )
         planner, grounder, deciding = self._deciders(
             models, registry, reader, environment, hooking.ask
@@ -246,7 +244,7 @@ class _Opening:
             self._settings.state,
             emit=self._emit,
             memory=self._parts.memory or self._memory(models["state"]),
-            closer=StepInspector(WrittenFiles(environment).since),
+            written=WrittenFiles(environment).since,
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
             again=lambda: environment.observe(elements=self._elements),  # as it is by then

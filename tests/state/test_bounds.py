@@ -44,41 +44,9 @@ def test_an_early_sentence_end_does_not_cost_the_rest() -> None:
     assert kept.endswith("word…")
 
 
-def test_chinese_sentences_end_without_blanks() -> None:
-    kept = cut_at_sentence("菜单已经打开了。" * 50, 40)
-    assert kept.endswith("打开了。")
-
-
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_longest_finds_the_border(most: int, border: int) -> None:
     assert longest(most, lambda size: size <= border) == min(most, border)
-
-
-async def test_a_short_answer_is_taken_at_once() -> None:
-    model = ScriptedModel(["Succeeded. It opened."])
-    assert await ask_within(model, request(), 20) == "Succeeded. It opened."
-    assert len(model.requests) == 1
-
-
-async def test_a_long_answer_is_asked_for_again_with_the_limit_named() -> None:
-    model = ScriptedModel([LONG, "Short now."])
-    assert await ask_within(model, request(), 20) == "Short now."
-    again = model.requests[1].messages
-    assert [message.role for message in again] == ["user", "assistant", "user"]
-    assert "at most 20 tokens" in model.requests[1].text
-    assert estimate_tokens(model.requests[1].text) < 20 * 2 + 100
-
-
-async def test_long_twice_is_cut_at_a_sentence() -> None:
-    model = ScriptedModel([LONG, LONG])
-    said = await ask_within(model, request(), 20)
-    assert estimate_tokens(said) <= 20
-    assert said.endswith("here.")
-
-
-async def test_long_then_nothing_keeps_the_first_answer() -> None:
-    model = ScriptedModel([LONG, " \n "])
-    assert (await ask_within(model, request(), 20)).startswith("One sentence stands here.")
 
 
 async def test_an_unavailable_model_comes_through() -> None:
@@ -91,9 +59,3 @@ def test_no_blank_stands_before_the_ellipsis() -> None:
     text = "first  second  third  fourth  fifth  sixth  seventh"
     for tokens in range(1, estimate_tokens(text)):
         assert " …" not in cut_at_word(text, tokens)
-
-
-def test_a_line_end_is_a_place_to_cut_too() -> None:
-    text = "one two three four\n" + "y" * 200
-    room = estimate_tokens("one two three four\nyyy…")
-    assert cut_at_word(text, room) == "one two three four…"

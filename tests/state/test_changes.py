@@ -1,18 +1,20 @@
-"""Differences of windows, focus and elements in words."""
+"""Differences of windows, focus and elements in sentences."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
-from hisa.state.changes import MAX_CHARS, MAX_LINES, describe_changes
+from hisa.state.changes import describe_changes
 from tests.state.scene import SCREEN, element, look, picture
 
 ROI = BoundingBox(0, 0, 160, 90)
+BOX = BoundingBox(20, 50, 80, 60, "screen")
 SAVE = element("push button", "Save", BoundingBox(20, 20, 80, 40, "screen"))
 FAR = element("push button", "Far", BoundingBox(500, 300, 560, 340, "screen"))
 
@@ -31,56 +33,46 @@ def test_nothing_is_told_where_elements_are_unknown() -> None:
 def test_nothing_is_gone_from_a_list_that_is_not_complete() -> None:
     whole = look(elements=(SAVE, FAR), title="A")
     partial = replace(look(elements=(FAR,), title="B"), complete=False)
-    assert describe_changes(whole, partial, ROI) == ("window: A -> B",)
-    assert describe_changes(partial, whole, ROI) == ("window: B -> A",)
-
-
-def test_windows_are_told_without_elements() -> None:
-    assert describe_changes(look(title="A"), look(title="B"), ROI) == ("window: A -> B",)
-
-
-def test_no_difference_is_an_empty_answer() -> None:
-    assert told((SAVE,), (SAVE,)) == ()
+    assert describe_changes(whole, partial, ROI) == ("The window in front is now “B”.",)
 
 
 def test_appeared_and_gone() -> None:
-    entry = element("entry", "Name", BoundingBox(20, 50, 80, 60, "screen"), "abc")
-    assert told((), (SAVE, entry)) == ('+ push button "Save"', '+ entry "Name" text="abc"')
-    assert told((SAVE,), ()) == ('- push button "Save"',)
+    entry = element("entry", "Name", BOX, "abc")
+    assert told((SAVE,), (SAVE,)) == ()
+    assert told((), (SAVE, entry)) == ("New on the screen: push button “Save”, entry “abc”.",)
+    assert told((SAVE,), ()) == ("Gone: push button “Save”.",)
 
 
 def test_boxes_are_compared_in_image_space() -> None:
     # In screen pixels this one lies right of the box, in image pixels inside it.
     inside = element("label", "In", BoundingBox(200, 100, 300, 120, "screen"))
-    assert told((), (inside,)) == ('+ label "In"',)
+    assert told((), (inside,)) == ("New on the screen: label “In”.",)
     assert told((), (FAR,)) == ()
     assert told((), (inside,), None) == ()
 
 
-def test_changed_text_and_name_and_state() -> None:
-    box = BoundingBox(20, 50, 80, 60, "screen")
-    assert told((element("entry", "Name", box, "a"),), (element("entry", "Name", box, "b"),)) == (
-        '~ entry "Name": "a" -> "b"',
-    )
-    assert told((element("label", "1 of 2", box),), (element("label", "2 of 2", box),)) == (
-        '~ label "1 of 2": "1 of 2" -> "2 of 2"',
-    )
-    off, on = (
-        element("check box", "Bold", box),
-        element("check box", "Bold", box, "", "checked"),
-    )
-    assert told((off,), (on,)) == ('~ check box "Bold": "" -> "checked"',)
-
-
-def test_a_change_deep_in_a_long_text_is_shown() -> None:
-    box = BoundingBox(20, 50, 80, 60, "screen")
-    was, now = "x" * 500 + "old", "x" * 500 + "new"
-    (line,) = describe_changes(
-        look(elements=(element("text", "Page", box, was),)),
-        look(elements=(element("text", "Page", box, now),)),
-        ROI,
-    ) or ("",)
-    assert line.endswith('old" -> "…xxxxxxxxxxxxnew"')
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (("entry", "Name", "a"), ("entry", "Name", "b"), "Entry “Name” now reads “b”."),
+        (("label", "1 of 2", ""), ("label", "2 of 2", ""), "Label “1 of 2” now reads “2 of 2”."),
+        (
+            ("check box", "Bold", ""),
+            ("check box", "Bold", "", "checked"),
+            "Check box “Bold” is now checked.",
+        ),
+        (
+            ("text", "Page", "x" * 500 + "old"),
+            ("text", "Page", "x" * 500 + "new"),
+            "Text “Page” now reads “…xxxxxxxxxxxxnew”.",
+        ),
+    ],
+)
+def test_changed_text_and_name_and_state(
+    old: tuple[str, ...], new: tuple[str, ...], sentence: str
+) -> None:
+    was, now = (element(role, name, BOX, text, *states) for role, name, text, *states in (old, new))
+    assert told((was,), (now,)) == (sentence,)
 
 
 def test_a_moved_element_is_no_change() -> None:
@@ -89,69 +81,60 @@ def test_a_moved_element_is_no_change() -> None:
 
 
 def test_focus() -> None:
-    box = BoundingBox(20, 50, 80, 60, "screen")
     frame = element("frame", "Window", BoundingBox(0, 0, 640, 360, "screen"), "", "focused")
-    one = element("entry", "Name", box, "", "focused")
-    assert told((), (frame, one)) != ()
+    one = element("entry", "Name", BOX, "", "focused")
     assert told((SAVE, frame), (SAVE, frame, one)) == (
-        'focus: frame "Window" -> entry "Name"',
-        '+ entry "Name"',
+        "New on the screen: entry “Name”.",
+        "The focus is on entry “Name”.",
     )
-    typed = element("entry", "Name", box, "a", "focused")
-    assert told((one,), (typed,)) == ('~ entry "Name": "" -> "a"',)
+    typed = element("entry", "Name", BOX, "a", "focused")
+    assert told((one,), (typed,)) == ("Entry “Name” now reads “a”.",)
 
 
-def test_windows_opened_closed_and_renamed() -> None:
-    def desktop(*titles: str) -> Observation:
-        windows = tuple(
-            Window(id=title, title=title, app="a", active=number == 0)
-            for number, title in enumerate(titles)
-        )
-        return Observation(picture(), SCREEN, windows=windows)
-
-    assert describe_changes(desktop("Main"), desktop("Save as", "Main"), ROI) == (
-        "window: Main -> Save as",
-        '+ window "Save as"',
+def desktop(*titles: str) -> Observation:
+    windows = tuple(
+        Window(id=title.strip("*"), title=title, app="a", active=number == 0)
+        for number, title in enumerate(titles)
     )
-    assert describe_changes(desktop("Save as", "Main"), desktop("Main"), ROI) == (
-        "window: Save as -> Main",
-        '- window "Save as"',
-    )
-    assert describe_changes(desktop("a.txt"), desktop("*a.txt"), ROI) == (
-        "window: a.txt -> *a.txt",
-    )
-    assert describe_changes(desktop(), desktop("Main"), ROI) == (
-        "window: (none) -> Main",
-        '+ window "Main"',
-    )
+    return Observation(picture(), SCREEN, windows=windows)
 
 
-def test_a_window_that_got_another_title_is_not_gone() -> None:
-    def desktop(*windows: tuple[str, str]) -> Observation:
-        shown = tuple(
-            Window(id=id_, title=title, app="a", active=number == 0)
-            for number, (id_, title) in enumerate(windows)
-        )
-        return Observation(picture(), SCREEN, windows=shown)
-
-    saving, saved = desktop(("2", "Save as"), ("1", "*new")), desktop(("1", "a.txt"))
-    assert describe_changes(saving, saved, ROI) == (
-        "window: Save as -> a.txt",
-        '- window "Save as"',
-    )
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        (("Main",), ("Save as", "Main"), "Window “Save as” appeared."),
+        (("Save as", "Main"), ("Main",), "Window “Save as” is gone."),
+        (("a.txt",), ("*a.txt",), "The window in front is now “*a.txt”."),
+        (("Save as", "*new"), ("new",), "Window “Save as” is gone."),
+        ((), ("Main",), "Window “Main” appeared."),
+    ],
+)
+def test_windows_opened_closed_and_renamed(
+    before: tuple[str, ...], after: tuple[str, ...], sentence: str
+) -> None:
+    assert describe_changes(desktop(*before), desktop(*after), ROI) == (sentence,)
 
 
 def test_passwords_stay_unread() -> None:
-    box = BoundingBox(20, 50, 80, 60, "screen")
-    before = element("password text", "PIN", box)
-    after = element("password text", "PIN", box, "1234")
-    assert "1234" not in str(told((before,), (after,)))
+    before = element("password text", "PIN", BOX)
+    assert "1234" not in str(told((before,), (replace(before, text="1234"),)))
 
 
 def test_dialogs_come_first() -> None:
     dialog = element("dialog", "Question", BoundingBox(10, 10, 90, 90, "screen"))
     answer = replace(SAVE, window="Question")
-    assert told((), (answer, dialog)) == ('+ dialog "Question"', '+ push button "Save"')
+    assert told((), (answer, dialog)) == (
+        "Dialog “Question” appeared.",
+        "New on the screen: push button “Save”.",
+    )
+
+
+def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:
+    labelled = replace(element("entry", "", BOX), label="Your name")
+    described = replace(element("icon", "", BOX), description="A disk")
+    assert told((labelled, described, element("panel", "", BOX)), ()) == (
+        "Gone: entry “Your name”.",
+    )
 
 
 names = st.text(max_size=300)
@@ -167,24 +150,15 @@ element_lists = st.lists(
 
 
 @given(element_lists, element_lists, names, names)
-def test_lines_are_bounded_whatever_the_screen_says(
+def test_sentences_are_bounded_whatever_the_screen_says(
     before: tuple[Element, ...], after: tuple[Element, ...], old: str, new: str
 ) -> None:
-    lines = describe_changes(look(elements=before, title=old), look(elements=after, title=new), ROI)
-    assert lines is not None
-    assert len(lines) <= MAX_LINES
-    for line in lines:
-        assert len(line) <= MAX_CHARS
-        assert "\n" not in line
-        line.encode()
-
-
-def test_the_number_of_left_out_lines_is_told() -> None:
-    many = tuple(
-        element("label", f"Row {number}", BoundingBox(0, number, 50, number + 1, "screen"))
-        for number in range(100)
+    sentences = describe_changes(
+        look(elements=before, title=old), look(elements=after, title=new), ROI
     )
-    lines = told((), many)
-    assert isinstance(lines, tuple)
-    assert len(lines) == MAX_LINES
-    assert lines[-1] == "… and 81 more changes"
+    assert sentences is not None
+    assert len(sentences) <= 12
+    for sentence in sentences:
+        assert len(sentence) <= 800
+        assert "\n" not in sentence
+        sentence.encode()

@@ -78,32 +78,3 @@ async def test_a_dialog_that_the_step_names_may_have_any_words() -> None:
     opens = does("pyautogui.click(300, 180)", "Click on Validity.")
     event = await seen(opens, look(windows=(MAIN,)), after, validity, says)
     assert event.verdict == "succeeded"
-
-
-@pytest.mark.parametrize(("front", "verdict"), [(DIALOG, "unexpected"), (STRANGER, "no_change")])
-async def test_a_click_behind_a_dialog_of_another_class(front: Window, verdict: str) -> None:
-    dialog = replace(front, title="Format Cells")
-    windows = (BEHIND, dialog)
-    event = await seen(CLICK, look(windows=windows), look(windows=windows))
-    assert event.verdict == verdict
-    behind = "it was behind “Format Cells”, which is in front" in event.result
-    assert behind is (verdict == "unexpected")
-
-
-@pytest.mark.parametrize(("size", "behind"), [(24, True), (25, False)])
-async def test_a_pointer_of_another_shape_is_no_effect_of_a_click(size: int, behind: bool) -> None:
-    """Over a text it becomes a bar: that the pixels there changed proves nothing."""
-    windows = (BEHIND, replace(DIALOG, title="Format Cells"))
-    shape = (96, 300 - size, 104, 300 + size)
-    event = await seen(CLICK, look(windows=windows), look(shape, windows=windows))
-    assert (event.verdict == "unexpected") is behind
-
-
-@pytest.mark.parametrize(("gone", "verdict"), [(DIALOG, "succeeded"), (STRANGER, "unexpected")])
-async def test_a_dialog_that_went_is_no_application_that_is_gone(
-    gone: Window, verdict: str
-) -> None:
-    keys = does("pyautogui.hotkey('alt', 'o')", "Go on.")
-    before = look(windows=(BEHIND, replace(gone, title="Format Cells")))
-    event = await seen(keys, before, look(CHANGE, windows=(MAIN,)))
-    assert event.verdict == verdict

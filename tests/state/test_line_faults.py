@@ -1,28 +1,14 @@
-"""The lines of real runs mislead nobody: what once did is found by a checker, and is no more."""
+"""Lines of real runs that once misled, and do no more."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-from hypothesis import given, settings
-
 from hisa.actions import parse
-from hisa.events import Abstracted, Planned, Refined
 from hisa.protocols import GroundedCall, Place, ToolCall
-from hisa.runs.read import load_run
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.changes import describe_changes
-from hisa.state.context import in_short
 from tests.plugins.offline.talk import asked
-from tests.state.line_faults import line_faults, run_faults
 from tests.state.scene import SCREEN, element, look, picture
-from tests.state.test_changes import element_lists
-
-OLD = Path(__file__).parents[1] / "data" / "runs_of_version_1" / "runs"
-HEAD = "Step 1: gui_action | Thought: Go on. | Input: pyautogui.click(1, 2) | Result: Succeeded. "
-TITLE = "a window's title told as a value"
 
 
 def acts(source: str, *places: Point) -> GroundedCall:
@@ -40,100 +26,6 @@ def boxed(number: int, name: str, *states: str, role: str = "check box") -> Elem
     """One of several controls below each other, 20 image pixels high."""
     top = 40 * number
     return element(role, name, BoundingBox(20, top, 200, top + 40, "screen"), "", *states)
-
-
-@pytest.mark.parametrize(
-    ("result", "fault"),
-    [
-        ("Frame “a.txt” now reads “*a.txt”.", TITLE),
-        ("Text now reads “x”; Root pane “a” now reads “b”.", TITLE),
-        ("Combo box “Medium” now reads “Medium”.", "a thing that now reads what it is called"),
-        ("Text “Name” now reads “\ufffc”.", "an object replacement character"),
-        ("New text: “Save”, “|=”. Text gone: “Ready”.", "noise read as text"),
-        ("New text: “Case sensitive”, “Inc … “Sort Key 1”.", "two quotations made one"),
-    ],
-)
-def test_a_fault_in_a_line_is_found(result: str, fault: str) -> None:
-    assert line_faults(HEAD + result) == [fault]
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        "Label “1 of 2” now reads “2 of 2”. The window in front is now “*a.txt”.",
-        "New text: “Save”, “7”. Text gone: “né a”.",
-        "New text: “Time”, … Text gone: “F19”, … “Date Time”.",
-        "Clicked it: check box “Bold” is now checked.",
-    ],
-)
-def test_a_true_line_has_none(result: str) -> None:
-    assert line_faults(HEAD + result) == []
-
-
-def test_a_scroll_told_as_a_click_is_found() -> None:
-    line = HEAD.replace("click(1, 2)", "moveTo(1, 2); pyautogui.scroll(-5)")
-    assert line_faults(line + "Clicked the list.") == ["a scroll told as a click"]
-    assert line_faults(line + "The list shows more rows.") == []
-
-
-def test_a_step_in_short_makes_no_two_quotations_one() -> None:
-    came, gone = (
-        "“Case sensitive”, “Include formats”, “Natural sort”",
-        "“Sort Key 1”, “Ascending”",
-    )
-    line = f"{HEAD}New text: {came}. Text gone: {gone}."
-    for brief in (True, False):
-        assert line_faults(in_short(line, brief=brief)) == []
-    assert "“Case sensitive”, “Include" in in_short(line, brief=False)
-
-
-def test_a_quotation_that_a_summary_cuts_is_closed() -> None:
-    line = (
-        "Step 3: gui_action | Input: pyautogui.click(626, 440) | Result: Succeeded. Toggle button "
-        "is no longer checked. Gone: table cell “ODF Spreadsheet (.ods)”, table cell “Text CSV”."
-    )
-    short = in_short(line, brief=False)
-    assert short.endswith("“ODF …”")
-    assert line_faults(f"{short}; gui_action x … y: Succeeded. Text now reads “a”") == []
-
-
-def test_what_is_lost_between_the_lines_of_a_run_is_found() -> None:
-    thought = "The next page. Prices so far: $337."
-    planned = Planned(step=1, thought=thought, tool="gui_action", input="pyautogui.press('a')")
-    line = "Step 1: gui_action | Thought: The next page.… | Result: Failed. not found: 'x': no."
-    missed = Abstracted(line=f'{line} Closest: link "y" at (3, 4)', result="Failed.")
-    folded = Refined(text="Steps 1~1: click(3, 4).", first=1, last=1)
-    found = [fault.partition(":")[0] for fault in run_faults([planned, missed, folded])]
-    assert found == [
-        "a value in the thought's tail is cut away",
-        "a click that no step made",
-        "the candidates of a failed grounding are lost",
-    ]
-
-
-def test_typing_that_nobody_looked_for_is_found() -> None:
-    source = "pyautogui.write('tea')"
-    planned = Planned(step=1, thought="Type.", tool="gui_action", input=source)
-    head = f"Step 1: gui_action | Thought: Type. | Input: {source} | Result: "
-    told = "The focus is on entry “Name”, which holds what was typed: “tea”."
-    lines = ("No visible change.", f"No visible change. {told}", "Succeeded. It shows tea.")
-    found = [run_faults([planned, Abstracted(line=head + line, result=line)]) for line in lines]
-    assert [len(faults) for faults in found] == [1, 0, 0]
-    assert "was not verified" in found[0][0]
-
-
-def test_lines_of_recorded_runs_have_no_fault() -> None:
-    assert [fault for run in OLD.iterdir() for fault in run_faults(load_run(run).events)] == []
-
-
-@given(element_lists, element_lists)
-@settings(deadline=None)
-def test_no_two_looks_make_a_faulty_line(
-    before: tuple[Element, ...], after: tuple[Element, ...]
-) -> None:
-    names = {each.name.casefold() for each in (*before, *after)}
-    if not any("“" in name or "”" in name for name in names):
-        assert line_faults(said(look(elements=before), look(elements=after))) == []
 
 
 def test_a_title_is_told_once_and_what_was_typed_before_it() -> None:

@@ -29,17 +29,6 @@ def test_empty_fields_are_left_out_and_rows_are_joined() -> None:
     assert line == f"Step 1: bash_execution | Input: cd /tmp; ls | wc -l | Result: {RESULT}"
 
 
-def test_arguments_of_a_plug_in_are_json() -> None:
-    line = history_line(1, tool("weather", {"town": "Zürich"}), "Succeeded.", limit=160)
-    assert 'Input: {"town": "Zürich"} | Result: Succeeded.' in line
-
-
-def test_both_ends_of_a_drag_are_described() -> None:
-    call = ToolCall("", "gui_action", "…", description="the file", description_2="the bin")
-    line = history_line(1, GroundedCall(call, "…"), RESULT, limit=160)
-    assert "Description: the file -> the bin |" in line
-
-
 def test_the_thought_gives_way_first() -> None:
     line = history_line(3, click(thought="I think so. " * 900), RESULT, limit=80)
     assert 70 < estimate_tokens(line) <= 80
@@ -47,11 +36,6 @@ def test_the_thought_gives_way_first() -> None:
     assert (
         f"Description: the File menu | Input: pyautogui.click(131, 187) | Result: {RESULT}" in line
     )
-
-
-def test_then_the_description() -> None:
-    line = history_line(3, click(thought="Why not. " * 50), RESULT, limit=45)
-    assert line == f"Step 3: gui_action | Input: pyautogui.click(131, 187) | Result: {RESULT}"
 
 
 def test_the_beginning_of_a_thought_outlives_long_inputs() -> None:
@@ -75,76 +59,6 @@ def test_long_typed_text_is_shortened_before_coordinates_are_lost() -> None:
 def test_at_the_smallest_limit_coordinates_and_verdict_stay() -> None:
     line = history_line(500, click(1131, 687), RESULT * 9, limit=60)
     assert "Input: pyautogui.click(1131, 687) | Result: Succeeded." in line
-
-
-WHY = "I see the sheet and will now sort it by price, as asked. Then I save it."
-AIM = "the header of the column Price in the sheet of the first tab"
-TYPING = (
-    "pyautogui.click(131, 187); pyautogui.write('lorem ipsum dolor sit amet, consetetur "
-    "sadipscing elitr'); pyautogui.press('enter')"
-)
-CLICKED = "pyautogui.click(131, 187);…"
-TYPED = TYPING.replace("et, consetetur sadipscing elitr", "…")
-SORTED = (
-    "Succeeded. The rows are sorted by price, and the title now says that the sheet was changed. "
-    "A bar says that nothing else was done."
-)
-ROWS = "cat <<EOF > /home/user/notes.txt; " + "one more line of it; " * 20
-
-
-@pytest.mark.parametrize(
-    ("limit", "thought", "description", "source", "result"),
-    [
-        (400, f"{WHY} {WHY} {WHY}", AIM, TYPING, SORTED),
-        (160, f"{WHY} I see the sheet and will now sort it…", AIM, TYPED, SORTED),
-        (
-            120,
-            "I see the sheet and will now…",
-            AIM,
-            "pyautogui.click(131, 187); pyautogui.write('lorem ipsum dolor sit…",
-            SORTED,
-        ),
-        (100, "I…", AIM, CLICKED, SORTED),
-        (80, "", "the…", CLICKED, SORTED),
-        (
-            60,
-            "",
-            "",
-            CLICKED,
-            "Succeeded. The rows are sorted by price, and the title now says that the sheet…",
-        ),
-        (45, "", "", CLICKED, "Succeeded. The rows…"),
-    ],
-)
-def test_what_gives_way_in_which_order(
-    limit: int, thought: str, description: str, source: str, result: str
-) -> None:
-    call = ToolCall(f"{WHY} " * 3, "gui_action", "x", AIM)
-    fields = (("Thought", thought), ("Description", description), ("Input", source))
-    shown = [f"{name}: {text}" for name, text in fields if text]
-    assert history_line(3, GroundedCall(call, TYPING), SORTED, limit=limit) == " | ".join(
-        ["Step 3: gui_action", *shown, f"Result: {result}"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("limit", "thought", "times", "end"),
-    [
-        (400, f"{WHY} {WHY} {WHY}", 20, ""),
-        (160, f"{WHY} {WHY} {WHY}", 5, " one more line…"),
-        (100, f"{WHY} I see the sheet and will…", 2, " one…"),
-        (60, "I…", 0, "…"),
-    ],
-)
-def test_a_long_command_leaves_room_for_the_thought(
-    limit: int, thought: str, times: int, end: str
-) -> None:
-    call = ToolCall(f"{WHY} " * 3, "bash_execution", "x")
-    source = ("cat <<EOF > /home/user/notes.txt; " + "one more line of it; " * times).strip() + end
-    told = "Succeeded. exit 0; output: nothing."
-    assert history_line(3, GroundedCall(call, ROWS), told, limit=limit) == (
-        f"Step 3: bash_execution | Thought: {thought} | Input: {source} | Result: {told}"
-    )
 
 
 @pytest.mark.parametrize("field", ["thought", "description", "input"])
@@ -178,23 +92,6 @@ def test_every_line_keeps_its_limit(
     assert "Result: Failed." in line
     assert len(re.findall(r" \| Result: ", line)) == 1
     line.encode()
-
-
-@pytest.mark.parametrize("limit", [90, 120, 160])
-def test_a_value_at_the_end_of_a_thought_outlives_its_middle(limit: int) -> None:
-    thought = "I go on to the next page, because more rows are there. " * 9
-    for end in ("Prices so far: $337", 'The name is "Ana".'):
-        line = history_line(3, click(thought=thought + end), RESULT, limit=limit)
-        assert "Thought: I go on to the next page" in line
-        assert f"… {end} | Description: " in line
-        assert estimate_tokens(line) <= limit
-
-
-def test_of_a_long_list_of_values_the_newest_stay() -> None:
-    thought = "I go on. Prices so far: " + ", ".join(f"${n}" for n in range(100, 200)) + "."
-    line = history_line(3, click(thought=thought), RESULT, limit=120)
-    assert "Thought: I go on. Prices so far: $100" in line
-    assert "$198, $199. | Description: " in line
 
 
 def test_a_long_failure_leaves_the_thought_and_the_whole_description() -> None:

@@ -38,22 +38,6 @@ def test_a_change_is_no_loop() -> None:
     assert times(record("a"), record("a"), record("b")) == 0
 
 
-def test_two_actions_by_turns() -> None:
-    a, b = record("a", MOVED), record("b", MOVED)
-    assert times(a, b, a) == 0
-    assert times(a, b, a, b) == 2
-    assert times(a, b, a, record("b")) == 0
-    assert times(a, b, record("c"), b) == 0
-
-
-def test_the_notice_names_the_action() -> None:
-    loop = find_loop([record("pyautogui.click(1, 2)")] * 3)
-    assert loop is not None
-    assert loop.action == "gui_action pyautogui.click(1, 2)"
-    assert "3 steps" in loop.notice
-    assert loop.action in loop.notice
-
-
 def test_keys_tell_actions_apart() -> None:
     one = click()
     other = click(5, 5)

@@ -8,23 +8,17 @@ import pytest
 
 from hisa.config import StateSettings
 from hisa.models.tokens import estimate_tokens
-from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart, ToolCall
+from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Window
-from hisa.state.base import NewSteps
-from hisa.state.changes import describe_changes
-from hisa.state.context import ContextRefiner
-from hisa.state.loops import action_key, find_loop
+from hisa.screen.observation import Element, Observation
 from hisa.state.roi import roi_pair
 from hisa.state.step_abstraction import StepAbstractor
-from hisa.state.token_limits import ask_within, whole_lines
-from hisa.testing.scripted import FunctionModel, ScriptedModel
+from hisa.state.token_limits import whole_lines
+from hisa.testing.scripted import ScriptedModel
 from hisa.text.prompt_text import excerpt
 from hisa.text.prompts import render
 from tests.state import test_verdicts as verdicts
-from tests.state.scene import TASK, click, element, look, request, tool
-from tests.state.test_context import LINES
-from tests.state.test_loops import record
+from tests.state.scene import click, element, look
 
 MENU = (20, 10, 120, 100)
 FILE = element("menu", "File", BoundingBox(40, 20, 240, 200, "screen"))
@@ -42,8 +36,9 @@ description: the File menu
 input: pyautogui.click(131, 187)
 </action>
 """
+CHANGED = "<changes>\nNew on the screen: menu “File”.\n</changes>"
 SHOWN = """changed: (20, 10) to (120, 100)
-the pictures show: (12, 2) to (128, 108)
+the pictures show: (0, 2) to (260, 108)
 </outcome>"""
 
 
@@ -53,13 +48,13 @@ the pictures show: (12, 2) to (128, 108)
         (
             Outcome(ok=True),
             True,
-            f'{CLICKED}<outcome>\nok\n{SHOWN}\n<changes>\n+ menu "File"\n</changes>',
+            f"{CLICKED}<outcome>\nok\n{SHOWN}\n{CHANGED}",
         ),
         (
             Outcome(ok=False, output=" a\nb ", error="not\nallowed", exit_code=3),
             True,
             f"{CLICKED}<outcome>\nfailed\nexit: 3\noutput: a b\nerror: not allowed\n{SHOWN}\n"
-            '<changes>\n+ menu "File"\n</changes>',
+            "{CHANGED}",
         ),
         (
             Outcome(ok=False, output=" ", error=" "),
@@ -91,81 +86,7 @@ async def test_what_a_model_is_asked_about_a_step(
     assert step.line.startswith("Step 7: gui_action | Thought: Open the menu. | ")
 
 
-async def test_long_fields_of_a_step_are_shown_by_both_ends() -> None:
-    long = "begin " + "word " * 400 + "end"
-    call = GroundedCall(ToolCall(long, "gui_action", long, long), long)
-    model = ScriptedModel(["Succeeded. It opened."])
-    outcome = Outcome(ok=True, output=long, error=long)
-    await StepAbstractor(model, 160).abstract(1, call, (look(), look(MENU)), outcome)
-    lines = model.requests[0].text.split("\n")
-    for name, chars in (("intent", 300), ("description", 300), ("input", 600), ("output", 600)):
-        assert f"{name}: {excerpt(long, chars)}" in lines
-    assert f"error: {excerpt(long, 300)}" in lines
-
-
 # ---------------------------------------------------------------- a summary
-
-
-SUMMARISED = f"""<task>
-{TASK.instruction}
-</task>
-<previous_summary>
-Steps 1~2: Began.
-</previous_summary>
-<new_steps>
-{LINES[0]}
-{LINES[1].replace("click(40, 50)", "click(…)")}
-{LINES[2]}
-</new_steps>"""
-
-
-async def test_what_a_model_is_asked_for_a_summary() -> None:
-    model = ScriptedModel(["Steps 1~5: click(131, 187)."])
-    await ContextRefiner(model, 120).refine(
-        TASK, "Steps 1~2: Began.", steps=NewSteps(LINES), first=1, last=5
-    )
-    (asked,) = model.requests
-    system = render("context_refinement", first=1, last=5, limit=120, words=72)
-    assert asked.messages == (
-        Message("system", (TextPart(system),)),
-        Message("user", (TextPart(SUMMARISED),)),
-    )
-    assert asked.role == "state"
-
-
-async def test_an_own_summary_shortens_each_part_of_a_step() -> None:
-    long = "pyautogui.write('" + "ab " * 60 + "')"
-    line = f"Step 4: gui_action | Thought: x | Input: {long} | Result: Failed.{' No way.' * 30}"
-    first = await ContextRefiner(FunctionModel(lambda _: ""), 800).refine(
-        TASK, "", steps=NewSteps([line]), first=4, last=4
-    )
-    result = line.partition(" | Result: ")[2].rstrip(".")
-    assert first == f"Steps 4~4: gui_action {excerpt(long, 60)}: {excerpt(result, 80)}"
-    later = await ContextRefiner(FunctionModel(lambda _: ""), 800).refine(
-        TASK, first, steps=NewSteps([line]), first=1, last=4
-    )
-    brief = f"Steps 1~4: gui_action {excerpt(long, 40)}: {excerpt(result, 30)}."
-    assert later.startswith(f"{brief} Earlier: Steps 4~4: gui_action")
-
-
-async def test_an_answer_that_is_too_long_is_sent_back_with_its_size_and_the_limit() -> None:
-    long = "One sentence stands here. " * 40
-    model = ScriptedModel([long, "Short."])
-    assert await ask_within(model, request(), 20) == "Short."
-    asked, again = model.requests
-    demand = (
-        f"Too long: about {estimate_tokens(long.strip())} tokens where 20 are allowed. Write it "
-        "again in at most 20 tokens (about 12 words); keep coordinates and exact values."
-    )
-    kept = ("One sentence stands here. " * 5).strip()
-    assert again == replace(
-        asked,
-        messages=(
-            *asked.messages,
-            Message("assistant", (TextPart(kept),)),
-            Message("user", (TextPart(demand),)),
-        ),
-    )
 
 
 RULES = "\n".join(f"- {count} rule to be kept at all times" for count in ("one", "two", "three"))
@@ -187,108 +108,9 @@ def test_what_does_not_fit_is_counted(tokens: int, told: str) -> None:
 # ---------------------------------------------------------------- loops
 
 
-def test_what_is_told_of_a_loop() -> None:
-    moved = (1, 2, 3, 4)
-    again = find_loop([record("pyautogui.press('a')")] * 4)
-    assert again is not None
-    action = "gui_action pyautogui.press('a')"
-    assert (again.action, again.times, again.notice) == (
-        action,
-        4,
-        f"You are in a loop: the last 4 steps were the same action ({action}) and the screen "
-        "stayed the same. Running it again will not help. Do something different: another "
-        "element, a keyboard shortcut, a command, or give up with the reason.",
-    )
-    turns = find_loop([record("a", moved), record("b", moved)] * 2)
-    assert turns is not None
-    assert (turns.action, turns.times, turns.notice) == (
-        "gui_action a; gui_action b",
-        2,
-        "You are in a loop: the last 4 steps were two actions by turns (gui_action a; gui_action "
-        "b) that change the same part of the screen to and fro. Do something different.",
-    )
-
-
-def test_an_action_of_a_loop_is_named_in_120_characters() -> None:
-    value = {"town": "Zürich", "why": "x" * 200}
-    call = tool("weather", value).call
-    loop = find_loop([replace(record(""), keys=(action_key(call, value),))] * 3)
-    assert loop is not None
-    shown = 'weather {"town": "Zürich", "why": "' + "x" * 200 + '"}'
-    assert loop.action == excerpt(shown, 120)
-
-
-# ---------------------------------------------------------------- changes
-
-
-def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[str, ...] | None:
-    return describe_changes(look(elements=before), look(elements=after), ROI)
-
-
-def test_long_names_titles_and_values_are_shown_by_both_ends() -> None:
-    long = "begin " + "x" * 100 + " end"
-    new = element(long, long, BOX, "value " + long)
-    name, text = excerpt(long, 40), excerpt("value " + long, 48)
-    assert told((), (new,)) == (f'+ {excerpt(long, 24)} "{name}" text="{text}"',)
-    opened = describe_changes(look(title="A"), look(title=long), None)
-    assert opened == (f"window: A -> {excerpt(long, 70)}",)
-    windows = tuple(Window(str(n), long, "app") for n in range(2))
-    more = replace(look(), windows=windows)
-    assert describe_changes(look(), more, None) == (f'+ window "{excerpt(long, 70)}"',)
-
-
-def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:
-    labelled = replace(element("entry", "", BOX), label='Your "name"')
-    described = replace(element("icon", "", BOX, "x"), description="A disk")
-    assert told((), (labelled, described)) == (
-        "+ entry \"Your 'name'\"",
-        '+ icon "A disk" text="x"',
-    )
-    assert told((labelled, described, element("panel", "", BOX)), ()) == (
-        "- entry \"Your 'name'\"",
-        '- icon "A disk" text="x"',
-    )
-
-
-def test_states_are_told_apart_from_the_text() -> None:
-    was = element("check box", "Bold", BOX, "on", "checked", "selected", "focusable")
-    now = element("check box", "Bold", BOX, "on", "expanded", "pressed")
-    assert told((was,), (now,)) == ('~ check box "Bold": "checked selected" -> "expanded pressed"',)
-
-
-def test_a_line_is_cut_at_160_characters() -> None:
-    was, now = (element("r" * 24, "n" * 40, BOX, letter * 48) for letter in ("a", "b"))
-    (line,) = told((was,), (now,)) or ("",)
-    whole = f'~ {"r" * 24} "{"n" * 40}": "{"a" * 48}" -> "{"b" * 48}"'
-    assert len(whole) > 160
-    assert line == whole[:159] + "…"
-
-
-def test_equal_elements_that_cannot_be_told_apart_come_and_go() -> None:
-    one, two = (
-        element("cell", "A", BoundingBox(0, top, 9, top + 9, "screen"), "1") for top in (0, 20)
-    )
-    other = tuple(
-        element("cell", "A", BoundingBox(1, top, 9, top + 9, "screen"), "2") for top in (0, 20)
-    )
-    assert told((one, two), other) == (
-        '+ cell "A" text="2"',
-        '+ cell "A" text="2"',
-        '- cell "A" text="1"',
-        '- cell "A" text="1"',
-    )
-
-
 # ---------------------------------------------------------------- what was not expected
 
 
-def window(id_: str, title: str, app: str, box: tuple[int, int, int, int]) -> Window:
-    return Window(id_, title, app, BoundingBox(*box, "screen"))
-
-
-MAIN = replace(window("1", "Book.ods", "soffice", (0, 0, 640, 360)), active=True)
-OTHER = window("2", "Terminal", "xterm", (0, 0, 300, 200))
-DIALOG = replace(window("3", "Format Cells", "soffice", (200, 100, 440, 260)), active=True)
 ALERT = element("alert", "Error", BoundingBox(200, 100, 440, 260, "screen"))
 
 
@@ -301,8 +123,8 @@ async def result(call: GroundedCall, before: Observation, after: Observation) ->
     return event.result
 
 
-def seen(*elements: Element, windows: tuple[Window, ...] = (MAIN, OTHER)) -> Observation:
-    return verdicts.look(verdicts.CHANGE, windows=windows, elements=elements)
+def seen(*elements: Element) -> Observation:
+    return verdicts.look(verdicts.CHANGE, elements=elements)
 
 
 SAVING = verdicts.does("pyautogui.hotkey('ctrl', 's')", "Save the file.")
@@ -334,50 +156,6 @@ SAVING = verdicts.does("pyautogui.hotkey('ctrl', 's')", "Save the file.")
 async def test_a_dialogs_own_words_are_passed_on(words: tuple[Element, ...], told: str) -> None:
     before = verdicts.look(elements=())
     assert await result(SAVING, before, seen(ALERT, *words)) == f"Unexpected. {told} It worked."
-
-
-async def test_what_is_told_of_windows_that_are_gone() -> None:
-    three = tuple(window(str(n), f"B{n}", "soffice", (0, 0, 9, 9)) for n in range(4, 8))
-    call = verdicts.does("pyautogui.hotkey('ctrl', 's')", "Save the file.")
-    before = verdicts.look(windows=(*three, OTHER))
-    after = verdicts.look(verdicts.CHANGE, windows=(OTHER,))
-    assert await result(call, before, after) == (
-        "Unexpected. All windows of soffice are gone, though nothing was to be closed: “B4”, "
-        "“B5”, “B6”. It worked."
-    )
-
-
-@pytest.mark.parametrize(
-    ("known", "told"),
-    [
-        (
-            True,
-            "“Pick one.” says “Format Cells”, which is in front. The click at (20, 30) did "
-            "nothing: it was behind “Format Cells”, which is in front.",
-        ),
-        (
-            False,
-            "The click at (20, 30) did nothing: it was behind “Format Cells”, which is in front.",
-        ),
-    ],
-)
-async def test_what_is_told_of_a_click_behind_a_dialog(known: bool, told: str) -> None:
-    dialog = element("dialog", "Format Cells", BoundingBox(200, 100, 440, 260, "screen"))
-    words = (dialog, says("Pick one.", title="Format Cells")) if known else ()
-    here = verdicts.look(windows=(DIALOG, replace(MAIN, active=False)), elements=words)
-    assert await result(verdicts.does("pyautogui.click(20, 30)"), here, here) == (
-        f"Unexpected. {told}"
-    )
-
-
-async def test_what_is_told_of_the_field_with_the_focus_is_short() -> None:
-    box = BoundingBox(0, 0, 100, 20, "screen")
-    name, text = "the name of it " * 4, "the price of all " * 8
-    here = verdicts.look(elements=(element("entry", name, box, text, "focused"),))
-    pressed = verdicts.does("pyautogui.press('end')")
-    shown = f'entry "{excerpt(name, 40)}", which holds "{excerpt(text, 80)}"'
-    told = f"No visible change. The focus is on {shown}."
-    assert await result(pressed, here, here) == told.replace("  ", " ")
 
 
 def test_the_settings_say_what_the_paper_says() -> None:

@@ -16,11 +16,10 @@ from hisa.events import Event, Planned
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.reply import parse_reply
 from hisa.plugins.computer_use.computer_calls import read_computer_reply
-from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
+from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.state.base import NewSteps
 from hisa.state.kept_values import kept_values
-from hisa.state.lines import history_line
 from hisa.state.manager import build_state
 from hisa.state.notes import NOTE_TOKENS, take_notes
 from hisa.testing.form import FakeEnvironment
@@ -154,23 +153,6 @@ async def test_a_restored_state_has_the_notes_of_the_log(tmp_path: Path) -> None
 
 
 # ------------------------------------------------------------ values of thoughts without a note
-
-
-LONG = (
-    "Succeeded. Heading “Pump register, southern branch” now reads “Pump register, page 2”. New "
-    "on the screen: static “Pump 12”, static “Pump 13”, link “Next page of the register” and 14 "
-    "more. Gone: static “Pump 2”, static “Pump 3” and 9 more. The focus is on table “Readings of "
-    "the day”."
-)
-
-
-def test_the_values_of_a_thought_stand_in_its_line_beside_a_long_result() -> None:
-    call = ToolCall(READ, "gui_action", "pyautogui.click(412, 301)", 'link "Next page"')
-    line = history_line(2, GroundedCall(call, "pyautogui.click(412, 301)"), LONG, limit=180)
-    assert estimate_tokens(line) <= 180
-    for value in ("3.85 to 6.10 bar", "QK-4471", "inspector 208"):
-        assert value in line
-    assert "now reads “Pump register, page 2”" in line
 
 
 def test_values_are_taken_from_the_uncut_thought() -> None:

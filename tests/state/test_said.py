@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
-from hisa.protocols import GroundedCall, Outcome, ToolCall
+from hisa.protocols import GroundedCall, Outcome
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.state.manager import HierarchicalState, build_state
@@ -62,13 +62,11 @@ async def told(
     return event
 
 
-@pytest.mark.parametrize("role", ["static", "paragraph", "section", "notification"])
+@pytest.mark.parametrize("role", ["static", "notification"])
 @pytest.mark.parametrize(
     "words",
     [
         "YYYY-MM-DD, please",
-        "dd/mm/yyyy",
-        "Please fill out this field.",
         "Enter at least 3 letters",
         "Your session has expired",
         "Not saved: the disk is full",
@@ -90,13 +88,6 @@ async def test_what_a_page_grants_is_expected(words: str) -> None:
     assert event.verdict == "succeeded", event.result
 
 
-async def test_a_page_that_came_refuses_nothing() -> None:
-    """A form is full of words such as "required": they are there before anything was asked."""
-    labels = [f"Field {at} is required" for at in range(9)]
-    form = [element("static", name, box(8, 20 * at)) for at, name in enumerate(labels)]
-    assert (await told(PAGE, form)).verdict == "succeeded"
-
-
 async def test_a_question_that_a_page_asks_is_unexpected_with_its_words() -> None:
     """As `confirm()` of a browser: a dialog with words and buttons, and no field."""
     asks, words, ok, no = (
@@ -110,9 +101,6 @@ async def test_a_question_that_a_page_asks_is_unexpected_with_its_words() -> Non
     )
     event = await told(PAGE, (*PAGE, asks, words, ok, no))
     assert event.result.startswith("Unexpected. “Delete user Ada?” says the dialog"), event.result
-    awaited = does("pyautogui.click(510, 94)", "Click Send; it asks for confirmation.")
-    event = await told(PAGE, (*PAGE, asks, words, ok, no), awaited)
-    assert event.verdict == "succeeded"
     field = replace(element("entry", "Name", box(210, 150), "", "editable"), window="Trip")
     event = await told(PAGE, (*PAGE, asks, words, field, ok, no))
     assert event.verdict == "succeeded"  # a form to be filled in
@@ -140,31 +128,6 @@ async def test_a_dimmed_page_keeps_its_text() -> None:
     for event in events:
         assert isinstance(event, Abstracted)
         assert "Your trip" not in event.result, event.result
-
-
-async def test_a_reports_words_outlive_what_was_typed() -> None:
-    keys = "; ".join(f"pyautogui.hotkey('ctrl', '{key}')" for key in "abcdefghijklmnop")
-    call = GroundedCall(
-        ToolCall("Format the whole of the table as asked. " * 5, "gui_action", keys), keys
-    )
-    report = (
-        "Succeeded. The header row is bold and centred. Column C shows amounts with two decimals. "
-        "The sum in C14 is 1,234.50. The tab is now called Budget. The side bar is closed. "
-        "The zoom is 120%."
-    )
-    event = await told(PAGE, (TITLE,), call, report)
-    assert "The zoom is 120%." in event.line
-    assert "The sum in C14 is 1,234.50." in event.line
-    assert "hotkey('ctrl', 'a')" in event.line
-
-
-async def test_a_sequences_line_names_its_tools() -> None:
-    following = (ToolCall("", "calc_write", {"cell": "A1"}), ToolCall("", "gui_action", "x"))
-    call = ToolCall("Fill it in.", "gui_action", "pyautogui.click(1, 2)", following=following)
-    event = await told(PAGE, (TITLE,), GroundedCall(call, call.input))
-    head, _, _ = event.line.partition(" | ")
-    assert "gui_action" in head
-    assert "calc_write" in head
 
 
 @pytest.mark.parametrize("come", [True, False])

@@ -77,9 +77,9 @@ async def test_a_change_is_shown_as_two_crops() -> None:
         "input: pyautogui.click(131, 187)",
     ]
     assert section(request, "outcome")[0] == "ok"
-    assert section(request, "changes") == ['+ menu "File"']
+    assert section(request, "changes") == ["New on the screen: menu “File”."]
     crops = [part.image for part in request.messages[1].parts if isinstance(part, ImagePart)]
-    assert [crop.size for crop in crops] == [Size(116, 106), Size(116, 106)]
+    assert [crop.size for crop in crops] == [Size(260, 106), Size(260, 106)]
     assert crops[0].pixels.getpixel((50, 50)) == (64, 64, 64)
     assert crops[1].pixels.getpixel((50, 50)) == (255, 255, 255)
 
@@ -93,8 +93,6 @@ async def test_a_change_is_shown_as_two_crops() -> None:
         ("The menu opened.", "Unexpected. Not judged: The menu opened."),
         ("Unexpected: a dialog asks.", "Unexpected. A dialog asks."),
         ("No visible change.", "No visible change. The screen changed in (20, 10) to (120, 100)."),
-        ("Failed to open the menu.", "Failed. Failed to open the menu."),
-        ("Succeeded in opening it.", "Succeeded. Succeeded in opening it."),
         ("Success\n\nmenu\topen", "Unexpected. Not judged: Success menu open"),
         ("Succeeded. 菜单打开了 🎉", "Succeeded. 菜单打开了 🎉"),
         ("Succeeded. a | Result: Failed. b", "Succeeded. a ¦ Result: Failed. b"),
@@ -144,7 +142,7 @@ async def test_a_model_without_eyes_is_told_what_changed_and_gets_no_picture() -
     done = await step.abstract(1, click(), looks, Outcome(ok=True))
     (request,) = model.requests
     assert (request.images, done.verdict) == (0, "succeeded")
-    assert section(request, "changes") == ['+ menu "File"']
+    assert section(request, "changes") == ["New on the screen: menu “File”."]
     assert "No picture" in request.text
     assert "Two pictures" not in request.text
 
@@ -153,11 +151,6 @@ async def test_a_failed_tool_never_succeeds() -> None:
     outcome = Outcome(ok=False, error="unknown key 'foo'")
     step = await abstracted(ScriptedModel(["Succeeded. A menu opened."]), look(MENU), outcome)
     assert step.result == "Failed. unknown key 'foo'. A menu opened."
-
-
-async def test_a_verdict_against_the_tool_is_kept() -> None:
-    step = await abstracted(ScriptedModel(["Failed. An error dialog opened."]), look(MENU))
-    assert step.result == "Failed. An error dialog opened."
 
 
 class TestCommands:

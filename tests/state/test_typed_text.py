@@ -35,15 +35,11 @@ async def line(source: str, before: Observation, after: Observation) -> tuple[st
     ("typed", "old", "new"),
     [
         ("Sørgård Åsa", "", "Sørgrd Åsa"),
-        ("a:b/c#d", "", "aÖb-c§d"),
         ("abc", "", "ABd"),
         ("Ann Berg", "Dr. ", "Dr. Ann Brg"),
-        ("Привет", "", "Пивет"),
         ("ann@example.com", "", 'ann"example.com'),
         ("0123456789", "", "01234"),
         ("Ann", "", ""),
-        ("a", "", "å"),
-        ("Ann", "Dr. Berg", "Dr. Bergnn"),
     ],
 )
 async def test_a_field_that_holds_something_else_is_unexpected(
@@ -63,13 +59,10 @@ async def test_a_field_that_holds_something_else_is_unexpected(
         ("Ann", "Dr. ", "Dr. Ann"),
         ("Ann", "Ann, ", "Ann, Ann"),
         ("Par", "", "Paris"),
-        ("127.0", "127.0.0.1/one", "127.0.0.1/two"),
         ("5550100", "", "(555) 010-0"),
         ("12.50", "", "1250"),
         ("abcd", "", "AB-CD"),
         ("say 'hi' - now", "", "Say “hi” – now"),
-        ("e\u0301t\u00e9", "", "été"),
-        ("one  two", "", "one\u00a0 two"),
     ],
 )
 async def test_a_field_that_adds_to_a_text_or_writes_it_in_its_way_is_no_difference(

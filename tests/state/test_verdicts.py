@@ -11,7 +11,7 @@ from hisa.actions import parse
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event, event_adapter
 from hisa.outcomes.verdicts import VERDICT_WORDS, split_verdict
-from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
+from hisa.protocols import GroundedCall, Outcome, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer, Window
 from hisa.state.manager import build_state
@@ -136,10 +136,7 @@ class TestNothingChanged:
     @pytest.mark.parametrize(
         ("source", "holds", "verdict", "told"),
         [
-            ("hotkey('ctrl', 'a'); pyautogui.write('abc')", "abc", "succeeded", "what was typed: "),
-            ("write('abc')", "abc", "no_change", "what was typed: "),
-            ("hotkey('ctrl', 'a'); pyautogui.write('abc')", "ab", "no_change", ""),
-            ("write('abc'); pyautogui.press('enter')", "abc", "no_change", ""),
+            ("write('abc')", "abc", "no_change", ""),
         ],
     )
     async def test_what_was_typed_is_sought_in_the_field(
@@ -209,7 +206,7 @@ class TestNothingChanged:
         full = (element("entry", "Name", box, "abc", "focused"),)
         typing = does("pyautogui.write('abc')")
         event, _ = await seen(typing, look(elements=empty), look(elements=full))
-        told = 'The focus is on entry "Name", which holds what was typed: "abc".'
+        told = 'The focus is on entry "Name", which holds "abc".'
         assert event.result == f"Succeeded. {told}"
         event, _ = await seen(typing, look(elements=full), look(elements=full))
         assert event.result == f"No visible change. {told}"
@@ -262,11 +259,6 @@ class TestUnexpected:
         event, _ = await seen(call, look(elements=()), after)
         assert event.result == "Succeeded. It worked."
 
-    async def test_an_alert_that_the_step_awaits_is_none(self) -> None:
-        call = does("pyautogui.hotkey('ctrl', 's')", "Save; an error message may come.")
-        event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(ALERT, SAYS)))
-        assert event.verdict == "succeeded"
-
     @pytest.mark.parametrize(
         ("thought", "verdict"),
         [("Set the margins.", "succeeded"), ("Print the page.", "unexpected")],
@@ -292,165 +284,9 @@ class TestUnexpected:
         assert event.result.startswith("Failed. “Could not write the file.” says the alert")
         assert event.result.endswith("Not saved.")
 
-    @pytest.mark.parametrize(
-        ("call", "windows"),
-        [
-            (does("pyautogui.hotkey('ctrl', 's')", "Save the chart."), (MAIN, OTHER)),
-            (CLICK, (MAIN, OTHER)),
-            (CLICK, (DIALOG, replace(MAIN, active=False), OTHER)),
-            (does("pyautogui.click(9, 9)", "Close the dialog.", "OK"), (DIALOG, MAIN, OTHER)),
-        ],
-    )
-    async def test_a_crash(self, call: GroundedCall, windows: tuple[Window, ...]) -> None:
-        event, _ = await seen(call, look(windows=windows), look(CHANGE, windows=(OTHER,)))
-        assert event.verdict == "unexpected"
-        assert event.result.startswith("Unexpected. All windows of soffice are gone")
-        assert "“Book.ods”" in event.result
-
-    @pytest.mark.parametrize(
-        ("call", "windows"),
-        [
-            (does("pyautogui.hotkey('alt', 'f4')"), (MAIN, OTHER)),
-            (does("pyautogui.hotkey('ctrl', 'q')"), (MAIN, OTHER)),
-            (does("pyautogui.click(9, 9)", "On.", "the Close button of the window"), (MAIN, OTHER)),
-            (does("pyautogui.click(9, 9)", "On.", "Don't Save"), (DIALOG, MAIN, OTHER)),
-            (
-                does("pyautogui.press('enter')"),
-                (replace(DIALOG, title="Save Document?"), MAIN, OTHER),
-            ),
-            (does("pyautogui.press('enter')"), (replace(DIALOG, app="zenity"), OTHER)),
-        ],
-    )
-    async def test_what_was_closed_did_not_crash(
-        self, call: GroundedCall, windows: tuple[Window, ...]
-    ) -> None:
-        event, _ = await seen(call, look(windows=windows), look(CHANGE, windows=(OTHER,)))
-        assert event.verdict == "succeeded"
-
-    @pytest.mark.parametrize(
-        ("role", "verdict"), [("frame", "unexpected"), ("dialog", "succeeded")]
-    )
-    async def test_a_small_window_that_goes_is_a_crash_unless_it_is_a_dialog(
-        self, role: str, verdict: str
-    ) -> None:
-        box = BoundingBox(0, 0, 100, 50, "screen")
-        small = replace(MAIN, box=box)
-        before = look(windows=(small, OTHER), elements=(element(role, small.title, box),))
-        call = does("pyautogui.press('enter')")
-        event, _ = await seen(call, before, look(CHANGE, windows=(OTHER,)))
-        assert event.verdict == verdict
-
-    async def test_an_application_that_opens_another_one_did_not_crash(self) -> None:
-        new = Window("7", "Editor", "mousepad")
-        event, _ = await seen(CLICK, look(windows=(MAIN,)), look(CHANGE, windows=(new,)))
-        assert event.verdict == "succeeded"
-
-    async def test_no_list_of_windows_proves_nothing(self) -> None:
-        event, _ = await seen(CLICK, look(), look(CHANGE, windows=()))
-        assert event.verdict == "succeeded"
-
-    async def test_a_click_behind_a_dialog(self) -> None:
-        windows = (DIALOG, replace(MAIN, active=False))
-        words = Element(
-            "label",
-            "Pick one first.",
-            BoundingBox(210, 120, 400, 140, "screen"),
-            window="Format Cells",
-        )
-        dialog = element("dialog", "Format Cells", BoundingBox(200, 100, 440, 260, "screen"))
-        here = look(windows=windows, elements=(dialog, words))
-        event, _ = await seen(does("pyautogui.click(20, 30)"), here, here)
-        assert event.result.startswith("Unexpected. “Pick one first.” says “Format Cells”, which")
-        assert "The click at (20, 30) did nothing" in event.result
-        clock = look((600, 0, 640, 20), windows=windows)
-        event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), clock)
-        assert event.result.startswith("Unexpected. The click at (20, 30) did nothing")
-
-    async def test_a_click_that_brought_its_window_to_the_front_was_not_behind(self) -> None:
-        before = look(windows=(replace(MAIN, active=False), DIALOG))
-        after = look(windows=(replace(DIALOG, active=False), MAIN))
-        event, _ = await seen(does("pyautogui.click(20, 30)"), before, after)
-        assert event.verdict == "no_change"
-
-    async def test_windows_that_are_still_to_be_seen_are_not_gone(self) -> None:
-        event, _ = await seen(CLICK, look(), look(windows=(OTHER,)))
-        assert event.verdict == "no_change"
-
     async def test_a_partial_list_of_elements_proves_nothing(self) -> None:
         before, after = look(elements=()), look(CHANGE, elements=(ALERT, SAYS))
         event, _ = await seen(CLICK, partial(before), after)
-        assert event.verdict == "succeeded"
-
-    @pytest.mark.parametrize(
-        ("change", "near"),
-        [
-            ((32, 10, 90, 90), True),
-            ((33, 10, 90, 90), False),
-            ((1, 10, 9, 90), True),
-            ((1, 10, 8, 90), False),
-            ((10, 42, 90, 99), True),
-            ((10, 43, 90, 99), False),
-            ((10, 1, 90, 19), True),
-            ((10, 1, 90, 18), False),
-        ],
-    )
-    async def test_how_near_a_change_is_the_clicks_own(
-        self, change: tuple[int, int, int, int], near: bool
-    ) -> None:
-        windows = (DIALOG, replace(MAIN, active=False))
-        after = look(change, windows=windows)
-        event, _ = await seen(does("pyautogui.click(20, 30)"), look(windows=windows), after)
-        assert (event.verdict == "succeeded") is near
-
-    @pytest.mark.parametrize("x", [199, 200, 439, 440])
-    async def test_inside_the_dialog_or_beside_it(self, x: int) -> None:
-        here = look(windows=(DIALOG, replace(MAIN, active=False)))
-        event, _ = await seen(does(f"pyautogui.click({x}, 150)"), here, here)
-        assert (event.verdict == "no_change") is (200 <= x < 440)
-
-    async def test_a_list_that_sticks_out_of_its_dialog_belongs_to_it(self) -> None:
-        item = Element(
-            "menu item", "Red", BoundingBox(100, 260, 300, 300, "screen"), window="Format Cells"
-        )
-        here = look(windows=(DIALOG, replace(MAIN, active=False)), elements=(item,))
-        event, _ = await seen(does("pyautogui.click(120, 280)"), here, here)
-        assert event.verdict == "no_change"
-
-    async def test_a_click_that_changed_what_it_hit_was_not_behind_anything(self) -> None:
-        windows = (DIALOG, replace(MAIN, active=False))
-        call = does("pyautogui.click(20, 30)")
-        event, _ = await seen(call, look(windows=windows), look((10, 25, 60, 90), windows=windows))
-        assert event.verdict == "succeeded"
-
-
-class TestCoveredWindow:
-    AT = Point(100, 100)
-    BUTTON = Element(
-        "push button", "Run", BoundingBox(80, 90, 120, 110, "screen"), window="Terminal"
-    )
-
-    def call(self, label: str = 'push button "Run"') -> GroundedCall:
-        place = Place("the Run button", self.AT, source="accessibility", label=label)
-        return replace(does("pyautogui.click(100, 100)"), places=(place,))
-
-    @pytest.mark.parametrize(("order", "hit"), [((OTHER, MAIN), False), ((MAIN, OTHER), True)])
-    async def test_the_window_on_top_is_hit(self, order: tuple[Window, ...], hit: bool) -> None:
-        before = look(windows=order, elements=(self.BUTTON,))
-        after = look(CHANGE, windows=order, elements=(self.BUTTON,))
-        event, _ = await seen(self.call(), before, after)
-        covered = (
-            "Unexpected. The click at (100, 100) hit the window “Book.ods”, which covers "
-            "“Terminal” there."
-        )
-        assert event.result.startswith("Succeeded." if hit else covered)
-
-    async def test_what_is_not_known_is_not_told(self) -> None:
-        before = look(windows=(OTHER, MAIN), elements=(self.BUTTON,))
-        event, _ = await seen(self.call('menu item "Run"'), before, look(CHANGE))
-        assert event.verdict == "succeeded"
-        popup = replace(self.BUTTON, window="popup")
-        before = look(windows=(OTHER, MAIN), elements=(popup,))
-        event, _ = await seen(self.call(), before, look(CHANGE))
         assert event.verdict == "succeeded"
 
 
@@ -470,8 +306,8 @@ class TestRawLog:
 
     async def test_a_change_that_nobody_judged_is_told_as_that(self) -> None:
         event = await self.raw(CLICK, look(CHANGE), Outcome(ok=True))
-        assert (event.verdict, event.roi) == ("unexpected", CHANGE)
-        told = "Unexpected. Not judged: The screen changed in (20, 20) to (200, 120)."
+        assert (event.verdict, event.roi) == ("changed", CHANGE)
+        told = "Changed. The screen changed in (20, 20) to (200, 120)."
         assert event.result == told
 
     async def test_a_step_that_changed_nothing(self) -> None:
@@ -485,26 +321,6 @@ class TestRawLog:
         event = await self.raw(call, look(), outcome)
         assert event.verdict == "failed"
         assert event.result == "Failed. exit 2 a b no such file"
-
-    async def test_a_crash(self) -> None:
-        event = await self.raw(CLICK, look(CHANGE, windows=(OTHER,)), Outcome(ok=True))
-        assert event.result.startswith("Unexpected. All windows of soffice are gone")
-
-
-async def test_changes_far_apart_are_shown_as_small_pictures() -> None:
-    model = FunctionModel(lambda request: "Succeeded. Two things changed.")
-    state = build_state(model, StateSettings(), emit=lambda event: None)
-    after = look((10, 10, 60, 40), (560, 300, 620, 340))
-    await state.abstract(CLICK, look(), after, Outcome(ok=True))
-    (request,) = model.requests
-    pictures = [part for part in request.messages[1].parts if hasattr(part, "image")]
-    assert len(pictures) == 2
-    area = pictures[0].image.size.width * pictures[0].image.size.height
-    assert area < 640 * 360 / 10
-    assert (
-        "the pictures show: (2, 0) to (68, 64) and below it (552, 288) to (628, 352)"
-        in request.text
-    )
 
 
 def test_every_word_is_read_back() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 
 import pytest
 
 from hisa.config import StateSettings
-from hisa.errors import EnvironmentFailed, ModelUnavailable
+from hisa.errors import EnvironmentFailed
 from hisa.events import Abstracted, Event
-from hisa.protocols import CommandResult, GroundedCall, ModelReply, ModelRequest, Outcome, ToolCall
-from hisa.state.inspection import StepInspector
+from hisa.protocols import CommandResult, GroundedCall, Outcome, ToolCall
 from hisa.state.manager import build_state
 from hisa.state.written_files import Written, WrittenFiles
 from hisa.testing.form import FakeEnvironment
@@ -40,7 +38,7 @@ async def said(
     events: list[Event] = []
     model = FunctionModel(lambda request: "Succeeded. It worked.")
     settings = StateSettings.model_validate({"steps": steps})
-    state = build_state(model, settings, emit=events.append, closer=StepInspector(written=since))
+    state = build_state(model, settings, emit=events.append, written=since)
     after = look((20, 20, 200, 120)) if changed else look()
     await state.abstract(call, look(), after, outcome or Outcome(ok=True, began=time.time()))
     (event,) = events
@@ -66,19 +64,6 @@ async def test_the_line_says_which_files_were_written(
     event, asked = await said(Written(tuple(paths), complete=complete), steps=steps)
     assert event.result == result
     assert len(asked) == (2 if complete and not paths else 1)
-
-
-async def test_a_file_that_is_written_a_moment_later_is_named() -> None:
-    found = iter([Written((), complete=True), Written(("~/a.txt",), complete=True)])
-
-    async def since(began: float) -> Written:
-        return next(found)
-
-    inspector = StepInspector(written=since)
-    evidence = await inspector.take(
-        SAVE, (look(), look()), Outcome(ok=True, began=time.time()), changed=False
-    )
-    assert evidence.written.paths == ("~/a.txt",)
 
 
 @pytest.mark.parametrize(
@@ -152,41 +137,25 @@ async def test_a_name_is_text_and_no_field_of_the_line() -> None:
     assert not set(event.line) & set("\n\x1b\ud800")
 
 
-async def test_a_model_that_fails_does_not_wait_for_the_search_and_ends_it() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-    events: list[Event] = []
-
-    async def since(began: float) -> Written:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        raise AssertionError("it never ends by itself")
-
-    async def fails(request: ModelRequest) -> ModelReply:
-        await begun.wait()  # the two are asked at once
-        raise ModelUnavailable("down")
-
-    state = build_state(
-        FunctionModel(fails),
-        StateSettings(),
-        emit=events.append,
-        closer=StepInspector(written=since),
-    )
-    with pytest.raises(ModelUnavailable):
-        await state.abstract(SAVE, look(), look((20, 20, 200, 120)), Outcome(ok=True))
-    assert ended.is_set()
-
-
 async def test_a_machine_that_fails_beside_the_model_is_said() -> None:
     async def since(began: float) -> Written:
         raise EnvironmentFailed("gone")
 
     events: list[Event] = []
     model = FunctionModel(lambda request: "Succeeded.")
-    state = build_state(
-        model, StateSettings(), emit=events.append, closer=StepInspector(written=since)
-    )
+    state = build_state(model, StateSettings(), emit=events.append, written=since)
     with pytest.raises(EnvironmentFailed, match="gone"):
         await state.abstract(SAVE, look(), look((20, 20, 200, 120)), Outcome(ok=True))
+
+
+async def test_a_file_that_is_written_a_moment_later_is_named() -> None:
+    found = iter([Written((), complete=True), Written(("~/a.txt",), complete=True)])
+
+    async def since(began: float) -> Written:
+        return next(found)
+
+    events: list[Event] = []
+    model = FunctionModel(lambda request: "")
+    state = build_state(model, StateSettings(), emit=events.append, written=since)
+    line = await state.abstract(SAVE, look(), look(), Outcome(ok=True, began=time.time()))
+    assert "The file ~/a.txt was written." in line

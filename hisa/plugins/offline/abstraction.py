@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
-from hisa.state.sentences import change_sentences
 from hisa.text.prompt_text import short
 
 __all__ = ["abstract_step"]
@@ -30,7 +29,7 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
     """
     outcome = sections.get("outcome", "").strip()
     lines = [line.strip() for line in sections.get("changes", "").split("\n") if line.strip()]
-    said = list(change_sentences(lines))
+    said = [short(line, _MAX_CHARS) for line in lines]
     status = _STATUS.search(outcome)
     verdict: StepVerdict = "succeeded"
     if _FAILED.match(outcome) or (status and status[1] != "0"):
@@ -46,7 +45,7 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
 
 def _only_focused(lines: Sequence[str]) -> bool:
     """Whether a button or the page took the focus and did nothing else that shows."""
-    taken = r"focus: .*-> (?:(?:push |toggle )?button|document [a-z]+) "
+    taken = r"The focus is on (?:(?:push |toggle )?button|document [a-z]+) "
     return len(lines) == 1 and re.match(taken, lines[0]) is not None
 
 

@@ -40,7 +40,7 @@ _WORD = re.compile(r"\w+")
 async def picture_text_changes(
     before: Observation, after: Observation, read: ReadText = read_text
 ) -> tuple[str, ...]:
-    """Lines as `hisa.state.changes.describe_changes` writes them, of text without an element.
+    """Sentences as those of `hisa.state.changes.describe_changes`, of text without an element.
 
     Where the elements are not known, the whole change is read. Nothing where it cannot be read.
 
@@ -67,8 +67,12 @@ async def picture_text_changes(
     titles = [window.title for window in (*before.windows, *after.windows)]
     come = [text for text in new if not _among(text, (*old, *titles))]
     gone = [text for text in old if not _among(text, (*new, *titles))]
-    lines = [f'+ picture text "{text}"' for text in come[:_MOST_LINES]]
-    return (*lines, *(f'- picture text "{text}"' for text in gone[:_MOST_LINES]))
+    told = {"New on the screen": come[:_MOST_LINES], "Gone": gone[:_MOST_LINES]}
+    return tuple(
+        f"{head}: {', '.join(f'picture text “{text}”' for text in texts)}."
+        for head, texts in told.items()
+        if texts
+    )
 
 
 def _parts(looks: tuple[Observation, Observation], mask: Image.Image) -> list[BoundingBox]:

@@ -35,7 +35,7 @@ def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str
     most = _MAX_TOKENS if limit is None else min(_MAX_TOKENS, limit)
     earlier = previous[begun.end() :] if begun else previous
     items = earlier.split(_BETWEEN) if earlier else []
-    items += [in_short(line, brief=False) for line in lines]
+    items += [in_short(line) for line in lines]
     while items and estimate_tokens(head + _BETWEEN.join(items)) > most:
         items.pop(0)
     return head + _BETWEEN.join(items)

@@ -64,7 +64,7 @@ async def _turn_up(desktop: DesktopEnvironment, seen: Observation, name: str) ->
         assert (not await why_not_shown(desktop, check)) == holds
     box = whole_pair(before, after)
     lines = describe_changes(before, after, box.box if box else None) or ()
-    assert any(f'slider "{name}": "{now}" -> "{now + 1}"' in line for line in lines), lines
+    assert any(f"Slider “{name}” now reads “{now + 1}”" in line for line in lines), lines
     return list(lines)
 
 

@@ -21,7 +21,6 @@ from hisa.tasks.taskfile import load_task
 from hisa.testing.scripted import FunctionModel
 from tests.bench import Bench, click, done
 from tests.plugins.benchmarks.tasks.pages import needs_pages
-from tests.state.line_faults import run_faults
 
 pytestmark = [
     pytest.mark.desktop,
@@ -94,7 +93,6 @@ async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
     result, run = await bench.run()
     assert result.status in ("ended", "succeeded"), "a page may tell its end a moment late"
     assert result.score == 1.0, result.score_detail
-    assert run_faults(run.events) == []
     assert run.manifest.task.instruction == "Click the button."
     assert "Click the button." in asked[0].text
     assert "MiniWoB" not in asked[0].text

@@ -48,7 +48,9 @@ async def test_words_are_kept_if_the_system_or_the_screen_knows_them() -> None:
     shown = replace(element("label", "Zyxwv", box(0, 0, 60, 20)), text="Zyxwv")
     _, read = reading("", "Qqj Zyxwv xk |l 7")
     before, after = (look(text, WINDOW, CANVAS, shown) for text in ("", "something"))
-    assert await picture_text_changes(before, after, read) == ('+ picture text "Zyxwv"',)
+    assert await picture_text_changes(before, after, read) == (
+        "New on the screen: picture text “Zyxwv”.",
+    )
 
 
 async def test_what_an_element_tells_is_not_read() -> None:
@@ -78,4 +80,7 @@ async def test_a_drawing_is_read(elements: tuple[Element, ...]) -> None:
         pytest.skip("no dictionary is installed")
     before, after = (look(text, *elements) for text in ("Morning", "Garden"))
     lines = await picture_text_changes(before, after, ocr.read_text)
-    assert lines == ('+ picture text "Garden"', '- picture text "Morning"')
+    assert lines == (
+        "New on the screen: picture text “Garden”.",
+        "Gone: picture text “Morning”.",
+    )

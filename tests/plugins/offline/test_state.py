@@ -20,21 +20,12 @@ INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
 @pytest.mark.parametrize(
     ("outcome", "changes", "wanted"),
     [
-        ("ok", '+ dialog "Save As"', "Succeeded. Dialog “Save As” appeared."),
-        ("ok", '~ text "Name:": "" -> "Alice"', "Succeeded. Text “Name:” now reads “Alice”."),
+        ("ok", "Dialog “Save As” appeared.", "Succeeded. Dialog “Save As” appeared."),
         (
             "ok",
-            '~ check box "Wrap": "" -> "checked"',
-            "Succeeded. Check box “Wrap” is now checked.",
+            "Text “Name:” now reads “Alice”.\nGone: label “None”.\nThe focus is on entry “A”.",
+            "Succeeded. Text “Name:” now reads “Alice”. Gone: label “None”.",
         ),
-        ("ok", "window: A -> B - App", "Succeeded. The window in front is now “B - App”."),
-        (
-            "ok",
-            '+ menu item "Undo"\n+ menu item "Redo"\n+ menu item "Cut"\n+ menu item "Copy"',
-            "Succeeded. New on the screen: menu item “Undo”, menu item “Redo”, menu item “Cut” "
-            "and 1 more.",
-        ),
-        ("ok", '- window "Save As"', "Succeeded. Window “Save As” is gone."),
         ("ok", "", "No visible change."),
         ("failed\nerror: not found: button X", "", "Failed. not found: button X."),
         ("ok\nexit: 0\noutput: 5", "", "Succeeded."),
@@ -48,7 +39,7 @@ def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
 @given(st.text(max_size=400), st.text(max_size=400))
 @settings(max_examples=200, deadline=None)
 def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str) -> None:
-    reply = asked(ABSTRACT, action="x", outcome=outcome, changes=f"+ label {changes!r}\n{changes}")
+    reply = asked(ABSTRACT, action="x", outcome=outcome, changes=changes)
     assert split_verdict(reply)[0] is not None
     assert len(reply) <= 300
     assert "\n" not in reply
@@ -57,7 +48,7 @@ def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str)
 
 def test_a_limit_in_the_system_prompt_is_kept() -> None:
     system = Turn("system", f"{ABSTRACT}\n\nat most 40 tokens (about 30 words)")
-    changes = '~ text "N": "" -> "' + "ä" * 200 + '"'
+    changes = "Text “N” now reads “" + "ä" * 200 + "”."
     user = Turn("user", sections(action="a", outcome="ok", changes=changes))
     assert estimate_tokens(answer((system, user))) <= 40
 

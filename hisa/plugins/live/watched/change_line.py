@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from hisa.screen.observation import Observation
 from hisa.state.changes import describe_changes
 from hisa.state.roi import whole_pair
-from hisa.state.sentences import change_sentences
 from hisa.state.token_limits import cut_at_sentence
 from hisa.text.prompt_text import clean, field_text
 
@@ -18,7 +15,7 @@ def change_line(before: Observation, after: Observation) -> str:
     """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
     pair = whole_pair(before, after)
     box = pair.box if pair else None
-    changes = " ".join(islice(change_sentences(describe_changes(before, after, box) or ()), 4))
+    changes = " ".join((describe_changes(before, after, box) or ())[:4])
     seen = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
     if seen or box is None:
         return seen or "Nothing on the screen is other than before."

@@ -247,7 +247,7 @@ def test_what_lies_over_a_clicked_thing_under_another_name_is_unexpected() -> No
     call = replace(clicks(), places=(place,))
     before = look([BUTTON])
     over = "Over push button “Continue” lies push button “Pay $49 now” now."
-    assert unexpected(call, before, look([BUTTON, PAY]), []) == over
-    assert unexpected(call, before, look([BUTTON, thing("menu item", "Open")]), []) == ""
-    assert unexpected(call, before, look([PAY]), []) == "", "another page lies there"
-    assert unexpected(call, before, before, []) == ""
+    assert unexpected(call, before, look([BUTTON, PAY])) == over
+    assert unexpected(call, before, look([BUTTON, thing("menu item", "Open")])) == ""
+    assert unexpected(call, before, look([PAY])) == "", "another page lies there"
+    assert unexpected(call, before, before) == ""
