@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
+from hisa.machine.patience import Deadline
 from hisa.machine.storage import Lock
 from hisa.runs.read import LOCK, list_runs
 from hisa.text.redact import redact
@@ -82,8 +83,9 @@ class StartedRuns:
             start_new_session=True,
         )
         self._said[process.pid], ended = "", False
+        deadline = Deadline(_START_SECONDS)
         self._readers.add(reading := asyncio.create_task(self._listen(process)))
-        while not ended and time.time() < begun + _START_SECONDS:
+        while not ended and not deadline.passed:
             ended = process.returncode is not None
             if run_id := await asyncio.to_thread(_run_of, root, process.pid, begun):
                 self._processes[run_id] = process
