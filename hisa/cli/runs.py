@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.open_group import OpenGroup, announced, pass_sections
+from hisa.cli.open_group import OpenGroup, pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.runs_resume import resume
 
@@ -75,14 +75,12 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
         "hisa runs show 20261121-034512-7f3a --step 4",
         "hisa runs show latest --events | grep model_failed",
         "hisa runs show latest --turns",
-        "hisa runs show latest --live",
     ),
 )
 @_ID
 @_ROOT
 @click.option("--step", type=click.IntRange(1), help="All of one step.")
 @click.option("--events", is_flag=True, help="Print the events as they were logged.")
-@click.option("--live", is_flag=True, help="Go on showing what is done, until the run ends.")
 @click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
 @click.option("--turn", metavar="ID", help="All of one model call, as it was sent and answered.")
 @json_option
@@ -97,15 +95,11 @@ def show_command(
     listed: bool,
     turn: str | None,
     as_json: bool,
-    live: bool,
 ) -> None:
     """Show one run: its end, its totals and a line a step."""
     from hisa.runs import terminal_view
 
     run = _load(settings, run_id, root)
-    if live:
-        announced("runs.show.live", "--live")(run)
-        return
     if turn is not None or listed:
         from hisa.runs import turn_view
 

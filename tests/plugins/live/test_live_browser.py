@@ -223,7 +223,7 @@ def leaks(here: World, run: str, value: str) -> list[str]:
     found = {"page": heard + here.page.js("return document.documentElement.outerHTML")}
     assert len(heard) > 10_000
     with here.served.http as http:
-        for path in (f"/runs/{run}", f"/runs/{run}/view", "/runs", "/tools", "/desktops"):
+        for path in (f"/runs/{run}", f"/runs/{run}/view", "/runs", "/desktops"):
             found[path] = http.get(f"/api{path}").text
         for name, number, event in here.served.stream(f"/runs/{run}/events"):
             found[f"event {number} {name}"] = json.dumps(event)

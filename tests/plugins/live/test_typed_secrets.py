@@ -91,11 +91,11 @@ async def test_a_typed_password_stands_nowhere(
             assert (await client.ask("input", lease=lease, acts=acts)) == {"ok": True}
 
         await do({"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD[:5]})
-        await client.ask("frame", width=0)
+        await client.ask("frame")
         keys = [{"kind": "press", "keys": [letter]} for letter in PASSWORD[5:] + "x"]
         await do(*keys, {"kind": "press", "keys": ["backspace"]})
         await do({"kind": "click", **OK})
-        await client.ask("frame", width=0)
+        await client.ask("frame")
         given = await client.ask("give", lease=lease)
         assert (await run.result()).status == "succeeded"
     folder = next((tmp_path / "runs").iterdir())

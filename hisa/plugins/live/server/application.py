@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +46,6 @@ def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
     from starlette.routing import Route, WebSocketRoute
 
     lines, run = RunLines(), "/api/runs/{run}"
-    context = replace(context, ask_run=lines.ask)
     runs = _RunAnswers(context, started, lines)
     table = [
         route("/", _page),
@@ -62,7 +60,7 @@ def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
     ]
-    for name in ("views_tiles", "views_benches", "views_patterns", "views_tools"):
+    for name in ("views_tiles", "views_benches"):
         table += import_module(f"hisa.plugins.live.server.{name}").routes(context)
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
