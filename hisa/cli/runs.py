@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.runs_resume import resume
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
     from hisa.config import RunSettings
@@ -65,7 +66,7 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
         return
     from hisa.runs.terminal_view import run_table
 
-    _print(lambda width: run_table(rows, width))
+    _print([run_table(rows)])
 
 
 @runs.command(
@@ -115,7 +116,7 @@ def show_command(
     elif step is not None:
         say(terminal_view.step_text(run, step))
     else:
-        _print(lambda width: terminal_view.summary(run, width))
+        _print(terminal_view.summary(run))
 
 
 @runs.command(
@@ -137,7 +138,7 @@ def audit_command(settings: RunSettings, run_id: str, root: Path | None, *, as_j
     if as_json:
         print_json(audit_json(run))
     else:
-        _print(lambda _: audit_lines(run))
+        _print(audit_lines(run))
 
 
 @runs.command(
@@ -240,9 +241,9 @@ def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
     return rows
 
 
-def _print(lines: Callable[[int], Iterable[Text]]) -> None:
+def _print(lines: Iterable[Text | Table]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    for line in lines(console.width):
-        console.print(line, soft_wrap=bool(line.no_wrap))
+    for line in lines:
+        console.print(line)

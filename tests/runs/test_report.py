@@ -12,14 +12,13 @@ from rich.console import Console
 
 from hisa.cli.progress import Progress
 from hisa.errors import UsageError
-from hisa.events import Abstracted, Acted, Planned, StepFinished
-from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict, split_verdict
+from hisa.events import Abstracted, StepFinished
+from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report, write_report
 from hisa.runs.terminal_view import summary
-from hisa.runs.wording import STYLES
 from tests.runs.sample import TASK, build
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
@@ -120,13 +119,11 @@ def test_a_result_is_coloured_by_its_verdict_everywhere(
         log.emit(StepFinished())
     run = load_run(log.folder)
     assert f'<p class="result {tone}">' in render_report(run)
-    (line,) = [line for line in summary(run, 100) if "A long sentence" in line.plain]
-    assert STYLES[tone] in {str(span.style) for span in line.spans}
-    shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, color_system="standard", width=100)
-    Progress(console, 5)(event)
-    codes = {"good": ";32m", "warn": ";33m", "bad": ";31m"}
-    assert f"{codes[tone]}{result}" in shown.getvalue()
+    codes = {"good": "32m", "warn": "33m", "bad": "31m"}
+    for show in (lambda c: c.print(*summary(run)), lambda c: Progress(c, 5)(event)):
+        shown = io.StringIO()
+        show(Console(file=shown, force_terminal=True, color_system="standard", width=200))
+        assert f"{codes[tone]}{result[:40]}" in shown.getvalue()
 
 
 def test_each_picture_travels_once(source: str) -> None:
@@ -141,30 +138,6 @@ def test_an_unfinished_run_has_a_page_too(tmp_path: Path) -> None:
     assert "unfinished" in page
     assert f"hisa --set run.folder={tmp_path} runs resume" in page
     assert "in flight" in page
-
-
-@pytest.mark.parametrize(
-    ("result", "ok", "chip"),
-    [
-        ("Succeeded. The menu is open.", True, 'good">succeeded'),
-        ("No visible change.", True, 'warn">no visible change'),
-        ("Unexpected. A message says: Disk full.", True, 'bad">unexpected'),
-        ("Failed. It did not open.", True, 'bad">failed'),
-        ("Succeeded. The menu is open.", False, 'bad">failed'),
-    ],
-)
-def test_a_step_is_marked_by_what_was_seen_of_it(
-    tmp_path: Path, result: str, ok: bool, chip: str
-) -> None:
-    with RunLog.create(tmp_path, Task("t", "Open the menu.")) as log:
-        log.step = 1
-        log.emit(Planned(thought="On.", tool="gui_action", input="pyautogui.press('f10')"))
-        log.emit(Acted(tool="gui_action", input="pyautogui.press('f10')", ok=ok))
-        verdict = split_verdict(result)[0]
-        log.emit(Abstracted(line=f"Step 1 | Result: {result}", result=result, verdict=verdict))
-        log.emit(StepFinished())
-    page = render_report(load_run(log.folder))
-    assert re.findall(r'<span class="chip (\w+">[a-z ]+)</span>', page) == [chip]
 
 
 def test_a_run_without_steps_has_a_page_too(tmp_path: Path) -> None:

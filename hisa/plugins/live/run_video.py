@@ -17,7 +17,7 @@ from hisa.plugins.live.video_file import Frames, find_ffmpeg, write_gif, write_w
 from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
-from hisa.runs.terminal_view import summary
+from hisa.runs.terminal_view import head
 from hisa.text.safe_text import safe_line
 
 __all__ = ["write_video"]
@@ -81,8 +81,8 @@ class _Film:
 
     def frames(self) -> Frames:
         """Yields the frames of the title, of each step and of the end."""
-        head, *end = (line.plain for line in islice(summary(self._run, 100), 4))
-        title = [(f"HiSA run {self._run.id}", "soft", 1), (head, "calm", 9)]
+        task, *end = (line.plain for line in islice(head(self._run), 4))
+        title = [(f"HiSA run {self._run.id}", "soft", 1), (task, "calm", 9)]
         yield self._frame(title), _CARD
         for record in self._run.steps[:_MAX_STEPS]:
             yield from self._step(record)

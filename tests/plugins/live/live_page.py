@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from selenium.webdriver import ActionChains, Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from hisa.testing import FakeServer, Received
+from tests.chromium import chromium
 from tests.plugins.live.serving import Served, serving, wait_for
 from tests.plugins.live.watching import WAIT
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = (
     '<script>window.__hit=1</script><img src=x onerror="window.__hit=2">'
     '<a href="javascript:window.__hit=3">j</a>'
@@ -84,32 +83,6 @@ window.WebSocket = class extends Socket {
 """
 """Keeps all texts that the page is sent, and what its policy blocked."""
 _VISIBLE = "const seen = (e) => e.checkVisibility({visibilityProperty: true});"
-
-
-@contextmanager
-def chromium() -> Iterator[Chrome]:
-    """A browser without a window."""
-    options = ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            f"--user-data-dir={profile}",
-        ):
-            options.add_argument(flag)
-        driver = Chrome(options=options, service=Service(str(DRIVER)))
-        try:
-            yield driver
-        finally:
-            driver.quit()
 
 
 @dataclass

@@ -14,16 +14,14 @@ from selenium.webdriver.common.keys import Keys
 
 from hisa.testing import tool_call
 from hisa.text.redact.named_secrets import forms
-from tests.plugins.live.live_page import CHROMIUM, DRIVER, HOSTILE, World, digest, world
+from tests.chromium import NEEDED
+from tests.plugins.live.live_page import HOSTILE, World, digest, world
 from tests.plugins.live.serving import wait_for
 from tests.plugins.live.watching import DONE
 
 pytestmark = [
     pytest.mark.browser, pytest.mark.desktop, pytest.mark.process,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and DRIVER.exists()),
-        reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
-    ),
+    NEEDED,
 ]  # fmt: skip
 PASSWORD = "Zebra-Quilt-77"
 SENT = 40

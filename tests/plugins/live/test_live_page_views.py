@@ -29,17 +29,14 @@ from hisa.plugins.live.server.server_context import ServerContext
 from hisa.plugins.live.server.started_runs import StartedRuns
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from tests.plugins.live.live_page import CHROMIUM, DRIVER, HOSTILE, World, world
-from tests.plugins.live.test_serve_runs import mute_guest
+from tests.chromium import NEEDED
+from tests.plugins.live.live_page import HOSTILE, World, world
 from tests.plugins.live.test_serve_security import ask, closed
-from tests.runs.sample import Screen, Writer
+from tests.runs.sample import look
 
 pytestmark = [
     pytest.mark.browser, pytest.mark.process,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and DRIVER.exists()),
-        reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
-    ),
+    NEEDED,
 ]  # fmt: skip
 BENCHES = Path(__file__).parents[2] / "data" / "runs_of_version_1"
 BENCH = "b <img src=x onerror=window.__hit=4>"
@@ -73,8 +70,7 @@ def a_run(runs: Path) -> RunLog:
         models={"planner": text("model")},
         environment=text("environment"),
     )
-    writer = Writer(log, Screen(title=text("title")))
-    writer.look()
+    look(log, text("title"))
     log.step = 1
     deed, places = text("input"), ((9.0, 9.0),)
     for event in (
@@ -172,15 +168,6 @@ def walk(here: World, name: str) -> None:
             return
         here.page.keys(Keys.TAB)
     raise AssertionError(f"Tab does not lead to {name!r}")
-
-
-def test_a_run_whose_machine_never_comes_up_is_stopped(here: World) -> None:
-    with mute_guest() as guest:
-        run = here.start("Wait for a machine.", guest)
-        here.page.press("Stop")
-        here.page.press("Stop the run")
-        here.page.badge("stopped")
-    assert here.served.get(f"/runs/{run}")["state"] == "stopped"
 
 
 def test_every_route_wants_host_origin_and_token(here: World) -> None:

@@ -64,7 +64,6 @@ class Steering:
             "holder": gate.lease.viewer if gate.lease else "",
             "step": self._log.step,
             "max_steps": self._run.max_steps,
-            "phase": gate.phase,
             "question": self._questions.pending,
             "can_ask": self.can_ask,
             "usd": None if spent.unpriced else round(spent.usd, 6),

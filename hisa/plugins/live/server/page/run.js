@@ -87,7 +87,7 @@ export async function show(root, [id], signal) {
   }
   function put() {
     const live = record.socket && !record.exit_status, other = status?.state === "held" && !hold, state = (live && status?.state) || record.exit_status || record.state;
-    const words = [state, live && status?.phase, other && `held by ${bounded(status.holder, 60)}`, known(record.score) && `score ${Number(record.score).toFixed(2)}`].filter(Boolean);
+    const words = [state, other && `held by ${bounded(status.holder, 60)}`, known(record.score) && `score ${Number(record.score).toFixed(2)}`].filter(Boolean);
     if (badges.dataset.shown !== words.join()) badges.replaceChildren(...words.map((word) => chip(word, "badge")));
     badges.dataset.shown = words.join();
     sums.put({ ...record, ...Object.fromEntries(Object.entries((live && status) || {}).filter(([, value]) => known(value))) });
