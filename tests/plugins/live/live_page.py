@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import queue
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +20,10 @@ from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
+from hisa.runs.read import list_runs
 from hisa.testing import FakeServer, Received
 from tests.chromium import chromium
-from tests.plugins.live.serving import Served, serving, wait_for
+from tests.plugins.live.serving import ROOT, Served, serving, wait_for
 from tests.plugins.live.watching import WAIT
 
 HOSTILE = (
@@ -94,7 +98,9 @@ class World:
     replies: queue.Queue[str]
     folder: Path
     page: Page
+    environ: dict[str, str]
     names: dict[str, str] = field(default_factory=dict)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def has_clicks(self, count: int) -> bool:
         """Whether the window in the guest was clicked so often."""
@@ -112,15 +118,23 @@ class World:
         """What the planner was sent, in order."""
         return [r.text for r in self.model.requests if r.role == "planner"]
 
-    def start(self, task: str, env: str = "desktop") -> str:
-        """Start a run from the page's form; its id."""
-        page = self.page
-        page.press("Start")
-        fields = {"task": task, "model": "my-model", "env": env, "max_steps": "400"}
-        for name, text in fields.items():
-            page.fill(name, text)
-        page.js("document.querySelector('form button').click()")
-        return str(page.until("return /^#\\/run\\/(.+)$/.exec(location.hash)?.[1]"))
+    def start(self, task: str) -> str:
+        """Start a run whose questions are answered on the page, and show it there; its id."""
+        known = list_runs(self.folder / "runs")
+        words = ["run", task, "--env", "desktop", "--model", "my-model", "--max-steps", "400"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hisa", *words, "--no-report"],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "HISA_LIVE_ASK": "1", **self.environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        runs = self.folder / "runs"
+        (folder,) = wait_for(lambda: [run for run in list_runs(runs) if run not in known])
+        self.page.go(f"run/{folder.name}")
+        return str(folder.name)
 
     def prompted(self, words: str, seconds: float = 60) -> str:
         """The first prompt with these words, once there is one."""
@@ -281,18 +295,23 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
 
     (folder / "guest").mkdir()
     (folder / "guest" / "guest.py").write_text(GUEST)
+    roots = ("--root", str(folder / "runs"), "--root", str(folder / "benches"))
     with (
         tempfile.TemporaryDirectory(prefix="hl") as runtime,
         FakeServer(then=plan) as model,
-        serving(
-            folder,
-            *("--root", str(folder / "runs"), "--root", str(folder / "benches")),
-            XDG_RUNTIME_DIR=runtime,
-            OPENAI_BASE_URL=model.url,
-            OPENAI_API_KEY="none",
-            HISA_PATTERNS__PATH=str(folder / "store"),
-            **environ,
-        ) as served,
         chromium() as browser,
     ):
-        yield World(served, model, replies, folder, Page(browser, served))
+        environ |= {
+            "XDG_RUNTIME_DIR": runtime,
+            "OPENAI_BASE_URL": model.url,
+            "OPENAI_API_KEY": "none",
+            "HISA_PATTERNS__ENABLED": "false",
+        }
+        with serving(folder, *roots, **environ) as served:
+            made = World(served, model, replies, folder, Page(browser, served), environ)
+            try:
+                yield made
+            finally:
+                for process in made.processes:
+                    process.kill()
+                    process.wait()

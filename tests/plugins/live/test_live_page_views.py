@@ -7,13 +7,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
-from starlette.routing import Route, WebSocketRoute
 
-from hisa.config import load
 from hisa.events import (
     Abstracted,
     Acted,
@@ -24,14 +21,10 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.plugins.live.server.application import application
-from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.started_runs import StartedRuns
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from tests.chromium import NEEDED
 from tests.plugins.live.live_page import HOSTILE, World, world
-from tests.plugins.live.test_serve_security import ask, closed
 from tests.runs.sample import look
 
 pytestmark = [
@@ -49,7 +42,6 @@ SHOWN = {
     "run/LIVE": RUN,
     "benches": {"suite", "bench"},
     "benches/BENCH": {"suite", "bench"},
-    "start": set[str](),
 }
 """Which hostile texts each view has to show as they are."""
 ALL_THERE = """const all = document.body.textContent
@@ -168,58 +160,3 @@ def walk(here: World, name: str) -> None:
             return
         here.page.keys(Keys.TAB)
     raise AssertionError(f"Tab does not lead to {name!r}")
-
-
-def test_every_route_wants_host_origin_and_token(here: World) -> None:
-    settings, served, counts = load(environ={}), here.served, dict.fromkeys(WRONG, 0)
-    before = {p: p.read_bytes() for p in here.folder.rglob("*") if p.is_file()}
-    started = StartedRuns(here.folder)
-    served_by: Any = application(ServerContext(settings, ()), started)
-    routes = served_by.routes
-    for route in routes:
-        path = route.path_format.replace("{run}", here.names["LIVE"]).replace("{name}", "main.js")
-        path = path.replace("{sha}", "a" * 64)
-        free = path == "/" or path.startswith("/static/")
-        if isinstance(route, WebSocketRoute):
-            refuse_sockets(here, path)
-            continue
-        assert isinstance(route, Route)
-        for method in sorted(route.methods or ()):
-            for wrong, (status, query, headers) in WRONG.items():
-                own = served.url.removeprefix("http://")
-                sent = {k: v.replace("OWN", own) for k, v in headers.items()}
-                address = path + query.replace("TOKEN", served.token)
-                got = ask(served, address, method, **sent)[0]
-                assert got == (200 if free and status == 401 else status), (wrong, method, path)
-                counts[wrong] += got != 200
-    assert {p: p.read_bytes() for p in here.folder.rglob("*") if p.is_file()} == before
-    assert sum(isinstance(route, WebSocketRoute) for route in routes) == 1
-    print(f"{len(routes)} routes; refused: {counts}")
-
-
-WRONG = {
-    "no token": (401, "", {"Authorization": ""}),
-    "a wrong token": (401, "", {"Authorization": "Bearer x"}),
-    "the token in the query": (401, "?token=TOKEN", {"Authorization": ""}),
-    "a foreign origin": (403, "", {"Origin": "http://evil.example"}),
-    "no origin of a page": (403, "", {"Origin": "null"}),
-    "a foreign host": (421, "", {"Host": "evil.example"}),
-    "a host like ours": (421, "", {"Host": "evil.example.OWN"}),
-}
-
-
-def refuse_sockets(here: World, path: str) -> None:
-    """A WebSocket with each of these wrong."""
-    served, own = here.served, here.served.url.removeprefix("http://")
-    upgrade = {
-        "Upgrade": "websocket",
-        "Connection": "Upgrade",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
-    }
-    for _, query, headers in WRONG.values():
-        sent = {name: text.replace("OWN", own) for name, text in headers.items()}
-        if {"Origin", "Host"} & {*sent}:
-            assert ask(served, path, **upgrade, **sent)[0] == 403, sent
-        shown = "" if query else "x"
-        assert closed(served.socket(path.removeprefix("/api"), shown)) == 4401

@@ -14,19 +14,15 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from pydantic import ValidationError
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.testclient import TestClient
 
 from hisa.config import load
-from hisa.errors import HisaError
 from hisa.events import ModelCalled, Observed, PersonActed
 from hisa.machine.storage import Lock
 from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.plugins.desktop.runtime.state import Handle, process_start
-from hisa.plugins.live.server import tiles, views_benches, views_tiles
+from hisa.plugins.live.server import tiles, views_benches
+from hisa.plugins.live.server.application import application
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.plugins.live.server.tiles import TileBoard
 from hisa.protocols import Task
@@ -54,15 +50,7 @@ def context(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> S
 
 @pytest.fixture
 def client(context: ServerContext) -> Iterator[TestClient]:
-    async def refused(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 400)
-
-    views = (views_tiles, views_benches)
-    refusing = (HisaError, ValidationError)  # as the application has it
-    routes = [route for view in views for route in view.routes(context)]
-    with TestClient(
-        Starlette(routes=routes, exception_handlers=dict.fromkeys(refusing, refused))
-    ) as client:
+    with TestClient(application(context)) as client:
         yield client
 
 

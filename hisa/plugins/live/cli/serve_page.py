@@ -29,11 +29,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.pass_context
 def serve(ctx: click.Context, port: int, roots: tuple[Path, ...], opens: bool) -> None:
-    """Show runs live on a page: watch, start, pause, answer, and take a run's machine over.
+    """Show runs live on a page: watch, pause, answer, and take a run's machine over.
 
     The page is for whoever has the address that is printed: a token in it keeps everybody else
-    out, and ends with the server. Ctrl-C ends the server: runs begun in a terminal go on, those
-    begun on the page are stopped, and "hisa runs resume ID" goes on with them.
+    out, and ends with the server. Ctrl-C ends the server: the runs go on.
 
     Exit status: 0 ended by Ctrl-C; 2 wrong usage, such as a port that is taken.
     """
@@ -44,23 +43,18 @@ def serve(ctx: click.Context, port: int, roots: tuple[Path, ...], opens: bool) -
     from hisa.plugins.live.server.application import application
     from hisa.plugins.live.server.security import Guard
     from hisa.plugins.live.server.server_context import ServerContext
-    from hisa.plugins.live.server.started_runs import StartedRuns
 
     bound, token = _bound(port), secrets.token_urlsafe(32)
     url = f"http://{_HOST}:{bound.getsockname()[1]}/#token={token}"
     runs = tuple(root.absolute() for root in roots or (ctx.obj.run.folder,))
     if not any(root.is_dir() and any(root.iterdir()) for root in runs):
-        say('no runs yet: start one on the page, or by hisa run "TASK"', err=True)
+        say('no runs yet; start one: hisa run "TASK"', err=True)
     say(f"serving {url}")
     say("Ctrl-C ends it; the address lets anybody in who has it", err=True)
     if opens:
         click.launch(url)
-    file, assignments = ctx.meta["hisa.settings"]
-    options = [f"--config={file}"] * bool(file) + [
-        f"--set={assignment}" for assignment in assignments
-    ]
     context = ServerContext(ctx.obj, runs, runs if roots else (Path("benches").absolute(),))
-    app = application(context, StartedRuns(runs[0], options))
+    app = application(context)
     asyncio.run(_serve(Guard(app, token, (_HOST, "localhost")), bound))
 
 

@@ -67,7 +67,7 @@ export async function show(root, _, signal) {
     for (const item of data.tiles) { const tile = tiles.get(item.id) ?? add(item.id); putTile(tile, item); pictures.want(tile); }
     const present = new Set(data.tiles.map((item) => item.id));
     [...tiles.keys()].filter((id) => !present.has(id)).forEach(remove);
-    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run here, or with hisa run.");
+    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run with hisa run.");
   };
   root.append(summary, grid);
   put(await get("/api/desktops", signal));

@@ -29,7 +29,7 @@ export async function show(root, _, signal) {
   root.append(el("div", { class: "row" }, el("label", { for: "filter" }, "Find"), filter),
     el("table", { class: "runs" }, el("thead", {}, el("tr", {}, NAMES.map((name) => el("th", { scope: "col" }, name)))), body), more);
   await load();
-  if (!rows.size) root.append(el("p", { class: "muted" }, "No run yet. ", el("a", { href: "#/start", class: "link" }, "Start one")));
+  if (!rows.size) root.append(el("p", { class: "muted" }, "No run yet. Start one with hisa run."));
   say(`${rows.size} runs`);
   while (!signal.aborted) { await wait(5000, signal); if (!document.hidden && !signal.aborted) await load().catch(() => {}); }
 }
