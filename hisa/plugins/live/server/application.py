@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import HisaError
 from hisa.plugins.live.server import views_benches
-from hisa.plugins.live.server.json_answers import route, whole_number
+from hisa.plugins.live.server.json_answers import route
 from hisa.plugins.live.server.run_client import RunLines
 from hisa.plugins.live.server.run_feed import is_regular, run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
@@ -71,7 +71,7 @@ class _RunAnswers:
         self._board = TileBoard(context)
 
     def newest(self, limit: str, before: str) -> dict[str, Any]:
-        records = self._folders.newest(whole_number(limit, "limit", 50, 500), before)
+        records = self._folders.newest(min(_number(limit) or 50, 500), before)
         return {"runs": [self._live(record) for record in records]}
 
     def whole(self, run_id: str) -> dict[str, Any]:

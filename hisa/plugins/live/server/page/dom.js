@@ -51,7 +51,7 @@ export function interval({ value, low, high }) {
   if (known(value) && known(low) && known(high)) bar.append(whisker);
   return bar;
 }
-const TIMES = new Set(["at", "started"]), RUNS = new Set(["run", "runs"]);
+const TIMES = new Set(["at", "started", "made_at"]), RUNS = new Set(["run", "runs"]);
 const label = (name) => name.replaceAll("_", " ");
 function shown(name, value) {
   if (!known(value)) return "–";
