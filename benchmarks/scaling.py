@@ -30,7 +30,7 @@ from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner, Scaling
 from hisa.plugins.benchmarks.bench.stats import Z95, wilson
 from hisa.protocols import Planner
-from hisa.runs.manifest import SamplingTotals, Totals
+from hisa.runs.manifest import Totals
 from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
@@ -75,13 +75,30 @@ class Outcome:
     agreed: bool
 
 
+@dataclass
+class Decisions:
+    """Sums over the decisions for which several replies were sampled."""
+
+    decisions: int = 0
+    samples: int = 0
+    agreed: int = 0
+    widened: int = 0
+
+    def add(self, event: Chosen) -> None:
+        """Count one."""
+        self.decisions += 1
+        self.samples += event.samples
+        self.agreed += event.by == "agreement"
+        self.widened += bool(event.widened)
+
+
 @dataclass(frozen=True)
 class Row:
     """One way at one error rate."""
 
     way: str
     outcomes: Sequence[Outcome]
-    sampling: SamplingTotals
+    sampling: Decisions
 
     @property
     def success(self) -> float:
@@ -99,7 +116,7 @@ class Row:
         return statistics.fmean(each.agreed and not each.right for each in self.outcomes)
 
 
-async def decide(world: World, way: str, number: int, seed: int, totals: Totals) -> Outcome:
+async def decide(world: World, way: str, number: int, seed: int, sums: Decisions) -> Outcome:
     """One decision; the samples of a point are the same for every way, as far as it takes them."""
     point = point_of(world, number, seed)
     scripted = Judging(world, point, f"{seed} {number}")
@@ -119,8 +136,9 @@ async def decide(world: World, way: str, number: int, seed: int, totals: Totals)
     call = await planner.plan(point.task, point.look, point.view)
     spent = Totals()
     for event in events:
-        for sums in (totals, spent):
-            sums.add(event, event.at)
+        spent.add(event, event.at)
+        if isinstance(event, Chosen):
+            sums.add(event)
     agreed = any(isinstance(event, Chosen) and event.by == "agreement" for event in events)
     return Outcome(point.is_right(call), spent.tokens, agreed)
 
@@ -129,9 +147,9 @@ async def measure(world: World, count: int, seed: int) -> dict[str, Row]:
     """Every way on the same points."""
     rows = {}
     for way in WAYS:
-        totals = Totals()
-        outcomes = [await decide(world, way, n, seed, totals) for n in range(count)]
-        rows[way] = Row(way, outcomes, totals.sampling or SamplingTotals())
+        sums = Decisions()
+        outcomes = [await decide(world, way, n, seed, sums) for n in range(count)]
+        rows[way] = Row(way, outcomes, sums)
     return rows
 
 

@@ -197,7 +197,7 @@ async def test_a_run_killed_while_it_is_learned_from_is_finished(tmp_path: Path)
     assert (run.status, run.score_state, run.ended) == ("succeeded", "scored", True)
     assert run.steps[-1].finished is not None
     point = resume_point(run)
-    assert (point.step, point.in_flight) == (3, None)
+    assert point.step == 3
     work.cancel()
     await work
 

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from hisa.agent import Agent, unless_refused
 from hisa.cli.ask import inquirer, person
-from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop, open_desktop, open_fresh
 from hisa.conclusion import is_learned_from
@@ -132,7 +131,6 @@ async def run_in_desktop(
         OperatorError: a part cannot be opened, or the log cannot be written.
         Exception: a defect of HiSA, with a note that says so.
     """
-    keep_freed_memory()
     try:
         try:
             with end_of_opening(output.log):

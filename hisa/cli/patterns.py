@@ -25,9 +25,8 @@ from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Pattern, Task
-from hisa.text.safe_text import safe_text
 
-__all__ = ["chain_of", "find_pattern", "patterns"]
+__all__ = ["patterns"]
 
 
 _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
@@ -51,7 +50,7 @@ def patterns() -> None:
 # ---------------------------------------------------------------- helpers
 
 
-def find_pattern(store: VectorStore, prefix: str) -> Pattern:
+def _find(store: VectorStore, prefix: str) -> Pattern:
     """The one pattern whose id begins so; raises UsageError where there is none, or several."""
     exact = store.get(prefix)
     if exact:
@@ -67,30 +66,14 @@ def find_pattern(store: VectorStore, prefix: str) -> Pattern:
     raise UsageError(f"pattern {prefix!r}: there is none", fix="hisa patterns ls --all")
 
 
-def _as_dict(pattern: Pattern, **more: object) -> dict[str, Any]:
-    return asdict(pattern) | more
-
-
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else ""
-
-
 def _table(rows: Sequence[dict[str, object]]) -> None:
-    """Rows of equal keys as a table; the last column takes the rest of the line."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = list(rows[0])
-    for name in names:
-        last = name == names[-1]
-        table.add_column(name, no_wrap=not last, overflow="fold" if last else "ellipsis")
-    for row in rows:
-        table.add_row(*(Text(safe_text(str(value))) for value in row.values()))
+    from hisa.runs.terminal_view import table
+
     console = Console()
     console = console if console.is_terminal else Console(width=200)
-    console.print(table)
+    console.print(table(rows, cut=("lesson",)))
 
 
 def _row(pattern: Pattern, **first: object) -> dict[str, object]:
@@ -115,16 +98,6 @@ def _used(pattern: Pattern) -> str:
     return f"{runs}, {scored}{' won' if pattern.scored else ''}"
 
 
-def _past(pattern: Pattern) -> dict[str, object]:
-    return {
-        "id": pattern.id,
-        "when": _when(pattern.created_at),
-        "status": pattern.status,
-        "superseded by": pattern.superseded_by,
-        "lesson": pattern.lesson,
-    }
-
-
 # ---------------------------------------------------------------- reading
 
 
@@ -140,7 +113,7 @@ def list_patterns(
     with closing(open_store(settings)) as store:
         found = store.list(domain=domain, status=None if everything else "active")
     if as_json:
-        print_json([_as_dict(pattern) for pattern in found])
+        print_json([asdict(pattern) for pattern in found])
     elif found:
         _table([_row(one, status=one.status) if everything else _row(one) for one in found])
     else:
@@ -154,7 +127,6 @@ def list_patterns(
 @click.argument("text")
 @_domain
 @click.option("--limit", type=click.IntRange(1, 1000), help="How many; default: patterns.top.")
-@click.option("--threshold", type=float, default=-1.0, help="Least similarity to print.")
 @json_option
 @pass_sections("patterns")
 def search(
@@ -163,7 +135,6 @@ def search(
     *,
     domain: str | None,
     limit: int | None,
-    threshold: float,
     as_json: bool,
 ) -> None:
     """Show the patterns nearest to TEXT, as a task with that instruction would find them.
@@ -175,7 +146,7 @@ def search(
     embedder = open_embedder(settings.embedder)
     count = limit or settings.top
     with closing(open_store(settings, embedder)) as store:
-        hits = nearest(store, embedder, text, domain=domain, limit=count, threshold=threshold)
+        hits = nearest(store, embedder, text, domain=domain, limit=count, threshold=-1.0)
         recalled = {
             hit.pattern.id
             for name in {hit.pattern.domain for hit in hits}
@@ -183,7 +154,10 @@ def search(
         }
     if as_json:
         print_json(
-            [_as_dict(h.pattern, score=h.score, retrieved=h.pattern.id in recalled) for h in hits]
+            [
+                asdict(hit.pattern) | {"score": hit.score, "retrieved": hit.pattern.id in recalled}
+                for hit in hits
+            ]
         )
     elif hits:
         marks = ["yes" if hit.pattern.id in recalled else "no" for hit in hits]
@@ -200,93 +174,18 @@ def search(
 def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
     """Show all of one pattern."""
     with closing(open_store(settings)) as store:
-        pattern = find_pattern(store, pattern_id)
+        pattern = _find(store, pattern_id)
     if as_json:
-        print_json(_as_dict(pattern))
+        print_json(asdict(pattern))
         return
-    shown = _as_dict(
-        pattern,
-        created_at=_when(pattern.created_at),
-        used=_used(pattern),
-        other_conditions="; ".join(pattern.other_conditions),
-    )
+    made = pattern.created_at
+    shown = asdict(pattern) | {
+        "created_at": time.strftime("%Y-%m-%d %H:%M", time.localtime(made)) if made else "",
+        "used": _used(pattern),
+        "other_conditions": "; ".join(pattern.other_conditions),
+    }
     for name, value in shown.items():
         say(f"{name:<18}{value}")
-
-
-def chain_of(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
-    """Returns ``one`` with its predecessors and successors, direct or not, oldest first."""
-    linked = {one.id}
-    grown = True
-    while grown:
-        before = len(linked)
-        linked |= {p.superseded_by for p in every if p.id in linked and p.superseded_by}
-        linked |= {p.id for p in every if p.superseded_by in linked}
-        grown = len(linked) > before
-    return sorted((p for p in every if p.id in linked), key=lambda p: (p.created_at, p.id))
-
-
-@patterns.command("history", epilog=examples("hisa patterns history", "hisa patterns history 3f2a"))
-@click.argument("pattern_id", metavar="[ID]", required=False)
-@_domain
-@json_option
-@pass_sections("patterns")
-def history(
-    settings: PatternSettings, pattern_id: str | None, *, domain: str | None, as_json: bool
-) -> None:
-    """Show what was superseded or removed; with an ID the chain it belongs to, oldest first."""
-    with closing(open_store(settings)) as store, store.session():
-        every = store.list(domain=domain, status=None)
-        if pattern_id:
-            found = chain_of(every, find_pattern(store, pattern_id))
-        else:
-            found = [pattern for pattern in every if pattern.status != "active"]
-    if as_json:
-        print_json([_as_dict(pattern) for pattern in found])
-    elif found:
-        _table([_past(pattern) for pattern in found])
-    else:
-        click.echo("Nothing was superseded or removed.", err=True)
-
-
-@patterns.command("stats")
-@_domain
-@json_option
-@pass_sections("patterns")
-def stats(settings: PatternSettings, domain: str | None, as_json: bool) -> None:
-    """Count patterns by domain, the runs that used them, those with a score, and wins."""
-    with closing(open_store(settings)) as store, store.session():
-        meta, found = store.meta(), store.list(domain=domain, status=None)
-    rows = [_counted(name, found) for name in sorted({pattern.domain for pattern in found})]
-    about = {
-        "engine": settings.engine,
-        "place": settings.url if settings.engine == "server" else str(settings.path.expanduser()),
-        "embedder": meta.embedder if meta else settings.embedder,
-        "dimension": meta.dimension if meta else None,
-        "schema": meta.schema if meta else None,
-    }
-    if as_json:
-        print_json(about | {"patterns": len(found), "domains": rows})
-        return
-    for name, value in about.items():
-        click.echo(f"{name:<10} {'-' if value is None else value}")
-    if rows:
-        _table(rows)
-
-
-def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
-    own = [pattern for pattern in found if pattern.domain == domain]
-    active = [pattern for pattern in own if pattern.status == "active"]
-    return {
-        "domain": domain,
-        "success": sum(pattern.kind == "success" for pattern in active),
-        "failure": sum(pattern.kind == "failure" for pattern in active),
-        "superseded": sum(pattern.status == "superseded" for pattern in own),
-        "removed": sum(pattern.status == "removed" for pattern in own),
-        "uses": sum(pattern.uses for pattern in own),
-        "scored": sum(pattern.scored for pattern in own),
-        "wins": sum(pattern.wins for pattern in own),
-    }
 
 
 @patterns.command("rules", epilog=examples("hisa patterns rules calc"))
@@ -334,8 +233,6 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
     help="Every task of the domain, one kind of task, or one page.",
 )
 @click.option("--condition", default="", help="The kind of task, as a user would ask for it.")
-@click.option("--actions", default="", help="The steps, in order.")
-@click.option("--expected", default="", help="What is seen when it worked.")
 @json_option
 @pass_sections("patterns")
 def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
@@ -351,7 +248,7 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
         (stored,) = remember(store, [pattern], embedder=embedder, threshold=dedup)
     superseded = [old.id for old in stored.superseded]
     if as_json:
-        print_json(_as_dict(stored.pattern, superseded=superseded, again=stored.confirmed))
+        print_json(asdict(stored.pattern) | {"superseded": superseded, "again": stored.confirmed})
         return
     say(f"{stored.pattern.id} {'confirmed' if stored.confirmed else 'added'}")
     for old in superseded:
@@ -363,9 +260,9 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
 @click.option("--purge", is_flag=True, help="For good, not even kept in the history.")
 @pass_sections("patterns")
 def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool) -> None:
-    """Take patterns out of use; "history" still shows them."""
+    """Take patterns out of use; "ls --all" still shows them."""
     with closing(open_store(settings)) as store, store.session():
-        found = [find_pattern(store, pattern_id) for pattern_id in pattern_ids]
+        found = [_find(store, pattern_id) for pattern_id in pattern_ids]
         for pattern in found:
             if purge:
                 store.delete(pattern.id)
@@ -377,18 +274,16 @@ def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool)
 @patterns.command("export", epilog=examples("hisa patterns export backup.jsonl"))
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
 @_domain
-@click.option("--vectors", is_flag=True, help="Vectors too, so that the same embedder needs none.")
 @pass_sections("patterns")
-def export(settings: PatternSettings, file: Path, *, domain: str | None, vectors: bool) -> None:
+def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
     """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
     with closing(open_store(settings)) as store:
-        lines = export_lines(store, vectors=vectors, domain=domain)
-        if str(file) == "-":
-            for line in lines:
-                click.echo(line.encode())  # a file as others are: UTF-8 in every locale
-            return
-        count = write_atomically(file, lines)
-    click.echo(f"{count} patterns written to {file}", err=True)
+        lines = list(export_lines(store, domain))
+    if str(file) == "-":
+        click.echo("".join(f"{line}\n" for line in lines).encode(), nl=False)  # UTF-8 everywhere
+        return
+    write_atomically(file, lines)
+    click.echo(f"{len(lines)} patterns written to {file}", err=True)
 
 
 @patterns.command("import", epilog=examples("hisa patterns import backup.jsonl"))
@@ -398,7 +293,7 @@ def export(settings: PatternSettings, file: Path, *, domain: str | None, vectors
 def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
     """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
 
-    Patterns with a known id are replaced; vectors of another embedder are made anew.
+    Patterns with a known id are replaced.
     """
     embedder = open_embedder(settings.embedder)
     with closing(open_store(settings, embedder)) as store:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.open_group import OpenGroup, announced, pass_sections
+from hisa.cli.open_group import OpenGroup, pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.runs_resume import resume
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
     from hisa.config import RunSettings
@@ -65,7 +66,7 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
         return
     from hisa.runs.terminal_view import run_table
 
-    _print(lambda width: run_table(rows, width))
+    _print([run_table(rows)])
 
 
 @runs.command(
@@ -75,14 +76,12 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
         "hisa runs show 20261121-034512-7f3a --step 4",
         "hisa runs show latest --events | grep model_failed",
         "hisa runs show latest --turns",
-        "hisa runs show latest --live",
     ),
 )
 @_ID
 @_ROOT
 @click.option("--step", type=click.IntRange(1), help="All of one step.")
 @click.option("--events", is_flag=True, help="Print the events as they were logged.")
-@click.option("--live", is_flag=True, help="Go on showing what is done, until the run ends.")
 @click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
 @click.option("--turn", metavar="ID", help="All of one model call, as it was sent and answered.")
 @json_option
@@ -97,15 +96,11 @@ def show_command(
     listed: bool,
     turn: str | None,
     as_json: bool,
-    live: bool,
 ) -> None:
     """Show one run: its end, its totals and a line a step."""
     from hisa.runs import terminal_view
 
     run = _load(settings, run_id, root)
-    if live:
-        announced("runs.show.live", "--live")(run)
-        return
     if turn is not None or listed:
         from hisa.runs import turn_view
 
@@ -121,7 +116,7 @@ def show_command(
     elif step is not None:
         say(terminal_view.step_text(run, step))
     else:
-        _print(lambda width: terminal_view.summary(run, width))
+        _print(terminal_view.summary(run))
 
 
 @runs.command(
@@ -143,7 +138,7 @@ def audit_command(settings: RunSettings, run_id: str, root: Path | None, *, as_j
     if as_json:
         print_json(audit_json(run))
     else:
-        _print(lambda _: audit_lines(run))
+        _print(audit_lines(run))
 
 
 @runs.command(
@@ -246,9 +241,9 @@ def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
     return rows
 
 
-def _print(lines: Callable[[int], Iterable[Text]]) -> None:
+def _print(lines: Iterable[Text | Table]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    for line in lines(console.width):
-        console.print(line, soft_wrap=bool(line.no_wrap))
+    for line in lines:
+        console.print(line)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["refuse_path", "tools"]
 
 _MANY = 40
-"""Tools above which the list without a pattern names each toolkit on one line: more do not fit on
-a screen."""
-_NAMED = 6
-"""Tools of a toolkit that such a line names."""
+"""Tools above which an unknown name is answered by near ones alone."""
 
 
 @click.group(cls=OpenGroup, prefix="tools.")
@@ -53,8 +49,7 @@ def tools() -> None:
 def list_tools(pattern: str, kit: str, as_json: bool) -> None:
     """List the tools by toolkit, and the plug-ins that failed to load.
 
-    PATTERN is a part of a name, or a pattern such as "*_read". Many tools at once are listed by
-    toolkit alone.
+    PATTERN is a part of a name, or a pattern such as "*_read".
 
     \b
     hisa tools ls
@@ -72,11 +67,13 @@ def list_tools(pattern: str, kit: str, as_json: bool) -> None:
     if not chosen and (pattern or kit):
         kits = ", ".join(sorted({tool.kit for tool in found if tool.kit})) or "none"
         raise UsageError(f"no tool fits {pattern or kit!r}; toolkits: {kits}", fix="hisa tools ls")
-    whole = len(chosen) <= _MANY or bool(pattern or kit)
-    for line in _lines(chosen, whole=whole):
-        say(line)
-    if not whole:
-        say(f"\n{len(chosen)} tools. hisa tools ls --kit NAME lists those of a toolkit.")
+    group = ""
+    for tool in sorted(chosen, key=lambda tool: (not tool.always, tool.kit, tool.name)):
+        title = "built in" if tool.always else tool.kit or "tools by themselves"
+        if title != group:
+            say(f"{title} ({tool.title}, {tool.source}{_needed(tool)})" if tool.kit else title)
+        group = title
+        say(_row(tool))
     for plugin in broken:
         reason = plugin.traceback.strip().splitlines()[-1]
         say(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
@@ -109,45 +106,20 @@ def _record(tool: BaseTool) -> Mapping[str, Any]:
     }
 
 
-def _group(tool: BaseTool) -> tuple[bool, bool, str]:
-    """Built-ins first, toolkits last, by name."""
-    return (not tool.always, bool(tool.kit), tool.kit)
-
-
-def _lines(tools: Sequence[BaseTool], *, whole: bool) -> Iterator[str]:
-    """Lines of the list: a head for each group, and below it its tools or some of their names."""
-    for (plugin, in_kit, kit), group in groupby(sorted(tools, key=_group), key=_group):
-        members = list(group)
-        if not in_kit:
-            members.sort(key=lambda tool: tool.name)
-        first = members[0]
-        title = f"{kit}: {first.title}" if in_kit else "tools by themselves" * plugin or "built in"
-        yield f"{title} ({len(members)}, {_sources(members)}{_needed(first) * in_kit})"
-        if whole:
-            width = max(len(tool.name) for tool in members)
-            yield from (_row(tool, width, alone=not in_kit) for tool in members)
-        else:
-            names = ", ".join(tool.name for tool in members[:_NAMED])
-            yield f"  {names}{', …' * (len(members) > _NAMED)}"
-
-
-def _sources(tools: Sequence[BaseTool]) -> str:
-    return ", ".join(sorted({tool.source or "?" for tool in tools}))
-
-
 def _needed(tool: BaseTool) -> str:
     """Returns what a tool needs, as the end of a list; empty where it needs nothing."""
     needs = tool.traits.needs
-    parts = [f"needs {app} in front" for app in (" or ".join(needs.apps),) if app]
+    parts = [f"needs {' or '.join(needs.apps)} in front"] * bool(needs.apps)
     parts += [f"needs {', '.join(sorted(needs.capabilities))}"] * bool(needs.capabilities)
     parts += [f"needs the module {name}" for name in needs.packages]
     return "".join(f"; {part}" for part in parts)
 
 
-def _row(tool: BaseTool, width: int, *, alone: bool) -> str:
-    marks = ["reads"] * tool.traits.reads + [f"may {each}" for each in tool.traits.effects]
-    told = f"{_needed(tool) * alone}{''.join(f'; {mark}' for mark in marks)}".removeprefix("; ")
-    return f"  {tool.name:<{width}}  {tool.summary.rstrip('.')}{f'  [{told}]' if told else ''}"
+def _row(tool: BaseTool) -> str:
+    marks = ["reads"] * tool.traits.reads + [f"may {effect}" for effect in tool.traits.effects]
+    told = "; ".join(marks) + ("" if tool.kit else _needed(tool))
+    told = f"  [{told.removeprefix('; ')}]" if told else ""
+    return f"  {tool.name:<24}  {tool.summary.rstrip('.')}{told}"
 
 
 def refuse_path(name: str) -> None:

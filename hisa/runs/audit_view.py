@@ -45,28 +45,36 @@ def told_decision(decided: Decided) -> str:
 
 
 def audit_lines(run: Run) -> Iterator[Text]:
-    """Yields one block a decision, a line an act of a person, and the sums."""
-    found = _decisions(run)
-    for decided in found:
-        head = Text(f"step {decided.step}  ")
-        head.append(decided.verdict, wording.STYLES[decision_tone(decided)])
-        head.append(f"  {one_line(decided.tool, 60)}: {one_line(decided.what, 400)}")
-        yield head
-        yield Text(f"        {one_line(decided.rule, 400)}; {who_allowed(decided)}", "dim")
-        if decided.why:
-            yield Text(f"        why: {one_line(decided.why, 400)}", "dim")
-        for about in decided.about:
-            yield Text(f"        about: {one_line(about, 400)}", "dim")
-    for confirmed in _others(run):
-        said = "allowed" if confirmed.allowed else "refused"
-        yield Text(f"step {confirmed.step}  {said} by a person: {one_line(confirmed.what, 400)}")
-    for act in (event for event in run.events if isinstance(event, PersonActed)):
-        yield Text(f"step {act.step}  {one_line(wording.person_act(act), 400)}")
-    yield Text(_sums(found) if found else "no decision was logged")
+    """Yields one block a decision, a line a question to a person and an act of one, and sums."""
+    for event in run.events:
+        match event:
+            case Decided():
+                yield from _block(event)
+            case Confirmed():
+                said = "allowed" if event.allowed else "refused"
+                yield Text(f"step {event.step}  {said} by a person: {one_line(event.what, 400)}")
+            case PersonActed():
+                yield Text(f"step {event.step}  {one_line(wording.person_act(event), 400)}")
+            case _:
+                pass
+    decisions = [event for event in run.events if isinstance(event, Decided)]
+    yield Text(_sums(decisions) if decisions else "no decision was logged")
 
 
-def _sums(found: list[Decided]) -> str:
-    counts = _counts(found)
+def _block(decided: Decided) -> Iterator[Text]:
+    head = Text(f"step {decided.step}  ")
+    head.append(decided.verdict, wording.STYLES[decision_tone(decided)])
+    head.append(f"  {one_line(decided.tool, 60)}: {one_line(decided.what, 400)}")
+    yield head
+    yield Text(f"        {one_line(decided.rule, 400)}; {who_allowed(decided)}", "dim")
+    if decided.why:
+        yield Text(f"        why: {one_line(decided.why, 400)}", "dim")
+    for about in decided.about:
+        yield Text(f"        about: {one_line(about, 400)}", "dim")
+
+
+def _sums(decisions: list[Decided]) -> str:
+    counts = _counts(decisions)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts["verdicts"].items())
     return (
         f"{counts['decisions']} decisions: {verdicts}; {counts['allowed']} allowed, "
@@ -74,45 +82,24 @@ def _sums(found: list[Decided]) -> str:
     )
 
 
-def _decisions(run: Run) -> list[Decided]:
-    return [event for event in run.events if isinstance(event, Decided)]
-
-
-def _others(run: Run) -> list[Confirmed]:
-    """Returns what a person was asked by `run.confirm` and for a model's maker."""
-    asked = {(e.step, e.at) for e in _policy_questions(run)}
-    return [e for e in run.events if isinstance(e, Confirmed) and (e.step, e.at) not in asked]
-
-
-def _policy_questions(run: Run) -> list[Confirmed]:
-    """Questions that a decision followed at once."""
-    pairs = zip(run.events, run.events[1:], strict=False)
-    return [
-        one
-        for one, next_ in pairs
-        if isinstance(one, Confirmed) and isinstance(next_, Decided) and next_.asked
-    ]
-
-
-def _counts(found: list[Decided]) -> dict[str, Any]:
-    real = [decided for decided in found if not decided.dry_run]
+def _counts(decisions: list[Decided]) -> dict[str, Any]:
+    real = [decided for decided in decisions if not decided.dry_run]
     return {
-        "decisions": len(found),
-        "verdicts": dict(Counter(decided.verdict for decided in found)),
+        "decisions": len(decisions),
+        "verdicts": dict(Counter(decided.verdict for decided in decisions)),
         "allowed": sum(decided.allowed for decided in real),
         "refused": sum(not decided.allowed for decided in real),
-        "asked": sum(decided.asked for decided in found),
-        "rules": dict(Counter(decided.rule for decided in found)),
+        "asked": sum(decided.asked for decided in decisions),
     }
 
 
 def audit_json(run: Run) -> dict[str, Any]:
     """All decisions of a run, questions to a person and a person's own acts, and the sums."""
-    found = _decisions(run)
+    decisions = [event for event in run.events if isinstance(event, Decided)]
     return {
         "run": run.id,
-        "decisions": [{**each.model_dump(), "by": who_allowed(each)} for each in found],
-        "confirmed": [each.model_dump() for each in _others(run)],
+        "decisions": [{**event.model_dump(), "by": who_allowed(event)} for event in decisions],
+        "confirmed": [e.model_dump() for e in run.events if isinstance(e, Confirmed)],
         "person": [e.model_dump() for e in run.events if isinstance(e, PersonActed)],
-        "counts": _counts(found),
+        "counts": _counts(decisions),
     }

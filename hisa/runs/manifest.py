@@ -7,14 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, ConfigDict
 
 from hisa.events import (
-    Chosen,
     Event,
-    Judged,
     ModelCalled,
-    Planned,
     RunFinished,
     RunResumed,
     StepFinished,
@@ -81,46 +78,6 @@ class ResultsRecord(_Record):
     """What was asked for and not brought home, each with its reason."""
 
 
-class SamplingTotals(_Record):
-    """Sums over the decisions for which several replies were sampled."""
-
-    decisions: int = 0
-    samples: int = 0
-    agreed: int = 0
-    """Decisions whose first samples would all do the same, so that no judge was asked."""
-    widened: int = 0
-    """Those for which more than the first two were sampled."""
-    judged: int = 0
-    """Those that a judge made."""
-    voted: int = 0
-    """Those that no judge decided: what most samples would do was taken."""
-    none_good: int = 0
-    """Judgements that no candidate is good."""
-    invalid: int = 0
-    """Answers of a judge that were no judgement."""
-    spent: RoleTotals = RoleTotals()
-    """Calls of planner and judge up to each decision."""
-
-    @property
-    def tokens(self) -> float:
-        """Tokens in and out per decision."""
-        return self.spent.tokens / max(1, self.decisions)
-
-    def add(self, event: Chosen, spent: RoleTotals) -> None:
-        """Count a decision, and what was spent on it."""
-        self.decisions += 1
-        self.samples += event.samples
-        self.agreed += event.by == "agreement"
-        self.widened += bool(event.widened)
-        self.judged += event.by == "judge"
-        self.voted += event.by == "votes"
-        self.spent += spent
-
-
-_DECIDING = ("planner", "judge")
-"""Roles that are asked for a decision."""
-
-
 class Totals(_Record):
     """Sums over a run."""
 
@@ -129,10 +86,6 @@ class Totals(_Record):
     seconds: float = 0.0
     """Time the run was at work; the gap between a crash and a resume is left out."""
     roles: dict[str, RoleTotals] = {}
-    sampling: SamplingTotals | None = None
-    """None where each step's planner was asked once."""
-    _deciding: RoleTotals = PrivateAttr(default_factory=RoleTotals)
-    """What was spent since the last decision."""
 
     @property
     def tokens(self) -> int:
@@ -170,22 +123,8 @@ class Totals(_Record):
             self.seconds += max(0.0, event.at - previous_at)
         if isinstance(event, ModelCalled):
             self.roles.setdefault(event.role, RoleTotals()).add(event)
-            if event.role in _DECIDING:
-                self._deciding.add(event)
         elif isinstance(event, StepFinished):
             self.steps += 1
-        self._add_sampling(event)
-
-    def _add_sampling(self, event: Event) -> None:
-        if isinstance(event, Chosen | Judged) and self.sampling is None:
-            self.sampling = SamplingTotals()
-        if isinstance(event, Judged) and self.sampling is not None:
-            self.sampling.invalid += bool(event.invalid)
-            self.sampling.none_good += event.index is None and not event.invalid
-        elif isinstance(event, Chosen) and self.sampling is not None:
-            self.sampling.add(event, self._deciding)
-        if isinstance(event, Chosen | Planned | StepFinished):
-            self._deciding = RoleTotals()
 
 
 class Manifest(_Record):

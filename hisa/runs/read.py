@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hisa.errors import UsageError
+from hisa.errors import UsageError, close_names
 from hisa.events import (
     Evaluated,
     Event,
@@ -279,8 +279,9 @@ def find_run(name: str, root: Path) -> Path:
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} runs begin with" if found else "no run is called"
-    near = ", ".join(n for n in [f.name for f in found[:5]] or _near(name, folders))
-    raise UsageError(f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix=ls)
+    near = close_names(name, [folder.name for folder in folders])
+    some = ": " + ", ".join(folder.name for folder in found[:5]) if found else near
+    raise UsageError(f"{what} {name!r}{some}", fix=ls)
 
 
 def command_on(folder: Path, verb: str = "resume") -> str:
@@ -325,10 +326,3 @@ def load_run(name: str | Path, root: Path | None = None) -> Run:
 def is_running(folder: Path) -> bool:
     """Whether a living process writes the run."""
     return is_locked(folder / LOCK)
-
-
-def _near(name: str, folders: list[Path]) -> list[str]:
-    import difflib
-
-    names = [folder.name for folder in folders]
-    return difflib.get_close_matches(name, names, 3, 0.5) or names[:3]

@@ -162,7 +162,6 @@ def _template(name: str) -> jinja2.Template:
         "chosen": wording.chosen,
         "judged": wording.judged,
         "sampled": wording.sampled,
-        "sampling": wording.sampling,
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }

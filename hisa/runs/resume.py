@@ -45,7 +45,6 @@ class ReplayAct:
     step: int
     tool: str
     input: Any
-    points: tuple[tuple[float, float], ...]
     ok: bool
     image: tuple[int, int] | None = None
     screen: tuple[int, int] | None = None
@@ -59,9 +58,7 @@ class ResumePoint:
 
     ``events`` are those of the run's start and of complete steps, in order: enough to rebuild the
     state. ``acts`` is what the run's present desktop has seen. ``calls`` is every answered model
-    call, those of cut-off steps included, because they cost money. ``in_flight`` is the step that
-    was begun and not finished: where it has a ``planned`` call and no ``acted``, that call may or
-    may not have happened.
+    call, those of cut-off steps included, because they cost money.
     """
 
     task: Task
@@ -73,7 +70,6 @@ class ResumePoint:
     desktop: Mapping[str, Any]
     decisions: tuple[Decided, ...] = ()
     """Every decision of the policy, those of cut-off steps included."""
-    in_flight: StepRecord | None = None
     ended: Outcome | None = None
     """What the last complete step came to, where that ended the run: it has only to be scored."""
 
@@ -82,7 +78,6 @@ def resume_point(run: Run) -> ResumePoint:
     """Returns the point from which ``run`` goes on; writes nothing."""
     records = run.steps
     dropped = {id(e) for record in records if record.finished is None for e in record.events}
-    in_flight = _in_flight(records)
     return ResumePoint(
         task=run.manifest.task.task(),
         settings=run.manifest.settings,
@@ -92,7 +87,6 @@ def resume_point(run: Run) -> ResumePoint:
         calls=tuple(e for e in run.events if isinstance(e, ModelCalled)),
         desktop=run.manifest.desktop,
         decisions=tuple(e for e in run.events if isinstance(e, Decided)),
-        in_flight=in_flight,
         ended=_ended(records),
     )
 
@@ -168,7 +162,6 @@ def _replay(act: Acted, record: StepRecord) -> ReplayAct:
         step=act.step,
         tool=act.tool,
         input=act.input,
-        points=act.points,
         ok=act.ok,
         image=None if seen is None else (seen.width, seen.height),
         screen=None if seen is None else (seen.screen_width, seen.screen_height),

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from hisa.errors import UsageError
 from hisa.runs import wording
 from hisa.runs.audit_view import told_decision
-from hisa.runs.manifest import Manifest, Totals
+from hisa.runs.manifest import Manifest
 from hisa.runs.read import Run, command_on
 from hisa.runs.step_records import StepRecord
 from hisa.runs.wording import one_line
 from hisa.text.safe_text import safe_text as printable
 
-__all__ = ["run_json", "run_table", "step_json", "step_text", "summary"]
+__all__ = ["head", "run_json", "run_table", "step_json", "step_text", "summary", "table"]
 
 
-def run_table(rows: list[tuple[Manifest, str]], width: int) -> list[Text]:
-    """Manifests and their statuses as a table of so many characters' width."""
-    cells: list[tuple[str | Text, ...]] = [
-        (
-            manifest.id,
-            Text(status, wording.STYLES[wording.tone(status)]),
-            _score(manifest),
-            str(manifest.totals.steps),
-            wording.count(manifest.totals.tokens),
-            wording.total_money(manifest.totals.roles),
-            one_line(manifest.task.instruction, 300),
-        )
+def table(rows: Sequence[Mapping[str, object]], *, cut: Sequence[str] = ()) -> Table:
+    """Rows of equal keys as a table; ``cut``: columns that give way where the line is too long."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in rows[0]:
+        made.add_column(name, no_wrap=name not in cut, min_width=10 if name in cut else None)
+    for row in rows:
+        made.add_row(*(_cell(value, whole=name not in cut) for name, value in row.items()))
+    return made
+
+
+def _cell(value: object, *, whole: bool) -> Text:
+    text = value.copy() if isinstance(value, Text) else Text(printable(str(value)))
+    if not whole:
+        text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+def run_table(rows: list[tuple[Manifest, str]]) -> Table:
+    """Manifests and their statuses as a table."""
+    cells = [
+        {
+            "run": manifest.id,
+            "status": Text(status, wording.STYLES[wording.tone(status)]),
+            "score": _score(manifest),
+            "steps": manifest.totals.steps,
+            "tokens": wording.count(manifest.totals.tokens),
+            "cost": wording.total_money(manifest.totals.roles),
+            "task": one_line(manifest.task.instruction, 300),
+        }
         for manifest, status in rows
     ]
-    columns = ("run", "status", ">score", ">steps", ">tokens", ">cost", "task")
-    return _table(columns, cells, shares={"task": 1}, width=width)
+    return table(cells, cut=("task",))
 
 
 def _score(manifest: Manifest) -> str:
@@ -45,35 +61,8 @@ def _score(manifest: Manifest) -> str:
     return "" if manifest.exit_status is None else wording.score(manifest.score_state, None)
 
 
-def _table(
-    columns: tuple[str, ...],
-    rows: list[tuple[str | Text, ...]],
-    *,
-    shares: dict[str, float],
-    width: int,
-) -> list[Text]:
-    """Lines of a table; columns with a share divide what the others leave, and are cut."""
-    head = tuple(Text(column.removeprefix(">"), "dim") for column in columns)
-    table = [head, *(tuple(c if isinstance(c, Text) else Text(c) for c in row) for row in rows)]
-    widths = [max(row[place].cell_len for row in table) for place in range(len(columns))]
-    fixed = sum(w for w, column in zip(widths, columns, strict=True) if column not in shares)
-    left = width - fixed - 2 * (len(columns) - 1)
-    lines = []
-    for row in table:
-        line = Text(no_wrap=True, overflow="ellipsis")
-        for column, cell, wide in zip(columns, row, widths, strict=True):
-            room = max(10, int(left * shares[column])) if column in shares else wide
-            part = cell.copy()
-            part.truncate(room, overflow="ellipsis")
-            part.align("right" if column.startswith(">") else "left", room)
-            line.append_text(part).append("  ")
-        line.rstrip()
-        lines.append(line)
-    return lines
-
-
-def summary(run: Run, width: int) -> Iterator[Text]:
-    """The head of a run and one line a step, in so many characters' width."""
+def head(run: Run) -> Iterator[Text]:
+    """The task of a run, how it ended, and its sums."""
     yield Text(printable(run.manifest.task.instruction), "bold")
     status = Text(run.status, wording.STYLES[wording.tone(run.status)])
     if run.ended or run.score is not None:
@@ -85,17 +74,19 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     if run.scoring.detail not in ("", run.message):
         yield Text(one_line(f"score: {run.scoring.detail}", 400), "dim")
     yield Text(_facts(run), "dim")
-    if run.totals.sampling is not None:
-        yield Text(wording.sampling(run.totals.sampling), "dim")
+
+
+def summary(run: Run) -> Iterator[Text | Table]:
+    """The head of a run and one line a step."""
+    yield from head(run)
     if run.guidance is not None and run.guidance.advice:
         yield Text("\nAdvice", "bold")
         yield Text(printable(run.guidance.advice))
     yield Text()
-    yield from _steps(run, width)
+    if run.steps:
+        yield table([_step_line(record) for record in run.steps], cut=("action", "result"))
     for line in (line for record in run.steps for line in wording.by_person(record)):
         yield Text(one_line(line, 400), wording.STYLES["live"])
-    if run.induced:
-        yield Text()
     for pattern in run.induced:
         how = "confirmed" if pattern.confirmed else "learned"
         yield Text(f"{how} ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
@@ -116,22 +107,16 @@ def _facts(run: Run) -> str:
     )
 
 
-def _steps(run: Run, width: int) -> list[Text]:
-    rows: list[tuple[str | Text, ...]] = []
-    for record in run.steps:
-        result = record.abstracted.result if record.abstracted else _state(record)
-        style = wording.STYLES[wording.verdict_tone(record.verdict)]
-        rows.append(
-            (
-                str(record.number),
-                one_line(record.planned.tool if record.planned else "–", 24),
-                one_line(record.source, 200),
-                Text(one_line(result, 200), style),
-                wording.duration(record.seconds),
-            )
-        )
-    columns = (">step", "tool", "action", "result", ">time")
-    return _table(columns, rows, shares={"action": 0.42, "result": 0.58}, width=width)
+def _step_line(record: StepRecord) -> dict[str, object]:
+    result = record.abstracted.result if record.abstracted else _state(record)
+    style = wording.STYLES[wording.verdict_tone(record.verdict)]
+    return {
+        "step": record.number,
+        "tool": one_line(record.planned.tool if record.planned else "–", 24),
+        "action": one_line(record.source, 200),
+        "result": Text(one_line(result, 200), style),
+        "time": wording.duration(record.seconds),
+    }
 
 
 def _state(record: StepRecord) -> str:
@@ -254,47 +239,27 @@ def run_json(run: Run) -> dict[str, Any]:
         "score_detail": run.scoring.detail,
         "partial": run.scoring.partial,
         "success": run.success,
-        "totals": _totals(run.totals),
+        "totals": run.totals.model_dump(),
         "folder": str(run.folder),
-        "started": datetime.fromtimestamp(run.manifest.started_at, UTC).isoformat(),
         "log": {"skipped": run.skipped, "torn": run.torn},
         "steps": [_step_row(record) for record in run.steps],
     }
 
 
-def _totals(totals: Totals) -> dict[str, Any]:
-    """The sums by role, and over all roles with fresh and cached input apart."""
-    return {
-        **totals.model_dump(),
-        "fresh_in": totals.tokens_in - totals.cached_in,
-        "cached_in": totals.cached_in,
-        "tokens_out": totals.tokens_out,
-        "usd": round(totals.usd, 6),
-    }
-
-
 def _step_row(record: StepRecord) -> dict[str, Any]:
-    planned, acted = record.planned, record.acts[0] if record.acts else None
     return {
         "step": record.number,
         "finished": record.finished is not None,
         "interrupted": record.interrupted,
-        "thought": planned.thought if planned else "",
-        "note": planned.note if planned else None,
-        "tool": planned.tool if planned else "",
-        "input": acted.input if acted else planned.input if planned else "",
-        "description": planned.description if planned else "",
+        "thought": record.planned.thought if record.planned else "",
+        "tool": record.tool,
+        "input": record.source,
         "chosen": record.chosen.model_dump() if record.chosen else None,
-        "following": [call.model_dump() for call in planned.following] if planned else [],
         "acts": [{"tool": a.tool, "input": a.input, "ok": a.ok} for a in record.acts],
-        "stopped": record.stopped.reason if record.stopped else "",
-        "ok": all(act.ok for act in record.acts) if record.acts else None,
         "result": record.abstracted.result if record.abstracted else "",
         "verdict": record.verdict,
-        "roi": record.abstracted.roi if record.abstracted else None,
         "before": record.before.image if record.before else None,
-        "acted_on": record.acted_on.image if record.acted_on else None,
         "after": record.after.image if record.after else None,
         "person": [event.model_dump() for event in record.person],
-        "seconds": record.finished.seconds if record.finished else {},
+        "seconds": record.seconds,
     }

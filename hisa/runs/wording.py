@@ -13,7 +13,6 @@ from hisa.outcomes.verdicts import StepVerdict
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from hisa.runs.manifest import SamplingTotals
     from hisa.runs.step_records import StepRecord
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "person_act",
     "role_money",
     "sampled",
-    "sampling",
     "score",
     "score_tone",
     "thought",
@@ -168,23 +166,6 @@ def chosen(decision: Chosen) -> str:
     counts = f"{decision.samples} samples, {decision.distinct} distinct"
     why = f": {decision.detail}" if decision.detail else ""
     return f"{which}{_CHOSEN[decision.by]} ({counts}{_WIDENED[decision.widened]}){why}"
-
-
-def sampling(totals: SamplingTotals) -> str:
-    """Sums over decisions between samples, on one line."""
-    decisions, spent = totals.decisions, totals.spent
-    each = max(1, decisions)
-    parts = [
-        f"{totals.samples / each:.1f} samples a decision",
-        f"{totals.agreed / each:.0%} agreed",
-        f"{totals.widened / each:.0%} widened",
-        f"{totals.judged} judged",
-        f"{count(round(totals.tokens))} tokens and "
-        f"{role_money(spent.usd / each, spent.calls, spent.unpriced)} a decision",
-    ]
-    parts += [f"{totals.voted} that no judge decided"] * bool(totals.voted)
-    parts += [f"{totals.invalid} invalid judgements"] * bool(totals.invalid)
-    return " · ".join(parts)
 
 
 def person_act(event: PersonActed) -> str:

@@ -112,12 +112,6 @@ async def test_nobody_to_ask_is_said_before_the_run(tmp_path: Path, confirm: str
     assert "ask=" in caught.value.fix
 
 
-def test_a_safety_check_is_asked_for_itself() -> None:
-    text = shown(Question("safety", "odd: Odd.\npyautogui.click(1, 2)"))
-    assert "wants to do what its maker wants you to confirm:" in text
-    assert text.endswith("  | odd: Odd.\n  | pyautogui.click(1, 2)")
-
-
 def test_nobody_is_at_a_standard_input_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("o\n"))
     assert person(load(environ={}).run) is None

@@ -101,27 +101,3 @@ def test_a_run_without_a_step_has_no_score_no_files_and_no_desktop(
     assert (result["status"], result["steps"]) == ("model_error", 0)
     assert (result["made"], result["fetched"]) == ([], [])
     assert own_desktops.json("desktop", "ls") == []
-
-
-@pytest.mark.process
-def test_a_bench_makes_a_run_without_a_step_again(no_planner: FakeServer, tmp_path: Path) -> None:
-    write_task(tmp_path / "tasks", "Ada")
-    command, out = hisa(tmp_path), tmp_path / "bench"
-    command.environ |= {"OPENAI_BASE_URL": no_planner.url, "OPENAI_API_KEY": "x"}
-    command.environ["HISA_PATTERNS__ENABLED"] = "false"
-    with StockGuest() as guest:
-        _, output, _ = command.ended(
-            "bench",
-            "run",
-            f"own:{tmp_path / 'tasks'}",
-            "--out",
-            str(out),
-            "--json",
-            "--env",
-            f"guest={guest.url}",
-            "--model",
-            "m",
-            *SETTLE,
-        )
-        sums = json.loads(output)
-    assert (sums["scored"], sums["attempts"], sums["given_up"]) == (0, 3, 1)

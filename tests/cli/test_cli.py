@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,29 +22,6 @@ def hisa(tmp_path: Path) -> Command:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["run"],
-        ["runs"],
-        ["runs", "ls"],
-        ["runs", "show"],
-        ["runs", "report"],
-        ["runs", "resume"],
-        ["patterns"],
-        ["patterns", "search"],
-        ["tools"],
-        ["doctor"],
-    ],
-    ids=" ".join,
-)
-def test_every_command_explains_itself(hisa: Command, command: list[str]) -> None:
-    text = hisa.run(*command, "--help")
-    assert text.startswith("Usage: hisa")
-    assert len(text) > 150
-
-
-@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["run", "missing.yaml"], "no task file"),
@@ -53,11 +29,9 @@ def test_every_command_explains_itself(hisa: Command, command: list[str]) -> Non
         (["run", "x", "--env", "moon"], "allowed are desktop"),
         (["run", "x", "--set", "run.max_steps=0"], "run.max_steps"),
         (["run", "x", "--confirm", "always"], "standard input is no terminal"),
-        (["run", "x", "--model", "m", "--profile", "nothing"], "nothing"),
         (["--config", "missing.toml", "tools", "ls"], "missing.toml"),
         (["--set", "run.colour=red", "tools", "ls"], "run.colour: no such setting"),
         (["runs", "show", "20990101"], "no runs in"),
-        (["runs", "show", "../../etc"], "no runs in"),
         (["tools", "show", "nothing"], "known: bash_execution"),
         (["patterns", "show", "nothing"], "nothing"),
     ],
@@ -81,26 +55,15 @@ check: [{python: "nowhere.py:is_right"}]
     "arguments",
     [
         ["run", "x", "--env", "moon"],
-        ["run", "x", "--env", "guest=nonsense"],
         ["run", "x", "--model", "m", "--profile", "nothing"],
         ["run", "x", "--set", "patterns.embedder=nothing"],
-        ["run", "x", "--set", "grounder.kind=vision"],
         ["run", "{folder}/bad task.yaml"],
-        ["run", "{folder}/missing task.yaml"],
-        ["run", "{folder}"],
     ],
     ids=" ".join,
 )
 def test_wrong_usage_leaves_no_run_behind(hisa: Command, arguments: list[str]) -> None:
     (hisa.folder / "bad task.yaml").write_text(BAD_CHECK, "utf-8")
     hisa.refused(*[word.replace("{folder}", str(hisa.folder)) for word in arguments])
-    assert not (hisa.folder / "runs").exists()
-
-
-@pytest.mark.skipif(find_spec("FlagEmbedding") is not None, reason="the part is here")
-def test_a_part_that_is_missing_leaves_no_run_behind(hisa: Command) -> None:
-    said = hisa.refused("run", "x", "--set", "patterns.embedder=bge-m3")
-    assert "try: hisa install bge" in said
     assert not (hisa.folder / "runs").exists()
 
 
@@ -115,11 +78,8 @@ def test_a_path_with_a_space_is_a_path(hisa: Command) -> None:
     ("text", "is_one"),
     [
         ("tasks/my list.yaml", True),
-        ("./other list.yaml", True),
         ("my lists.yaml", True),
-        ("gone.json", True),
         ("Save the file as notes.yaml", False),
-        ("Open /home/user/my data.json", False),
         ("Open the text editor.", False),
         ("a\nb.yaml", False),
         ("x" * 5000 + ".yaml", False),
@@ -161,23 +121,12 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
     assert line.endswith(f" {count} tools; hisa tools ls"), "their names are not for one line"
 
 
-def test_doctor_lists_every_part_that_can_be_installed(hisa: Command) -> None:
-    parts = {part["part"] for part in hisa.json("install") if not part["by_script"]}
-    rows = {row["name"]: row for row in hisa.json("doctor")}
-    assert parts <= set(rows)
-    assert [rows[part]["fix"] for part in parts if not rows[part]["ok"]] == [
-        f"hisa install {part}" for part in parts if not rows[part]["ok"]
-    ]
-
-
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
         ("run.seed=1", "auto: the elements: accessibility and OCR, no model"),
         ("models.grounder.model=gta1-7b", "auto: the elements where they are sure, else gta1-7b"),
-        ("models.planner.model=ui-tars-1.5-7b", "auto: the elements where they are sure, else ui-"),
         ("grounder.kind=vision", "vision: offline alone, which sees nothing"),
-        ("grounder.kind=planner", "planner: the planner's own coordinates"),
     ],
 )
 def test_doctor_says_which_grounder_finds_places(assignment: str, said: str) -> None:

@@ -73,13 +73,6 @@ def test_a_run_goes_on_where_the_output_lacks_a_letter(
 
 
 @LOCALES
-def test_json_means_the_same_in_every_encoding(locale: dict[str, str], tmp_path: Path) -> None:
-    RunLog.create(tmp_path / "runs", Task(id="t", instruction=LETTERS)).close()
-    (row,) = json.loads(done(tmp_path, locale, "runs", "ls", "--json")[0])
-    assert row["task"]["instruction"] == LETTERS
-
-
-@LOCALES
 def test_lists_and_errors_are_printed_in_every_encoding(
     locale: dict[str, str], tmp_path: Path
 ) -> None:

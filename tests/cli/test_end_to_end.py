@@ -228,13 +228,6 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on(tmp_path: Path) -> None:
     assert event.desktop == "reattached"
 
 
-def test_a_finished_run_is_not_resumed(tmp_path: Path) -> None:
-    with FakeServer([Line(DONE, "planner")], then=endless) as server:
-        hisa = Command(tmp_path, url=server.url)
-        hisa.run("run", "Nothing.", "--model", "anything")
-    assert "nothing to go on with" in hisa.refused("runs", "resume")
-
-
 def _end_desktop(run: Run) -> None:
     """End a desktop that a run left up, as a reboot would."""
     from hisa.errors import EnvironmentFailed

@@ -228,19 +228,6 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
         assert (result["status"], result["score"]) == ("succeeded", 1.0)
 
 
-def test_only_runs_are_listed_and_the_latest_is_one(tmp_path: Path) -> None:
-    with StockGuest() as guest:
-        _, run = run_form(tmp_path, guest)
-    (tmp_path / "runs" / "29990101-000000-ffff").mkdir()
-    (tmp_path / "runs" / "29990101-000000-notes.txt").write_text("not a run")
-    (tmp_path / "runs" / "zz").mkdir()
-    (tmp_path / "runs" / "zz" / "run.json").write_text("{}")
-    command = Command(tmp_path)
-    assert [row["id"] for row in command.json("runs", "ls")] == [run.id]
-    assert command.json("runs", "show", "latest")["id"] == run.id
-    assert run.id in command.run("runs", "report")
-
-
 class Broken(FakeEnvironment):
     """A form whose first look is a defect."""
 

@@ -3,40 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
-import pytest
 from rich.console import Console
-from rich.text import Text
 
 from hisa.cli.progress import Progress
-from hisa.events import Abstracted, Guidance, LoopDetected, ModelCalled, Noted, Planned
-
-TERMINALS: list[dict[str, Any]] = [
-    {},
-    {"quiet": True},
-    {"force_terminal": True, "color_system": "256"},
-    {"force_terminal": True, "color_system": "truecolor", "width": 20},
-    {"force_terminal": True, "color_system": "standard", "no_color": True},
-]
-
-
-@pytest.mark.parametrize("terminal", TERMINALS)
-def test_progress_is_written_as_rich_prints_it(terminal: dict[str, Any]) -> None:
-    shown, expected = io.StringIO(), io.StringIO()
-    progress = Progress(Console(file=shown, highlight=False, soft_wrap=True, **terminal), 50)
-    progress(
-        Planned(step=3, thought="漢字 [bold]x[/] \x1b[31m 😀 :smile:", tool="none", input="a\tb")
-    )
-    progress(LoopDetected(step=3, action="click " * 20, times=3))
-    rich = Console(file=expected, highlight=False, soft_wrap=True, **terminal)
-    rich.print(Text())
-    rich.print(Text("step 3 of at most 50", style="bold"))
-    rich.print(Text("  thought  漢字 [bold]x[/] \\x1b[31m 😀 :smile:", style="dim"))
-    rich.print(Text("  action   ", style="dim").append("none a b", style="bold"))
-    loop = Text("  loop     ", style="dim")
-    rich.print(loop.append(f"{('click ' * 20).strip()} , 3 times", style="yellow"))
-    assert shown.getvalue() == expected.getvalue()
+from hisa.events import Abstracted, Guidance, ModelCalled, Noted, Planned
 
 
 def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
@@ -49,14 +20,6 @@ def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
     assert shown.getvalue().partition("of …")[2] == "\r\x1b[K  log      done\n"
     progress(Noted(where="log", text="again"))
     assert shown.getvalue().endswith("done\n  log      again\n")
-
-
-@pytest.mark.parametrize("terminal", [{}, {"force_terminal": True, "quiet": True}])
-def test_how_far_an_answer_is_is_not_told_elsewhere(terminal: dict[str, Any]) -> None:
-    shown = io.StringIO()
-    progress = Progress(Console(file=shown, **terminal), 50)
-    progress.answering("planner", "140 tokens")
-    assert shown.getvalue() == ""
 
 
 def test_cached_tokens_are_told_where_there_are_any() -> None:

@@ -67,8 +67,6 @@ def test_nothing_learned_yet_says_so_and_makes_nothing(settings: Settings) -> No
     assert result.stdout == ""
     assert "No patterns" in result.stderr
     assert run_json(settings, "ls") == []
-    assert "Nothing was superseded" in run(settings, "history").stderr
-    assert run_json(settings, "stats")["patterns"] == 0
 
 
 @pytest.mark.usefixtures("filled")
@@ -86,7 +84,7 @@ def test_show_takes_the_beginning_of_an_id(settings: Settings) -> None:
 def test_an_id_that_names_none_or_several_is_refused(
     settings: Settings, prefix: str, message: str
 ) -> None:
-    for command in ("show", "rm", "history"):
+    for command in ("show", "rm"):
         with pytest.raises(UsageError, match=message) as caught:
             run(settings, command, prefix)
         assert caught.value.fix
@@ -103,7 +101,6 @@ def test_search_shows_what_a_run_would_use(settings: Settings) -> None:
         ("Use two rows.", False),
     ]
     assert "Press Ctrl+S." in run(settings, "search", text, "--limit", "1").stdout
-    assert len(run_json(settings, "search", text, "--threshold", "0.5")) == 1
     assert "No patterns found" in run(settings, "search", text, "--domain", "x").stderr
 
 
@@ -116,8 +113,8 @@ def test_add_supersedes_what_says_the_same(settings: Settings) -> None:
     assert warned["superseded"] == []
     shown = run(settings, "add", "Press Ctrl+S and then type the path.").stdout
     assert f"{second['id']} superseded" in shown
-    chain = run_json(settings, "history", first["id"][:6])
-    assert [row["status"] for row in chain] == ["superseded", "superseded", "active"]
+    every = run_json(settings, "ls", "--all")
+    assert [row["status"] for row in every].count("superseded") == 2
 
 
 @pytest.mark.parametrize(
@@ -149,7 +146,7 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
 @pytest.mark.usefixtures("filled")
 def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
-    assert "5 patterns written" in run(settings, "export", str(file), "--vectors").stderr
+    assert "5 patterns written" in run(settings, "export", str(file)).stderr
     piped = run(settings, "export", "-", "--domain", "text_editor").stdout
     assert json.loads(piped)["pattern"]["id"] == "abc1"
     fresh = load(overrides={"patterns": {"path": tmp_path / "fresh"}}, environ={})

@@ -2,18 +2,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hisa.errors import UsageError
 from hisa.events import (
-    Acted,
-    Chosen,
     Evaluated,
-    Event,
-    ModelCalled,
     Observed,
     Planned,
     RunFinished,
@@ -22,18 +17,13 @@ from hisa.events import (
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.manifest import Totals
 from hisa.runs.read import (
-    command_in,
     find_run,
     list_runs,
     load_run,
     read_events,
-    read_manifest,
 )
 from hisa.runs.step_records import group
-from hisa.runs.terminal_view import step_text
-from hisa.runs.turns import find_turn
 from tests.runs.sample import START, build
 
 TASK = Task("t", "Do it.")
@@ -195,55 +185,3 @@ def test_pictures_are_found_by_hash_only(folder: Path, tmp_path: Path) -> None:
     link.symlink_to("/etc/hostname")
     assert run.image("1" * 64) is None
     link.unlink()
-
-
-def test_an_input_that_is_data_is_shown_as_json() -> None:
-    act = Acted(step=1, tool="plugin", input={"cell": "B5"}, ok=True)
-    (record,) = group(
-        [ModelCalled(step=1, role="state", model="m", tokens_in=1, tokens_out=1), act]
-    )
-    assert json.loads(record.source) == {"cell": "B5"}
-    assert record.planner_tokens == 0
-
-
-def test_what_is_asked_after_a_decision_is_not_of_the_next_one() -> None:
-    def called(role: str) -> ModelCalled:
-        return ModelCalled(role=role, model="m", tokens_in=10, tokens_out=1)
-
-    def decided() -> Chosen:
-        return Chosen(n=1, by="agreement", samples=2, usable=2, distinct=1)
-
-    planned = Planned(thought="", tool="wait", input="1")
-    first: list[Event] = [
-        called("planner"),
-        called("grounder"),
-        decided(),
-        planned,
-        called("grounder"),
-    ]
-    second: list[Event] = [StepFinished(), called("planner"), called("judge"), decided(), planned]
-    totals = Totals()
-    events: list[Event] = [called("state"), *first, called("state"), *second]
-    for event in events:
-        totals.add(event, event.at)
-    assert totals.sampling is not None
-    assert (totals.sampling.decisions, totals.sampling.spent.calls) == (2, 3)
-    assert totals.sampling.tokens == 16.5
-
-
-def test_advice_on_a_run_names_the_folder_that_it_is_in(folder: Path, tmp_path: Path) -> None:
-    run, other = load_run(folder), tmp_path / "my runs"
-    named(other, "20200101-000000-aaaa")
-    here, there = f"--set run.folder={folder.parent}", f"--set run.folder='{other}'"
-    asked: list[tuple[str, Callable[[], object]]] = [
-        (f"hisa {here} runs show {run.id}", lambda: step_text(run, 99)),
-        (f"hisa {here} runs show {run.id} --turns", lambda: find_turn(run, "x")),
-        (f"hisa {there} runs ls", lambda: find_run("2021", other)),
-        (f"hisa {there} runs ls", lambda: find_run("../x", other)),
-        (f"hisa {there} runs ls", lambda: read_manifest(other / "gone")),
-    ]
-    for command, ask in asked:
-        with pytest.raises(UsageError) as caught:
-            ask()
-        assert caught.value.fix == command
-    assert command_in(Path("runs"), "ls") == "hisa runs ls"

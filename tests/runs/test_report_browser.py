@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -37,9 +35,9 @@ from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import write_report
-from tests.runs.sample import Screen, Writer, build
+from tests.chromium import NEEDED, chromium
+from tests.runs.sample import build, look
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 WIDTHS = (360, 1280)
 HOSTILE = (
     "</script></style></title></pre><script>document.title='owned'</script>"
@@ -49,36 +47,14 @@ HOSTILE = (
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and DRIVER.exists()),
-        reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
-    ),
+    NEEDED,
 ]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            f"--user-data-dir={profile}",
-        ):
-            options.add_argument(flag)
-        driver = Chrome(options=options, service=Service(str(DRIVER)))
-        try:
-            yield driver
-        finally:
-            driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")
@@ -120,25 +96,6 @@ def test_the_page_fits_and_the_console_is_silent(browser: Chrome, page: str, wid
     assert complaints(browser) == []
 
 
-def test_all_pictures_load(browser: Chrome, page: str) -> None:
-    show(browser, page)
-    sizes = run_script(
-        browser,
-        """
-        const sources = [...document.querySelectorAll('image')].map(i => i.href.baseVal)
-            .concat([...document.images].map(i => i.src));
-        return Promise.all(sources.map(async source => {
-            const picture = new Image();
-            picture.src = source;
-            await picture.decode();
-            return picture.naturalWidth;
-        }));
-        """,
-    )
-    assert sizes == [1280] * 7 + [192] * 11
-    assert run_script(browser, "return [...document.images].every(i => i.naturalWidth > 0)")
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_marks_lie_where_the_log_says(browser: Chrome, page: str, width: int) -> None:
     show(browser, page, width)
@@ -162,22 +119,6 @@ def test_marks_lie_where_the_log_says(browser: Chrome, page: str, width: int) ->
     expected = [90 / 1280, 264 / 720, 340 / 1280, 290 / 720]
     assert share["roi"] == pytest.approx(expected, abs=0.004)
     assert share["picture"] == pytest.approx([0, 0, 1, 1], abs=0.004)
-
-
-def test_every_click_lies_inside_its_picture(browser: Chrome, page: str) -> None:
-    show(browser, page, 360)
-    inside = run_script(
-        browser,
-        """
-        return [...document.querySelectorAll('.before .click')].map(e => {
-            const box = e.getBoundingClientRect();
-            const shot = e.closest('.shot').getBoundingClientRect();
-            const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
-            return x > shot.left && x < shot.right && y > shot.top && y < shot.bottom;
-        });
-        """,
-    )
-    assert inside == [True] * 3
 
 
 def test_the_view_after_is_one_click_away_even_without_scripts(browser: Chrome, page: str) -> None:
@@ -210,10 +151,9 @@ def test_keys_and_clicks_enlarge_a_picture(browser: Chrome, page: str) -> None:
 def hostile_run(root: Path) -> Path:
     task = Task(HOSTILE, HOSTILE, domain=HOSTILE)
     with RunLog.create(root, task, models={HOSTILE: HOSTILE}, environment=HOSTILE) as log:
-        writer = Writer(log, Screen(title=HOSTILE))
         use = PatternUse(id=HOSTILE, kind=HOSTILE, lesson=HOSTILE, score=0.9, source_run=HOSTILE)
         log.emit(Guidance(patterns=(use,), sops=(HOSTILE,), advice=HOSTILE))
-        writer.look()
+        look(log, HOSTILE)
         log.step = 1
         called = ModelCalled(role=HOSTILE, model=HOSTILE, tokens_in=1, tokens_out=1)
         place = PlaceFound(description=HOSTILE, x=9, y=9, source=HOSTILE, label=HOSTILE)

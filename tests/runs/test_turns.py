@@ -98,12 +98,9 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
     ("tree", "roles"),
     [
         ({}, {"planner", "state"}),
-        ({"planner": {"sees": "both"}}, {"planner", "state"}),
         ({"planner": {"samples": 3, "scaling": "constant"}}, {"planner", "state", "judge"}),
         ({"planner": {"sequence": 3}}, {"planner", "state"}),
         ({"grounder": {"kind": "vision"}}, {"planner", "grounder"}),
-        ({"state": {"refine_every": 2}}, {"planner", "state"}),
-        ({"models": {"planner": {"constrain": True}}}, {"planner", "state"}),
     ],
 )
 def test_a_turn_is_what_was_sent_and_said(

@@ -8,7 +8,7 @@ __all__ = ["SERVE", "VIDEO"]
 
 SERVE = Command(
     "hisa.plugins.live.cli.serve_page:serve",
-    "Show runs, desktops, benches and patterns on a live page, and take over.",
+    "Show runs, desktops and benches on a live page, and take over.",
     after="runs",
 )
 VIDEO = Command(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
@@ -17,7 +17,7 @@ from hisa.plugins.live.video_file import Frames, find_ffmpeg, write_gif, write_w
 from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
-from hisa.runs.terminal_view import summary
+from hisa.runs.terminal_view import head
 from hisa.text.safe_text import safe_line
 
 __all__ = ["write_video"]
@@ -35,26 +35,25 @@ Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines
 
 
 def write_video(
-    runs: Sequence[Run],
+    run: Run,
     say: Callable[[str], None],
     *,
     output: Path | None,
     seconds: float,
     width: int,
 ) -> Path:
-    """Write runs side by side as a video, and return its path; ``seconds`` are those of a step.
+    """Write a run as a video, and return its path; ``seconds`` are those of a step.
 
     Raises:
         UsageError: it cannot be written, or is to be something else than a .webm or .gif.
     """
     ffmpeg = find_ffmpeg()
-    path = output or runs[0].folder / ("video.webm" if ffmpeg else "video.gif")
+    path = output or run.folder / ("video.webm" if ffmpeg else "video.gif")
     say(_TELL) if ffmpeg is None else None
     if path.suffix not in (".gif", ".webm" if ffmpeg else ".gif"):
         raise UsageError(f"{str(path)!r}: no video that can be made here", fix="-o FILE.gif")
-    panes = [_Pane(run, seconds, width // len(runs) // 2 * 2) for run in runs]
-    size = panes[0].size[0] * len(runs), max(pane.size[1] for pane in panes)
-    frames = _side_by_side(panes, size, say)
+    film = _Film(run, seconds, width // 2 * 2)
+    frames, size = film.frames(), film.size
     try:
         if path.suffix == ".gif" or ffmpeg is None:
             write_gif(path, frames)
@@ -62,26 +61,13 @@ def write_video(
             write_webm(path, frames, size, ffmpeg)
     except OSError as error:
         raise UsageError(f"{str(path)!r}: {error.strerror}", fix="change -o or --width") from error
-    missing, left = sum(len(p.missing) for p in panes), sum(len(r.steps[_MAX_STEPS:]) for r in runs)
+    missing, left = len(film.missing), len(run.steps[_MAX_STEPS:])
     say(f"{size[0]} x {size[1]} pixels; left out: {missing} missing pictures, {left} steps")
     return path
 
 
-def _side_by_side(panes: list[_Pane], size: tuple[int, int], say: Callable[[str], None]) -> Frames:
-    """Yields frames; a run that waits for the other one's step keeps its last."""
-    whole = Image.new("RGB", size, _GROUND)
-    parts = zip_longest(*(pane.parts() for pane in panes), fillvalue=iter(()))
-    for number, part in enumerate(parts):
-        for frames in zip_longest(*part):
-            for place, frame in enumerate(frames):
-                if frame is not None:
-                    whole.paste(frame[0], (place * panes[0].size[0], 0))
-            yield whole.copy(), max(frame[1] for frame in frames if frame is not None)
-        say(f"step {number} is drawn") if number and number % 20 == 0 else None
-
-
-class _Pane:
-    """One run's part of the frames, so many pixels wide."""
+class _Film:
+    """Draws the frames of a run, so many pixels wide."""
 
     def __init__(self, run: Run, seconds: float, width: int) -> None:
         self.missing: set[str] = set()
@@ -93,15 +79,16 @@ class _Pane:
         self._below = round(width / min(4.0, max(0.4, aspect)))
         self.size = width, (self._below + 7 * self._line) // 2 * 2
 
-    def parts(self) -> Iterator[Frames]:
+    def frames(self) -> Frames:
         """Yields the frames of the title, of each step and of the end."""
-        head, *end = (line.plain for line in islice(summary(self._run, 100), 4))
-        title = [(f"HiSA run {self._run.id}", "soft", 1), (head, "calm", 9)]
-        yield iter([(self._frame(title), _CARD)])
-        yield from map(self._step, self._run.steps[:_MAX_STEPS])
+        task, *end = (line.plain for line in islice(head(self._run), 4))
+        title = [(f"HiSA run {self._run.id}", "soft", 1), (task, "calm", 9)]
+        yield self._frame(title), _CARD
+        for record in self._run.steps[:_MAX_STEPS]:
+            yield from self._step(record)
         tones = (wording.tone(self._run.status), "soft", "soft")
         card = [(line, tone, 4) for line, tone in zip(end, tones, strict=False)]
-        yield iter([(self._frame(card), _CARD)])
+        yield self._frame(card), _CARD
 
     def _step(self, record: StepRecord) -> Frames:
         head = f"Step {record.number} of {len(self._run.steps)} · "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import queue
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +16,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from selenium.webdriver import ActionChains, Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
+from hisa.runs.read import list_runs
 from hisa.testing import FakeServer, Received
-from tests.plugins.live.serving import Served, serving, wait_for
+from tests.chromium import chromium
+from tests.plugins.live.serving import ROOT, Served, serving, wait_for
 from tests.plugins.live.watching import WAIT
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = (
     '<script>window.__hit=1</script><img src=x onerror="window.__hit=2">'
     '<a href="javascript:window.__hit=3">j</a>'
@@ -86,32 +89,6 @@ window.WebSocket = class extends Socket {
 _VISIBLE = "const seen = (e) => e.checkVisibility({visibilityProperty: true});"
 
 
-@contextmanager
-def chromium() -> Iterator[Chrome]:
-    """A browser without a window."""
-    options = ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            f"--user-data-dir={profile}",
-        ):
-            options.add_argument(flag)
-        driver = Chrome(options=options, service=Service(str(DRIVER)))
-        try:
-            yield driver
-        finally:
-            driver.quit()
-
-
 @dataclass
 class World:
     """Whatever the page is tested with."""
@@ -121,7 +98,9 @@ class World:
     replies: queue.Queue[str]
     folder: Path
     page: Page
+    environ: dict[str, str]
     names: dict[str, str] = field(default_factory=dict)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def has_clicks(self, count: int) -> bool:
         """Whether the window in the guest was clicked so often."""
@@ -139,15 +118,23 @@ class World:
         """What the planner was sent, in order."""
         return [r.text for r in self.model.requests if r.role == "planner"]
 
-    def start(self, task: str, env: str = "desktop") -> str:
-        """Start a run from the page's form; its id."""
-        page = self.page
-        page.press("Start")
-        fields = {"task": task, "model": "my-model", "env": env, "max_steps": "400"}
-        for name, text in fields.items():
-            page.fill(name, text)
-        page.js("document.querySelector('form button').click()")
-        return str(page.until("return /^#\\/run\\/(.+)$/.exec(location.hash)?.[1]"))
+    def start(self, task: str) -> str:
+        """Start a run whose questions are answered on the page, and show it there; its id."""
+        known = list_runs(self.folder / "runs")
+        words = ["run", task, "--env", "desktop", "--model", "my-model", "--max-steps", "400"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hisa", *words, "--no-report"],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "HISA_LIVE_ASK": "1", **self.environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        runs = self.folder / "runs"
+        (folder,) = wait_for(lambda: [run for run in list_runs(runs) if run not in known])
+        self.page.go(f"run/{folder.name}")
+        return str(folder.name)
 
     def prompted(self, words: str, seconds: float = 60) -> str:
         """The first prompt with these words, once there is one."""
@@ -308,18 +295,23 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
 
     (folder / "guest").mkdir()
     (folder / "guest" / "guest.py").write_text(GUEST)
+    roots = ("--root", str(folder / "runs"), "--root", str(folder / "benches"))
     with (
         tempfile.TemporaryDirectory(prefix="hl") as runtime,
         FakeServer(then=plan) as model,
-        serving(
-            folder,
-            *("--root", str(folder / "runs"), "--root", str(folder / "benches")),
-            XDG_RUNTIME_DIR=runtime,
-            OPENAI_BASE_URL=model.url,
-            OPENAI_API_KEY="none",
-            HISA_PATTERNS__PATH=str(folder / "store"),
-            **environ,
-        ) as served,
         chromium() as browser,
     ):
-        yield World(served, model, replies, folder, Page(browser, served))
+        environ |= {
+            "XDG_RUNTIME_DIR": runtime,
+            "OPENAI_BASE_URL": model.url,
+            "OPENAI_API_KEY": "none",
+            "HISA_PATTERNS__ENABLED": "false",
+        }
+        with serving(folder, *roots, **environ) as served:
+            made = World(served, model, replies, folder, Page(browser, served), environ)
+            try:
+                yield made
+            finally:
+                for process in made.processes:
+                    process.kill()
+                    process.wait()

@@ -55,7 +55,7 @@ class Served:
     def http(self) -> httpx.Client:
         """A client with the token."""
         headers = {"Authorization": f"Bearer {self.token}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=600, trust_env=False)
 
     def get(self, path: str, **more: Any) -> Any:
         """The JSON at a path below ``/api``."""

@@ -14,19 +14,16 @@ from selenium.webdriver.common.keys import Keys
 
 from hisa.testing import tool_call
 from hisa.text.redact.named_secrets import forms
-from tests.plugins.live.live_page import CHROMIUM, DRIVER, HOSTILE, World, digest, world
+from tests.chromium import NEEDED
+from tests.plugins.live.live_page import HOSTILE, World, digest, world
 from tests.plugins.live.serving import wait_for
 from tests.plugins.live.watching import DONE
 
 pytestmark = [
     pytest.mark.browser, pytest.mark.desktop, pytest.mark.process,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and DRIVER.exists()),
-        reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
-    ),
+    NEEDED,
 ]  # fmt: skip
 PASSWORD = "Zebra-Quilt-77"
-SENT = 40
 SIZES = (1280, 1, False), (1280, 2, False), (390, 2, True)
 STEERING = """[...document.querySelectorAll("[aria-label=Steering] button")]
     .filter((e) => !e.disabled && e.checkVisibility())"""
@@ -50,7 +47,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world(
         folder,
         HISA_RUN__CONFIRM="always",
-        HISA_PATTERNS__ENABLED="false",
         HISA_ENVIRONMENT__SHARE=share,
     ) as made:
         made.page.enter()
@@ -72,7 +68,6 @@ def test_a_person_starts_watches_and_takes_over(here: World) -> None:
     types_into_the_editor(here)
     clicks_where_it_should(here)
     logs_in(here)
-    a_second_viewer_does_nothing(here, run)
     page.press("Give back")
     line = page.until(
         "return /a person had .*/.exec(document.querySelector('.note.calm').textContent)?.[0]"
@@ -89,20 +84,15 @@ def test_a_person_starts_watches_and_takes_over(here: World) -> None:
     assert leaks(here, run, PASSWORD) == []
 
 
-def test_a_run_is_stopped_and_goes_on(here: World) -> None:
+def test_a_run_is_stopped(here: World) -> None:
     page = here.page
     run = here.start("Wait for me.")
     page.until(STEPS_ABOVE, 1)
     page.press("Stop")
     page.press("Stop the run")
     page.badge("stopped")
-    asked = len(here.prompts)
-    page.press("Resume the run")
-    wait_for(lambda: len(here.prompts) > asked)
-    here.replies.put(DONE)
-    page.badge("succeeded")
     page.until(f"return ({STEERING}).length === 0")  # nothing to do with a run that is over
-    assert here.served.get(f"/runs/{run}")["mine"] is True
+    assert here.served.get(f"/runs/{run}")["state"] == "stopped"
     page.inert()
 
 
@@ -161,45 +151,6 @@ def logs_in(here: World) -> None:
     wait_for(lambda: here.guest["password"] == digest(PASSWORD))
 
 
-ATTACK = """
-const [id, token, count] = arguments, done = arguments[3], heard = [];
-const socket = new WebSocket(`ws://${location.host}/api/runs/${id}/input`);
-const wishes = [...Array(count)].map((_, i) => ({acts: i % 2 ? [{kind: "type", text: "Mallory"}]
-    : [{kind: "click", x: 300, y: 300, button: "left", count: 1}]}));
-wishes.push({take: "Mallory"}, {give: true});
-socket.onopen = () => [{token}, ...wishes].forEach((wish) => socket.send(JSON.stringify(wish)));
-socket.onmessage = ({data}) => {
-    heard.push(typeof data === "string" ? JSON.parse(data) : "a picture");
-    if (heard.length === wishes.length) { socket.close(); done(heard); }
-};
-"""
-
-
-def a_second_viewer_does_nothing(here: World, run: str) -> None:
-    """Neither by the page's buttons nor by its socket."""
-    browser, page, before = here.page.browser, here.page, here.guest
-    first = browser.current_window_handle
-    browser.switch_to.new_window("tab")
-    page.enter()
-    page.go(f"run/{run}")
-    page.badge("held by Ruth")
-    usable = page.js(f"return ({STEERING}).map((e) => e.textContent)")
-    assert usable == ["Stop"]
-    browser.set_script_timeout(60)
-    heard = browser.execute_async_script(ATTACK, run, here.served.token, SENT)
-    refused = [answer for answer in heard if answer.get("error")]
-    assert len(refused) == len(heard) == SENT + 2
-    assert here.served.get(f"/runs/{run}")["dropped"] == SENT
-    page.inert()
-    browser.close()
-    browser.switch_to.window(first)
-    page.tap(*here.guest["places"]["name"])  # so that all before has arrived, if it ever does
-    page.keys("!")
-    wait_for(lambda: here.guest["name"] == "Grace!")
-    assert here.guest == {**before, "name": "Grace!"}
-    print(f"{SENT} inputs of a second viewer sent, {len(refused) - 2} refused, 0 arrived")
-
-
 def answers(here: World) -> None:
     """To a question, and to what it wants to do."""
     page = here.page
@@ -223,7 +174,7 @@ def leaks(here: World, run: str, value: str) -> list[str]:
     found = {"page": heard + here.page.js("return document.documentElement.outerHTML")}
     assert len(heard) > 10_000
     with here.served.http as http:
-        for path in (f"/runs/{run}", f"/runs/{run}/view", "/runs", "/tools", "/desktops"):
+        for path in (f"/runs/{run}", f"/runs/{run}/view", "/runs", "/desktops"):
             found[path] = http.get(f"/api{path}").text
         for name, number, event in here.served.stream(f"/runs/{run}/events"):
             found[f"event {number} {name}"] = json.dumps(event)

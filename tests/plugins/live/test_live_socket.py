@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hisa.config import Settings
-from hisa.environments.confirm import Answer, Question
 from hisa.events import Event, PersonActed
 from hisa.hooks import Hooks, Run
 from hisa.plugins.live.watched.live_socket import LiveSocket
@@ -65,20 +64,3 @@ async def test_nobody_is_asked_at_the_socket_unless_whoever_began_the_run_says_s
     LiveSocket(parts)
     assert parts.ask is not None
     assert parts.inquire is not None
-
-
-async def test_who_is_asked_elsewhere_is_asked_as_before(log: RunLog) -> None:
-    async def ask(question: Question) -> Answer:
-        return Answer("once", question.what)
-
-    parts = HookParts(Settings(), log, log.emit, ask=ask)
-    LiveSocket(parts)
-    assert parts.ask is not None
-    assert (await parts.ask(Question("acts", "click"))).word == "click"
-
-
-async def test_a_run_that_ends_before_it_started_leaves_nothing(log: RunLog) -> None:
-    hook = LiveSocket(HookParts(Settings(), log, log.emit))
-    run = run_with(log, hook)
-    await run.hooks.call("on_end", run)
-    assert not socket_path(log.id).exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -62,40 +61,6 @@ async def test_a_run_that_is_deleted_ends_its_stream(tmp_path: Path) -> None:
         if event["event"] == "status":
             shutil.rmtree(tmp_path / "run")
     assert found == ["event", "status", "gone"]
-
-
-async def test_hundreds_are_followed_at_once(tmp_path: Path) -> None:
-    async def status() -> dict[str, Any]:
-        return {"state": "running"}
-
-    async def first_new(number: int) -> str:
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "events.jsonl").write_bytes(b'{"n": 0}\n')
-        async for event in run_stream(folder, 1, status):
-            if event["event"] == "status":
-                with (folder / "events.jsonl").open("ab") as file:
-                    file.write(json.dumps({"n": number}).encode() + b"\n")
-            else:
-                return event["data"]
-        return ""
-
-    found = await asyncio.gather(*(first_new(number) for number in range(300)))
-    assert found == [json.dumps({"n": number}) for number in range(300)]
-
-
-def test_a_run_is_read_on_from_where_it_was(tmp_path: Path) -> None:
-    name = finished_run(tmp_path)
-    log = tmp_path / name / "events.jsonl"
-    folders = RunFolders(ServerContext(Settings(), (tmp_path,)))
-    whole = log.read_bytes()
-    cut = whole.index(b"\n", len(whole) // 2) + 5
-    log.write_bytes(whole[:cut])
-    first = folders.run(tmp_path / name)
-    log.write_bytes(whole)
-    second = folders.run(tmp_path / name)
-    assert 0 < len(first.events) < len(second.events) == whole.count(b"\n")
-    assert second.events[: len(first.events)] == first.events
 
 
 def test_runs_of_benches_are_listed_with_theirs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs steered from the page's server, runs that it starts, and what its end leaves."""
+"""Runs steered from the page's server, and what its end leaves."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ import json
 import os
 import signal
 import socket
-import ssl
-import subprocess
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import websocket
 
-from hisa.machine.storage import Lock
-from hisa.runs.read import is_running, list_runs, load_run
+from hisa.runs.read import list_runs
 from hisa.testing import Received
 from tests.cli.command import Command
-from tests.plugins.live.serving import Served, finished_run, serving, wait_for
+from tests.plugins.live.serving import Served, serving, wait_for
 from tests.plugins.live.watching import DONE, WAIT, Watched, watched
 
 pytestmark = pytest.mark.process
@@ -69,7 +64,7 @@ async def test_a_run_is_paused_and_goes_on_from_the_page(tmp_path: Path) -> None
 
 def pause_and_go_on(served: Served, name: str) -> None:
     record = served.get("/runs")["runs"][0]
-    assert (record["state"], record["socket"], record["mine"]) == ("running", True, False)
+    assert (record["state"], record["socket"]) == ("running", True)
     for _ in range(2):
         assert served.post(f"/runs/{name}/pause")["ok"]
         with closing(served.stream(f"/runs/{name}/events", str(10**9))) as stream:
@@ -141,72 +136,6 @@ async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
         assert not run.work.done() if run.work else False, "it goes on without the server"
 
 
-@contextmanager
-def mute_guest() -> Iterator[str]:
-    """A machine that takes connections and never answers, so that a run of it lasts."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"guest=http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-def start(served: Served, guest: str) -> str:
-    body = {"task": 'Click "OK".', "options": {"env": guest, "max_steps": 3, "budget_usd": 0.5}}
-    return str(served.post("/runs", body)["id"])
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_servers_own_runs_end_with_it_and_others_go_on(tmp_path: Path, number: int) -> None:
-    never = {"HISA_RUN__CONFIRM": "never"}
-    runs, other = tmp_path / "runs", Command(tmp_path)
-    other.environ |= never
-    with mute_guest() as guest, serving(tmp_path, **never) as served:
-        alone = other.start("run", 'Click "OK".', "--env", guest, "--json")
-        with alone:
-            terminal = wait_for(lambda: list_runs(runs))[0]
-            own = start(served, guest)
-            record = served.get(f"/runs/{own}")
-            assert record["mine"]
-            assert record["state"] == "running"
-            assert (record["max_steps"], record["budget_usd"]) == (3, 0.5)
-            assert not served.get(f"/runs/{terminal.name}")["mine"]
-            pid = int(Lock.holder(runs / own / "lock"))
-            stream = served.stream(f"/runs/{own}/events")
-            next(stream)
-            served.process.send_signal(number)
-            assert served.process.wait(60) == (-number if number == signal.SIGKILL else 0)
-            with suppress(Exception):
-                stream.close()
-            wait_for(lambda: not is_running(runs / own))
-            wait_for(lambda: not Path(f"/proc/{pid}").exists())
-            assert is_running(terminal), "a run of a terminal goes on"
-            alone.kill()
-        assert load_run(runs / own).status == "stopped"
-        assert served.process.stderr is not None
-        assert "Traceback" not in served.process.stderr.read()
-
-
-def test_a_run_is_stopped_and_taken_up_again_on_the_page(tmp_path: Path) -> None:
-    with mute_guest() as guest, serving(tmp_path, HISA_RUN__CONFIRM="never") as served:
-        own = start(served, guest)
-        assert served.post(f"/runs/{own}/stop")["ok"]
-        wait_for(lambda: served.get(f"/runs/{own}")["state"] == "stopped")
-        first = int(Lock.holder(tmp_path / "runs" / own / "lock"))
-        assert served.post(f"/runs/{own}/resume") == {"id": own}
-        assert served.get(f"/runs/{own}")["state"] == "running"
-        assert int(Lock.holder(tmp_path / "runs" / own / "lock")) != first
-        refused = served.post(f"/runs/{own}/resume", code=400)["error"]
-        assert "is being written by a living process" in refused
-
-
-def test_a_run_that_cannot_begin_says_why(tmp_path: Path) -> None:
-    done = finished_run(tmp_path / "runs")
-    with serving(tmp_path) as served:
-        for env, why in (("nonsense", "allowed are desktop"), ("--help", "--help")):
-            body = {"task": "Open it.", "options": {"env": env}}
-            assert why in served.post("/runs", body, code=400)["error"]
-        assert "nothing to go on with" in served.post(f"/runs/{done}/resume", code=400)["error"]
-        assert [each.name for each in list_runs(tmp_path / "runs")] == [done]
-
-
 def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -214,10 +143,6 @@ def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
         said = command.refused("serve", "--port", port)
         assert f"port {port} of 127.0.0.1 cannot be had" in said
         assert "--port 0" in said
-    said = command.refused("serve", "--host", "0.0.0.0")
-    assert "TLS" in said
-    assert "--tls-cert" in said
-    assert "cannot be had" in command.refused("serve", "--host", "host.invalid")
 
 
 def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
@@ -228,27 +153,3 @@ def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
     assert served.process.returncode == 0
     assert "no runs yet" in said
     assert "Traceback" not in said
-
-
-def test_another_address_is_served_with_tls_alone(tmp_path: Path) -> None:
-    command = Command(tmp_path)
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    for path in (cert, key):
-        path.write_text("no certificate")
-    files = ("--tls-cert", str(cert), "--tls-key", str(key))
-    assert "belong together" in command.refused("serve", *files[:2])
-    assert "TLS" in command.refused("serve", "--host", "0.0.0.0", *files)
-    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
-    make += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    subprocess.run([*make, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
-    with serving(tmp_path, "--host", "0.0.0.0", *files) as served:
-        assert served.url.startswith("https://0.0.0.0:")
-        headers = {"Authorization": f"Bearer {served.token}"}
-        url = served.url.replace("0.0.0.0", "localhost")
-        trusted = ssl.create_default_context(cafile=str(cert))
-        with httpx.Client(verify=trusted, trust_env=False, headers=headers) as client:
-            assert client.get(f"{url}/api/runs").json() == {"runs": []}
-            port = url.rpartition(":")[2]
-            for origin, code in ((url, 200), (f"http://localhost:{port}", 403)):
-                answer = client.get(f"{url}/api/runs", headers={"Origin": origin})
-                assert answer.status_code == code

@@ -121,20 +121,12 @@ def test_a_body_has_a_megabyte_whatever_its_length_says(page: tuple[Served, Path
     served, _, run = page
     large = json.dumps({"task": "x" * (1 << 20)}).encode()
     with served.http as client:
-        for path in ("/api/runs", f"/api/runs/{run}/answer"):
-            assert client.post(path, content=large).status_code == 413
-            parts = (large[at : at + 65536] for at in range(0, len(large), 65536))
-            assert client.post(path, content=parts).status_code == 411
-        for body in (
-            b"",
-            b"[]",
-            b"{",
-            b'{"task": 1}',
-            b'{"task": "ab", "more": 1}',
-            b"[" * 90_000,
-            b'{"task": "ab", "options": {"max_steps": 1e99}}',
-        ):
-            assert client.post("/api/runs", content=body).status_code == 400
+        path = f"/api/runs/{run}/answer"
+        assert client.post(path, content=large).status_code == 413
+        parts = (large[at : at + 65536] for at in range(0, len(large), 65536))
+        assert client.post(path, content=parts).status_code == 411
+        for body in (b"", b"[]", b"{", b'{"text": 1}', b"[" * 90_000):
+            assert client.post(path, content=body).status_code == 400
 
 
 def test_no_path_leads_out_of_the_folders(page: tuple[Served, Path, str]) -> None:
@@ -163,9 +155,8 @@ def test_no_path_leads_out_of_the_folders(page: tuple[Served, Path, str]) -> Non
         run[:8],
     ]
     for name in names:
-        for rest in ("", "/view", "/events", "/resume", "/picture/" + "a" * 64):
-            method = "POST" if rest == "/resume" else "GET"
-            assert ask(served, f"/api/runs/{name}{rest}", method)[0] in (404, 405), name + rest
+        for rest in ("", "/view", "/events", "/picture/" + "a" * 64):
+            assert ask(served, f"/api/runs/{name}{rest}")[0] in (404, 405), name + rest
     for name in (
         "../security.py",
         "..%2fsecurity.py",

@@ -17,19 +17,16 @@ __all__ = ["video"]
 @click.command(
     epilog=examples(
         "hisa runs video latest -o login.gif --seconds 1.5 --width 800",
-        "hisa runs video 20261121-0345 --beside 20261122-1012 -o compare.webm",
+        "hisa runs video 20261121-0345 -o run.webm",
     )
 )
 @click.argument("run_id", metavar="[ID]", default="latest")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder of runs; else run.folder.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="FILE.webm or .gif.")
-@click.option("--beside", metavar="ID", help="A second run, shown at the right, step by step.")
 @click.option("--seconds", type=click.FloatRange(0.5, 30), default=3.0, help="Of a step; 3.")
 @click.option("--width", type=click.IntRange(320, 1920), default=960, help="In pixels; 960.")
 @pass_sections("run")
-def video(
-    settings: RunSettings, /, run_id: str, root: Path | None, beside: str | None, **how: Any
-) -> None:
+def video(settings: RunSettings, /, run_id: str, root: Path | None, **how: Any) -> None:
     """Write run ID as a video, and print its path.
 
     Each step is shown before its act, with clicks and the chosen element, and after it, with what
@@ -40,5 +37,5 @@ def video(
     from hisa.runs.read import load_run
 
     folder = root if root is not None else settings.folder.expanduser()
-    runs = [load_run(name, folder) for name in (run_id, beside) if name is not None]
-    click.echo(write_video(runs, lambda text: say(text, err=True), **how))
+    run = load_run(run_id, folder)
+    click.echo(write_video(run, lambda text: say(text, err=True), **how))

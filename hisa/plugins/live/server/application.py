@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import HisaError
-from hisa.plugins.live.server.json_answers import route, whole_number
+from hisa.plugins.live.server import views_benches
+from hisa.plugins.live.server.json_answers import route
 from hisa.plugins.live.server.run_client import RunLines
 from hisa.plugins.live.server.run_feed import is_regular, run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
 from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.started_runs import RunOrder, StartedRuns
-from hisa.plugins.live.server.tiles import UNREADABLE, small
+from hisa.plugins.live.server.tiles import UNREADABLE, TileBoard, small
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.runs.read import Run
 
@@ -40,48 +38,47 @@ _STEERING = {"pause": "pause", "resume_agent": "resume", "stop": "stop", "answer
 _STEP = "number", "tool", "verdict", "seconds"
 
 
-def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
+def application(context: ServerContext) -> ASGIApp:
     """Builds the application; it is not guarded."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Route, WebSocketRoute
 
-    lines, run = RunLines(), "/api/runs/{run}"
-    context = replace(context, ask_run=lines.ask)
-    runs = _RunAnswers(context, started, lines)
+    run = "/api/runs/{run}"
+    runs = _RunAnswers(context)
     table = [
         route("/", _page),
         route("/static/{name}", _page, "name"),
         route("/api/runs", runs.newest, "limit", "before"),
-        Route("/api/runs", runs.start, methods=["POST"]),
         route(run, runs.whole, "run"),
         route(f"{run}/view", runs.view, "run", "after"),
         route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
         Route(f"{run}/events", runs.events),
-        Route(f"{run}/resume", runs.resume, methods=["POST"]),
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
+        Route("/api/desktops", runs.desktops),
+        Route("/api/tiles/{name}", runs.tile),
     ]
-    for name in ("views_tiles", "views_benches", "views_patterns", "views_tools"):
-        table += import_module(f"hisa.plugins.live.server.{name}").routes(context)
+    table += views_benches.routes(context)
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
 
 
 class _RunAnswers:
-    def __init__(self, context: ServerContext, started: StartedRuns, lines: RunLines) -> None:
-        self._folders, self._started, self._lines = RunFolders(context), started, lines
+    def __init__(self, context: ServerContext) -> None:
+        self._folders, self._lines = RunFolders(context), RunLines()
         self._dropped: Counter[str] = Counter()
+        self._board = TileBoard(context)
 
     def newest(self, limit: str, before: str) -> dict[str, Any]:
-        records = self._folders.newest(whole_number(limit, "limit", 50, 500), before)
+        records = self._folders.newest(min(_number(limit) or 50, 500), before)
         return {"runs": [self._live(record) for record in records]}
 
     def whole(self, run_id: str) -> dict[str, Any]:
         folder, bench = self._folders.find(run_id)
         record = self._live(self._folders.record(folder, bench))
-        record |= {"dropped": self._dropped[run_id], "error": self._started.error(run_id) or ""}
         steps = self._folders.run(folder).steps
+        record["dropped"] = self._dropped[run_id]
         return record | {"steps": [{name: getattr(s, name) for name in _STEP} for s in steps]}
 
     def view(self, run_id: str, after: str) -> Response:
@@ -103,13 +100,6 @@ class _RunAnswers:
                 return Response(made, media_type=f"image/{'webp' if chosen else 'png'}")
         return _json({"error": "no such picture"}, 404)
 
-    async def start(self, request: Request) -> Response:
-        order = RunOrder.model_validate_json(await request.body())
-        return _json({"id": await self._started.start(order)})
-
-    async def resume(self, request: Request) -> Response:
-        return _json({"id": await self._started.resume(self._folder(request.path_params["run"]))})
-
     async def events(self, request: Request) -> Response:
         from sse_starlette.sse import EventSourceResponse
 
@@ -130,8 +120,6 @@ class _RunAnswers:
         if wish["do"] == "answer":
             wish = TypeAdapter(dict[str, str]).validate_json(await request.body()) | wish
         answer = (await self._lines.ask(name, wish, "steer"))[0]
-        if wish["do"] == "stop" and not answer.get("ok"):  # it may have no socket yet
-            answer = {"ok": True} if self._started.stop(name) else answer
         return _json(answer, 200 if answer.get("ok") else 409)
 
     async def take_input(self, socket: WebSocket) -> None:
@@ -141,15 +129,23 @@ class _RunAnswers:
             return
         await socket.close(4404)
 
+    async def desktops(self, _: Request) -> Response:
+        return _json({"tiles": await self._board.tiles()})
+
+    async def tile(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        made = await self._board.picture(request.path_params["name"])
+        if made is None:
+            return _json({"error": "no such tile, or it has no picture"}, 404)
+        return Response(made, media_type="image/webp")
+
     def _folder(self, run_id: str) -> Path:
         return self._folders.find(run_id)[0]
 
     def _live(self, record: dict[str, Any]) -> dict[str, Any]:
         has_socket = record["state"] == "running" and socket_path(record["id"]).is_socket()
-        return record | {
-            "socket": has_socket,
-            "mine": self._started.error(record["id"]) is not None,
-        }
+        return record | {"socket": has_socket}
 
 
 def _page(name: str = "index.html") -> Response:

@@ -6,30 +6,28 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hisa.errors import LibraryLacking, UsageError
+from hisa.errors import LibraryLacking
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
 
-__all__ = ["Routes", "route", "whole_number"]
+__all__ = ["Routes", "route"]
 
 Routes: TypeAlias = "list[Route]"
 
 
-def route(path: str, make: Callable[..., Any], *names: str, method: str = "GET") -> Route:
+def route(path: str, make: Callable[..., Any], *names: str) -> Route:
     """Returns a route that answers what ``make`` returns for these parameters, in a thread.
 
-    A parameter that the address lacks is an empty text; ``body`` is the body's bytes.
+    A parameter that the address lacks is an empty text.
     """
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
     async def endpoint(request: Request) -> Response:
         values = {**request.query_params, **request.path_params}
-        if "body" in names:
-            values["body"] = await request.body()
         try:
             answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
         except ImportError as error:
@@ -37,11 +35,4 @@ def route(path: str, make: Callable[..., Any], *names: str, method: str = "GET")
             raise LibraryLacking(reason, fix="hisa doctor") from error
         return answer if isinstance(answer, Response) else JSONResponse(answer)
 
-    return Route(path, endpoint, methods=[method])
-
-
-def whole_number(text: str, name: str, default: int, most: int) -> int:
-    """Returns the number of a query, from 1 to ``most``; raises UsageError where it is none."""
-    if text and not (text.isdecimal() and text.isascii() and 1 <= int(text[:9]) <= most):
-        raise UsageError(f"{name} {text[:40]!r}: want a number from 1 to {most}")
-    return int(text or default)
+    return Route(path, endpoint)

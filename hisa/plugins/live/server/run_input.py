@@ -71,7 +71,7 @@ class _Viewer:
 
     async def _look_on(self) -> None:
         """Sends a picture whenever the screen changed; who does not take it loses the machine."""
-        wish = {"do": "frame", "width": 0, "since": ""}
+        wish = {"do": "frame", "since": ""}
         with suppress(Exception):  # the viewer is gone, however a library says so
             while True:
                 answer, picture = await self._frames.ask(wish)

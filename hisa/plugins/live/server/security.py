@@ -94,8 +94,7 @@ class Guard:
         name = _HOST.fullmatch(host)
         if name is None or name[1] not in self._hosts:
             return 421, "this server does not answer for that host"
-        scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
-        if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"{scheme}://{host}"):
+        if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"http://{host}"):
             return 403, "a page of another origin asked"
         return None
 

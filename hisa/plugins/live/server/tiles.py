@@ -45,7 +45,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class RunTail:
-    """Follows the log of a run; ``tile`` is what is known of it, another object when it changes.
+    """Follows the log of a run; ``tile`` is what is known of it.
 
     Raises:
         UsageError: the run's manifest cannot be read.
@@ -73,8 +73,7 @@ class RunTail:
             for _, line in lines:
                 with suppress(ValidationError):
                     if _TYPE.search(line, 0, _HEAD):
-                        change = _change(self.tile, event_adapter.validate_json(line))
-                        self.tile = {**self.tile, **change} if change else self.tile
+                        self.tile |= _change(self.tile, event_adapter.validate_json(line))
 
 
 def _change(tile: Tile, event: Event) -> Tile:
@@ -118,30 +117,26 @@ class TileBoard:
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._pool = ThreadPoolExecutor(1)  # pictures are never made with more than one core
-        self._tails, self._machines = dict[str, RunTail](), dict[str, Tile]()
+        self._tails, self._machines = dict[str, RunTail](), list[Tile]()
         self._turn = asyncio.Lock()
         self._at = self._scanned = -_SCAN
 
-    async def tiles(self) -> dict[str, Tile]:
-        """Returns the tiles by id; one that did not change is the same object as before."""
+    async def tiles(self) -> list[Tile]:
+        """Returns the tiles of runs, then those of machines without a run."""
         async with self._turn:
             if time.monotonic() - self._at >= _FRESH:
                 await asyncio.to_thread(self._refresh)
                 self._at = time.monotonic()
-        return {**{name: tail.tile for name, tail in self._tails.items()}, **self._machines}
+        return [*(tail.tile for tail in self._tails.values()), *self._machines]
 
-    async def picture(self, name: str, since: str) -> bytes | None:
-        """Returns the tile's picture as WebP, empty where it still is ``since``; None: none."""
+    async def picture(self, name: str) -> bytes | None:
+        """Returns the tile's picture as WebP; None where it has none."""
         if (tail := self._tails.get(name)) is None:
             return None
-        if (sha256 := tail.tile["hash"]) == since != "":
-            return b""
         loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._pool, small, tail.folder, sha256)
-        except UNREADABLE:  # not in the folder, or none: the run itself may have one
-            answer, sent = await self._context.ask_run(name, {"do": "frame", "width": _WIDTH})
-            return sent if answer.get("type") == "image/webp" else None
+        with suppress(*UNREADABLE):
+            return await loop.run_in_executor(self._pool, small, tail.folder, tail.tile["hash"])
+        return None
 
     def _refresh(self) -> None:
         if time.monotonic() - self._scanned >= _SCAN:
@@ -150,9 +145,7 @@ class TileBoard:
                 if folder.name not in self._tails and is_running(folder):
                     with suppress(UsageError):
                         self._tails[folder.name] = RunTail(folder)
-            tiles = {name: t for name, t in _machine_tiles() if t.pop("run") not in self._tails}
-            before = self._machines
-            self._machines = {n: before[n] if before.get(n) == t else t for n, t in tiles.items()}
+            self._machines = [t for t in _machine_tiles() if t.pop("run") not in self._tails]
         self._tails = {name: t for name, t in self._tails.items() if is_running(t.folder)}
         for tail in self._tails.values():
             tail.update()
@@ -164,10 +157,10 @@ class TileBoard:
                 yield from (root / name for name in sorted(os.listdir(root))[-_NEWEST:])
 
 
-def _machine_tiles() -> Iterator[tuple[str, Tile]]:
+def _machine_tiles() -> Iterator[Tile]:
     for point in plugins.points("environments"):
         with suppress(HisaError, OSError, ValueError, KeyError):
             for up in list(load_kind(point).running()):
                 state = "up" if up.run == "" else f"of run {up.run}" if up.run else "in use"
                 fixed = {"title": f"{up.kind} {up.id}", "task": "", "step": None, "cost": None}
-                yield up.id, {**asdict(up), **fixed, "state": state, "hash": ""}
+                yield {**asdict(up), **fixed, "state": state, "hash": ""}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from hisa.machine.storage import is_locked
 from hisa.plugins.live.server.json_answers import Routes, route
 from hisa.plugins.live.server.server_context import ServerContext
 
-__all__ = ["routes", "running_benches", "waiting_attempts"]
+__all__ = ["routes", "running_benches"]
 
 _PLAN = "bench.json"
 _MOST = 200  # newest bench folders of a folder
@@ -21,21 +20,18 @@ Age = tuple[int, ...]
 
 
 def routes(context: ServerContext) -> Routes:
-    """Returns the routes of benches: all, one, and two side by side in pairs."""
+    """Returns the routes of benches: all, and one."""
 
     def every() -> dict[str, Any]:
         rows = [_row(folder) for folder in _folders(context)]
         return {"benches": sorted(rows, key=lambda r: (not r["running"], -r["started"]))}
 
-    def report(name: str, against: str = "") -> dict[str, Any]:
+    def report(name: str) -> dict[str, Any]:
         folder = _find(context, name)
-        other = _find(context, against) if against else None
-        whole = _report(folder, other, _age(folder), _age(other or folder))
-        return {**whole, "progress": _row(folder)}
+        return {**_report(folder, _age(folder)), "progress": _row(folder)}
 
     return [
         route("/api/benches", every),
-        route("/api/benches/compare", report, "a", "b"),
         route("/api/benches/{name}", report, "name"),
     ]
 
@@ -43,13 +39,6 @@ def routes(context: ServerContext) -> Routes:
 def running_benches(context: ServerContext) -> list[Path]:
     """Returns the folders of the benches that are at work."""
     return [folder for folder in _folders(context) if is_locked(folder / "lock")]
-
-
-def waiting_attempts(context: ServerContext) -> int:
-    """Returns how many attempts these have still to make, those in flight too."""
-    with suppress(ImportError):
-        return sum(_row(folder).get("missing", 0) for folder in running_benches(context))
-    return 0
 
 
 def _folders(context: ServerContext) -> Iterator[Path]:
@@ -98,10 +87,10 @@ def _summed(folder: Path, _: Age) -> dict[str, Any]:
 
 
 @lru_cache(16)
-def _report(folder: Path, against: Path | None, *_: Age) -> dict[str, Any]:
+def _report(folder: Path, _: Age) -> dict[str, Any]:
     from hisa.plugins.benchmarks.bench.bench_report import build_report
 
-    report = build_report(folder, against).model_dump(mode="json")
+    report = build_report(folder).model_dump(mode="json")
     for group in report["variants"]:
         success = {"value": group["rate"], "low": group["low"], "high": group["high"]}
         group["success"] = {**success, "n": group["rated"]}

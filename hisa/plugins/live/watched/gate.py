@@ -67,22 +67,6 @@ class Gate:
         return "held" if self.lease.ready else "pausing"
 
     @property
-    def phase(self) -> str:
-        """Returns the phase that the agent is in, as far as its step shows it."""
-        step = self._run.step if self._run else None
-        if step is None:
-            return "preparing"
-        if step.outcome is not None and step.outcome.ends:
-            return "scoring"
-        if step.line:
-            return "looking"
-        if step.outcome is not None:
-            return "judging"
-        if step.actions:
-            return "acting"
-        return "planning" if step.call is None else "grounding"
-
-    @property
     def newest(self) -> Observation | None:
         """The newest look that anybody took."""
         step = self._run.step if self._run else None

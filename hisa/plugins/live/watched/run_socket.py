@@ -39,7 +39,6 @@ class Request(Strict):
     question: Word = ""
     kind: Literal["", "once", "kind", "stop", "refuse"] = ""
     text: Annotated[str, Field(max_length=2_000)] = ""
-    width: Literal[0, 320] = 0
     since: Word = ""
 
 

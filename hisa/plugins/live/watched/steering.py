@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import time
 from typing import Any
 
@@ -16,8 +15,7 @@ from hisa.plugins.live.watched.person_acts import PersonActs
 from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import Answer, Request
 from hisa.plugins.live.watched.take_over import TakeOver
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.observation import Observation
 from hisa.wiring.base import HookParts
 
 __all__ = ["Steering"]
@@ -48,7 +46,7 @@ class Steering:
     async def handle(self, request: Request, owner: object) -> Answer:
         """Answer a request of a connection."""
         if request.do == "frame":
-            return await self._frame(request.width, request.since)
+            return await self._frame(request.since)
         reply = await getattr(self, f"_{request.do}")(request, owner)
         return {"state": self._gate.state} if reply is None else reply, b""
 
@@ -66,7 +64,6 @@ class Steering:
             "holder": gate.lease.viewer if gate.lease else "",
             "step": self._log.step,
             "max_steps": self._run.max_steps,
-            "phase": gate.phase,
             "question": self._questions.pending,
             "can_ask": self.can_ask,
             "usd": None if spent.unpriced else round(spent.usd, 6),
@@ -138,8 +135,8 @@ class Steering:
             self._looked = time.monotonic()
             return look
 
-    async def _frame(self, width: int, known: str) -> Answer:
-        """The newest look's picture, 320 pixels wide or whole; a fresh one while it is held."""
+    async def _frame(self, known: str) -> Answer:
+        """The newest look's picture; a fresh one while the machine is held."""
         fresh = self._gate.state == "held" and time.monotonic() - self._looked >= _APART
         look = await self._look() if fresh else self._gate.newest
         if look is None:
@@ -147,20 +144,8 @@ class Steering:
         digest = await asyncio.to_thread(lambda: look.screenshot.sha256)
         if digest == known:
             return {"same": True}, b""
-        size, screen = look.image, [look.screen.width, look.screen.height]
-        size = Size(width, round(size.height * width / size.width)) if width else size
-        data = await asyncio.to_thread(_encoded, look.screenshot, size if width else None)
-        reply = {"same": False, "hash": digest, "bytes": len(data), "screen": screen}
-        kind = "image/webp" if width else "image/png"
-        return {**reply, "width": size.width, "height": size.height, "type": kind}, data
+        data = await asyncio.to_thread(lambda: look.screenshot.png)
+        return {"same": False, "hash": digest, "bytes": len(data)}, data
 
     def _tell(self, did: Any, text: str = "", seconds: float = 0.0) -> None:
         self._emit(PersonActed(did=did, text=text, seconds=seconds))
-
-
-def _encoded(picture: Screenshot, size: Size | None) -> bytes:
-    if size is None:
-        return picture.png
-    out = io.BytesIO()
-    picture.pixels.resize((size.width, size.height)).save(out, "WEBP", quality=70, method=2)
-    return out.getvalue()

@@ -28,7 +28,6 @@ from hisa.plugins.machines.qemu.runtime import VmRuntime, find_machine, reap_mac
 from hisa.plugins.machines.qemu.template import Template, ready
 from hisa.plugins.machines.vm import vm
 from hisa.plugins.machines.vm_clone import VmEnvironment
-from hisa.runs.base import HasComponentVersions
 from hisa.screen.geometry import Size
 
 
@@ -254,7 +253,6 @@ class TestNames:
         assert profile.component_versions == {"vm image": "office-12ab", "vm guest": "cd34"}
         taken = Template(tmp_path, {**about, "name": "with-data"})
         assert taken.component_versions == {"vm image": "office-12ab", "vm snapshot": "with-data 7"}
-        assert isinstance(VmEnvironment("office"), HasComponentVersions)
 
     def test_unknown_name_says_which_there_are(self) -> None:
         with pytest.raises(UsageError, match="minimal, office, browser"):

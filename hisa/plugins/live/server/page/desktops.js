@@ -1,7 +1,7 @@
 // Every desktop as a tile: only what changed is touched, only what is visible is loaded.
-import { follow, get, path, picture, putPicture } from "./api.js";
-import { bounded, el, known, meter, money, say, setClass, setText, tone } from "./dom.js";
-const AT_ONCE = 6;
+import { get, path, picture, putPicture, wait } from "./api.js";
+import { el, known, money, say, setClass, setText, tone } from "./dom.js";
+const AT_ONCE = 6, EVERY = 1000; // milliseconds between two looks at what there is
 
 function newTile(id) {
   const image = el("img", { alt: "", decoding: "async" }), title = el("b", { class: "tile-title" }), state = el("span"), step = el("span"), cost = el("span");
@@ -27,9 +27,9 @@ function pictureLoader(signal) {
     for (const tile of queue) { if (busy >= AT_ONCE || document.hidden || signal.aborted) return; queue.delete(tile); if (tile.visible) load(tile); }
   };
   const load = async (tile) => {
-    const hash = tile.wanted, since = tile.shown ? `?since=${encodeURIComponent(tile.shown)}` : "";
+    const hash = tile.wanted;
     [busy, tile.loading] = [busy + 1, true];
-    const address = await picture(path("tiles", tile.id) + since, signal).catch(() => undefined);
+    const address = await picture(path("tiles", tile.id), signal).catch(() => undefined);
     if (address) putPicture(tile.image, address);
     [busy, tile.loading] = [busy - 1, false];
     if (address === undefined) return pump(); // asked for again when the tile changes
@@ -45,15 +45,15 @@ function pictureLoader(signal) {
   return { want, watch: (tile) => { tiles.set(tile.element, tile); watcher.observe(tile.element); }, drop: (tile) => watcher.unobserve(tile.element) };
 }
 
-function nodeCard(node) {
-  const used = (node.slots ?? 0) - (node.slots_free ?? 0);
-  const gauge = (name, value, text) => [el("dt", {}, name), el("dd", {}, known(value) && meter(value, 1, `${name} ${text}`), ` ${text}`)];
-  const part = (name, label = name) => gauge(label, node[name], known(node[name]) ? `${Math.round(100 * node[name])}%` : "–");
-  return el("li", { class: "card node" }, el("h2", {}, bounded(node.name, 60)), el("dl", {},
-    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`), part("cpu", "cpu load"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
+async function keepFresh(put, signal) {
+  while (!signal.aborted) {
+    await wait(EVERY, signal);
+    const data = document.hidden || signal.aborted ? null : await get("/api/desktops", signal).catch(() => null);
+    if (data) put(data);
+  }
 }
 export async function show(root, _, signal) {
-  const nodes = el("ul", { class: "nodes", "aria-label": "Resources by node" }), grid = el("ul", { class: "grid", "aria-label": "Desktops" });
+  const grid = el("ul", { class: "grid", "aria-label": "Desktops" });
   const summary = el("p", { class: "muted", role: "status" }, "Loading…"), tiles = new Map(), pictures = pictureLoader(signal);
   const add = (id) => { const tile = newTile(id); grid.append(tile.element); pictures.watch(tile); return tiles.set(id, tile).get(id); };
   const remove = (id) => {
@@ -66,12 +66,11 @@ export async function show(root, _, signal) {
   const put = (data) => {
     for (const item of data.tiles) { const tile = tiles.get(item.id) ?? add(item.id); putTile(tile, item); pictures.want(tile); }
     const present = new Set(data.tiles.map((item) => item.id));
-    (data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !present.has(id))).forEach(remove);
-    if (data.nodes) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeCard));
-    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run here, or with hisa run.");
+    [...tiles.keys()].filter((id) => !present.has(id)).forEach(remove);
+    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run with hisa run.");
   };
-  root.append(nodes, summary, grid);
+  root.append(summary, grid);
   put(await get("/api/desktops", signal));
   say(summary.textContent);
-  follow("/api/desktops/stream", { tiles: put }, signal);
+  keepFresh(put, signal);
 }

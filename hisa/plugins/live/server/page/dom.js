@@ -51,7 +51,7 @@ export function interval({ value, low, high }) {
   if (known(value) && known(low) && known(high)) bar.append(whisker);
   return bar;
 }
-const TIMES = new Set(["at", "started", "created_at", "made_at"]), RUNS = new Set(["run", "runs", "source_run"]);
+const TIMES = new Set(["at", "started", "made_at"]), RUNS = new Set(["run", "runs"]);
 const label = (name) => name.replaceAll("_", " ");
 function shown(name, value) {
   if (!known(value)) return "–";
@@ -88,13 +88,3 @@ export const sure = (words, yes) => new Promise((resolve) => {
   const dialog = openDialog({ class: "sure", "aria-label": words }, el("p", {}, words), el("div", { class: "row" }, answer(false, "Cancel"), answer(true, yes, "danger")));
   dialog.addEventListener("close", () => resolve(false));
 });
-// Two of many: boxes of which the two last checked stay checked, and the button that shows them side by side.
-export function pairChooser(address) {
-  const boxes = [], button = el("button", { disabled: true, onclick: () => (location.hash = address(boxes.map((box) => box.value))) }, "Side by side");
-  const change = ({ target }) => {
-    target.checked ? boxes.push(target) : boxes.splice(boxes.indexOf(target), 1);
-    if (boxes.length > 2) boxes.shift().checked = false;
-    button.disabled = boxes.length !== 2;
-  };
-  return { button, box: (id) => el("input", { type: "checkbox", value: id, "aria-label": `choose ${id} to show two side by side`, onchange: change }) };
-}

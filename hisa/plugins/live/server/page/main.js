@@ -1,7 +1,7 @@
 // Takes the token out of the address, then shows the view that the fragment names.
 import { keepToken, linkState, onRefused, token } from "./api.js";
 import { el, say } from "./dom.js";
-const VIEWS = { desktops: "Desktops", runs: "Runs", run: "Run", compare: "Two runs", start: "Start a run", benches: "Benches", patterns: "Patterns", tools: "Tools and policy" };
+const VIEWS = { desktops: "Desktops", runs: "Runs", run: "Run", benches: "Benches" };
 const view = document.getElementById("view");
 let leave = new AbortController();
 function askForToken(restarted) {
@@ -22,7 +22,7 @@ async function show() {
   if (location.hash.startsWith("#token=") && keepToken(location.hash)) history.replaceState(null, "", "/#/desktops");
   leave.abort();
   const { signal } = (leave = new AbortController()), [word, ...args] = location.hash.slice(2).split("/").map(decoded);
-  const name = Object.hasOwn(VIEWS, word) ? word : "desktops", place = { run: "runs", compare: "runs" }[name] ?? name;
+  const name = Object.hasOwn(VIEWS, word) ? word : "desktops", place = name === "run" ? "runs" : name;
   for (const link of document.querySelectorAll("nav a")) link.ariaCurrent = link.hash === `#/${place}` ? "page" : null;
   if (!token()) return askForToken(false);
   document.title = `${VIEWS[name]} – HiSA`;

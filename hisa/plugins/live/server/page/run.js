@@ -72,7 +72,7 @@ export async function show(root, [id], signal) {
   const tell = (text, bad) => { setText(line, text, 500); setClass(line, `note ${bad ? "bad" : "calm"}`); line.hidden = !text; };
   const post = async (what) => { try { await send(address(what)); refreshRecord(); } catch (error) { tell(error.message, true); } };
   const paused = () => ["paused", "pausing"].includes(status?.state), button = (text, onclick, kind) => el("button", { onclick, class: kind }, text);
-  const pause = button("Pause", () => post(paused() ? "resume_agent" : "pause")), again = button("Resume the run", () => post("resume"), "primary");
+  const pause = button("Pause", () => post(paused() ? "resume_agent" : "pause"));
   const stop = button("Stop", async () => (await sure("Stop this run? It ends as stopped.", "Stop the run")) && post("stop"), "danger"), take = button("Take over", () => (hold ? hold.give() : takeOver()), "primary");
   function takeOver() {
     sessionStorage.setItem("viewer", name.value);
@@ -87,17 +87,14 @@ export async function show(root, [id], signal) {
   }
   function put() {
     const live = record.socket && !record.exit_status, other = status?.state === "held" && !hold, state = (live && status?.state) || record.exit_status || record.state;
-    const words = [state, live && status?.phase, other && `held by ${bounded(status.holder, 60)}`, known(record.score) && `score ${Number(record.score).toFixed(2)}`].filter(Boolean);
+    const words = [state, other && `held by ${bounded(status.holder, 60)}`, known(record.score) && `score ${Number(record.score).toFixed(2)}`].filter(Boolean);
     if (badges.dataset.shown !== words.join()) badges.replaceChildren(...words.map((word) => chip(word, "badge")));
     badges.dataset.shown = words.join();
     sums.put({ ...record, ...Object.fromEntries(Object.entries((live && status) || {}).filter(([, value]) => known(value))) });
-    [pause, take].forEach((item) => (item.hidden = !live));
-    stop.hidden = !live && !(record.mine && record.state === "running"); // its machine may not be up yet
+    [pause, take, stop].forEach((item) => (item.hidden = !live));
     name.parentNode.hidden = !live || Boolean(hold);
-    again.hidden = Boolean(record.socket || !["unfinished", "stopped"].includes(record.exit_status || record.state));
     [paused() ? "Resume" : "Pause", hold ? "Give back" : "Take over"].forEach((text, index) => setText([pause, take][index], text));
     [pause.disabled, take.disabled] = [Boolean(hold) || other, other];
-    if (record.error && !live) tell(record.error, true);
     asked.put(live ? status?.question : null, status?.can_ask);
   }
   async function refreshRecord() {
@@ -120,7 +117,7 @@ export async function show(root, [id], signal) {
   document.title = `${bounded(heading.textContent, 60)} – HiSA`;
   heading.before(el("p", { class: "brand" }, "HiSA run ", el("code", {}, id)));
   const about = [record.environment, ...Object.entries(record.models ?? {}).map((pair) => pair.join(" ")), record.bench].filter(Boolean).join(" · ");
-  root.append(badges, el("p", { class: "muted small" }, bounded(about, 400)), el("div", { class: "row", role: "group", "aria-label": "Steering" }, pause, take, stop, again, el("span", { class: "check" }, el("label", { for: "viewer" }, "as"), name)),
+  root.append(badges, el("p", { class: "muted small" }, bounded(about, 400)), el("div", { class: "row", role: "group", "aria-label": "Steering" }, pause, take, stop, el("span", { class: "check" }, el("label", { for: "viewer" }, "as"), name)),
     line, asked.element, el("div", { class: "pair stage" }, el("div", {}, screen.element), el("div", {}, sums.element, el("h2", {}, "Now"), thought, deed)), steps.element);
   signal.addEventListener("abort", () => hold?.finish("", ""));
   put();
