@@ -60,7 +60,6 @@ _FILES = {
     "boot.sh": "/usr/lib/hisa/boot.sh",
     "hisa-guest.socket": "/etc/systemd/system/hisa-guest.socket",
     "hisa-guest.service": "/etc/systemd/system/hisa-guest.service",
-    "autologin.conf": "/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf",
 }
 """Where each of our own files goes in the new system."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"

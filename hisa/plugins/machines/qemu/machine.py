@@ -99,8 +99,7 @@ def _arguments(shape: Shape, memory: str, given: Sequence[str]) -> list[str]:
         *("-device", "virtio-rng-pci,rng=rng0"),
         *("-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:5000"),
         *("-device", "virtio-net-pci,netdev=net0,romfile="),
-        "-chardev",
-        "socket,id=serial0,path=console,server=on,wait=off,logfile=console.log",
+        *("-chardev", "file,id=serial0,path=console.log"),
         *("-serial", "chardev:serial0", "-qmp", "unix:qmp,server=on,wait=off"),
         *("-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img")),
         *("-append", _KERNEL_LINE),
@@ -127,16 +126,13 @@ class Machine:
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
 
-    def launch(
-        self, memory: Path, *, shared: bool, waiting: bool = False, stays: bool = False
-    ) -> None:
+    def launch(self, memory: Path, *, shared: bool, waiting: bool = False) -> None:
         """Start QEMU and wait until it can be asked.
 
         Args:
             memory: the file that is the machine's memory.
             shared: what the machine writes goes into that file; else it is the machine's own.
             waiting: do not run, wait for a state to be loaded.
-            stays: it goes on when this process ends.
 
         Raises:
             EnvironmentFailed: it cannot be started; the message ends with what QEMU said.
@@ -146,7 +142,7 @@ class Machine:
         given = ["-incoming", "defer"] if waiting else []
         line = ["qemu-system-x86_64", *_arguments(self.shape, backend, given)]
         with (self.folder / "qemu.log").open("wb") as log:
-            self._process = start(line, log, self.folder, stays=stays, signal="KILL")
+            self._process = start(line, log, self.folder, signal="KILL")
         self.pid = self._process.pid
         self.started = process_start(self.pid) or 0
         self._await_socket()
