@@ -18,8 +18,8 @@ from hisa.plugins.machines.guests.osworld_xml import parse_tree
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot
-from tests.stock.served.stock_messages import Reply
 from tests.stock.stock_guest import GuestFault, StockGuest
+from tests.stock.stock_messages import Reply
 
 JSON, PNG = "application/json", "image/png"
 OSWORLD = "https://accessibility.ubuntu.example.org/ns"

@@ -3,7 +3,7 @@
 Commands run for real, each in a namespace of bubblewrap with a home that is thrown away, and find
 the programs of `tests.stock.form_programs`: a PyAutoGUI that plays on the form, and the tools that
 list windows and keep a clipboard. As under the real PyAutoGUI, ``<`` is typed as ``>``, and what is
-not ASCII is not typed at all. A real display is in `tests.stock.stock_machine`.
+not ASCII is not typed at all.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element
 from hisa.testing.form import FakeEnvironment
 from tests.stock import form_programs
-from tests.stock.served.stock_commands import CommandRoutes
-from tests.stock.served.stock_messages import (
-    Answers,
+from tests.stock.stock_commands import CommandRoutes
+from tests.stock.stock_messages import (
     Reply,
     Request,
     json_reply,
@@ -44,44 +43,18 @@ __all__ = ["Run", "StockDesktop"]
 _SPACE = "https://accessibility.ubuntu.example.org/ns"
 _INSIDE, _SEARCHED = "/tmp/stock", "/usr/local/bin:/usr/bin:/bin"
 _NAMESPACE = [
-    "bwrap",
-    "--unshare-all",
-    "--die-with-parent",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--tmpfs",
-    "/tmp",
-    "--tmpfs",
-    "/home",
-    "--dir",
-    "/home/user",
-    "--clearenv",
-    "--setenv",
-    "HOME",
-    "/home/user",
-    "--setenv",
-    "LANG",
-    "C.UTF-8",
-    "--chdir",
-    "/home/user",
-    "--setenv",
-    "PATH",
-    f"{_INSIDE}:{_SEARCHED}",
-    "--setenv",
-    "PYTHONPATH",
-    _INSIDE,
+    *("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"),
+    *("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/home"),
+    *("--dir", "/home/user", "--chdir", "/home/user", "--clearenv"),
+    *("--setenv", "HOME", "/home/user", "--setenv", "LANG", "C.UTF-8"),
+    *("--setenv", "PATH", f"{_INSIDE}:{_SEARCHED}", "--setenv", "PYTHONPATH", _INSIDE),
 ]
 
 Run = Callable[[Sequence[str]], CommandResult | None]
 """Answers a command instead of running it; None: it is run."""
 
 
-class StockDesktop(Answers):
+class StockDesktop:
     """A form, some files, and the routes to them.
 
     Args:
@@ -95,28 +68,21 @@ class StockDesktop(Answers):
         self.sources: list[str] = []
         self._calls = 0
         self._lock = threading.Lock()
-        self._recording = False
         self._programs: _Programs | None = None
         self._commands = _Commands(self, run)
         self._routes: dict[tuple[str, str], Callable[[Request], Reply]] = {
             ("GET", "/screenshot"): self._screenshot,
             ("GET", "/accessibility"): self._accessibility,
-            ("GET", "/terminal"): lambda _: json_reply({"output": None, "status": "success"}),
             ("GET", "/platform"): lambda _: text_reply("Linux"),
             ("GET", "/cursor_position"): self._cursor_position,
-            ("POST", "/screen_size"): self._screen_size,
-            ("POST", "/desktop_path"): lambda _: json_reply({"desktop_path": "/home/user/Desktop"}),
             ("POST", "/file"): self._file,
             ("POST", "/setup/upload"): self._upload,
-            ("POST", "/start_recording"): self._start_recording,
-            ("POST", "/end_recording"): self._end_recording,
         }
 
     def restore(self) -> None:
         """Everything as at the start."""
         with self._lock:
             asyncio.run(self.form.reset())
-            self._recording = False
 
     def close(self) -> None:
         """Leave nothing of what commands needed."""
@@ -166,10 +132,6 @@ class StockDesktop(Answers):
     def _cursor_position(self, _: Request) -> Reply:
         cursor = asyncio.run(self.form.observe()).cursor
         return json_reply(list(cursor.rounded() if cursor else (0, 0)))
-
-    def _screen_size(self, _: Request) -> Reply:
-        size = self._size()
-        return json_reply({"width": size.width, "height": size.height})
 
     def _size(self) -> Size:
         return asyncio.run(self.form.observe()).screen
@@ -227,24 +189,6 @@ class StockDesktop(Answers):
             return json_reply({"error": "file_path and file_data are required"}, 400)
         asyncio.run(self.form.write_file(fields["file_path"].decode(), fields["file_data"]))
         return text_reply("File Uploaded")
-
-    # ---------------------------------------------------------------- recording
-
-    def _start_recording(self, _: Request) -> Reply:
-        if self._recording:
-            return json_reply(
-                {"status": "error", "message": "Recording is already in progress."}, 400
-            )
-        self._recording = True
-        return json_reply({"status": "success", "message": "Started recording."})
-
-    def _end_recording(self, _: Request) -> Reply:
-        if not self._recording:
-            return json_reply(
-                {"status": "error", "message": "No recording in progress to stop."}, 400
-            )
-        self._recording = False
-        return Reply(b"\0\0\0\x18ftypmp42", "video/mp4")
 
 
 class _Commands(CommandRoutes):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import httpx
@@ -14,7 +14,8 @@ from hisa.config import RemoteSettings
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.protocols import Environment
-from tests.environments.conformance import at, only
+from tests.environments.conformance import Conformance, at, only
+from tests.environments.stock import REVERT
 from tests.stock.stock_guest import GuestFault, GuestFaultKind, StockGuest
 
 pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
@@ -33,6 +34,31 @@ LOUD: tuple[GuestFaultKind, ...] = (
 def hasty(seconds: float) -> RemoteSettings:
     """So hasty that a request with this limit is given up after two seconds."""
     return RemoteSettings(patience=2.0 / seconds)
+
+
+@pytest.fixture
+def folder() -> PurePosixPath:
+    return PurePosixPath("/home/user", "folder")
+
+
+class TestStockGuest(Conformance):
+    documented = "a stock guest"
+
+    @pytest.fixture
+    async def environment(self) -> AsyncIterator[RemoteEnvironment]:
+        with StockGuest() as guest:
+            async with RemoteEnvironment(guest.url) as environment:
+                yield environment
+
+
+class TestReverted(Conformance):
+    documented = "a stock guest that is reverted"
+
+    @pytest.fixture
+    async def environment(self) -> AsyncIterator[RemoteEnvironment]:
+        with StockGuest() as guest:
+            async with RemoteEnvironment(guest.url, RemoteSettings(revert=REVERT)) as environment:
+                yield environment
 
 
 async def test_every_kind_of_act_changes_the_screen() -> None:
@@ -93,23 +119,15 @@ def test_stock_bodies_and_status_codes() -> None:
     with StockGuest() as guest:
         get = httpx.get(f"{guest.url}/hisa/capabilities", trust_env=False)
         assert get.status_code == 404
-        assert _post(guest, "/screen_size").json() == {"width": 1280, "height": 720}
         split = _post(guest, "/execute", json={"command": "printf '%s|' 'a b' $HOME"}).json()
         assert split["output"] == "a b|$HOME|"
         shell = _post(guest, "/execute", json={"command": "echo $((1 + 1))", "shell": True}).json()
         assert (shell["output"], shell["returncode"]) == ("2\n", 0)
         missing = _post(guest, "/execute", json={"command": ["no-such-command-here"]})
         assert (missing.status_code, missing.json()["status"]) == (500, "error")
-        assert _post(guest, "/run_python", json={"code": "print(1)"}).json()["return_code"] == 0
-        assert _post(guest, "/run_bash_script", json={"script": "true"}).status_code == 500
         lost = _post(guest, "/file", data={"file_path": "/none"})
         assert (lost.status_code, lost.json()) == (404, {"error": "File not found"})
         assert _post(guest, "/setup/launch", json={"command": "xterm"}).text
-        codes = [
-            _post(guest, f"/{which}_recording").status_code
-            for which in ("end", "start", "start", "end", "end")
-        ]
-        assert codes == [400, 200, 400, 200, 400]
 
 
 # ---------------------------------------------------------------- faults
