@@ -1,18 +1,10 @@
-"""OSWorld's routes for files, folders, the wallpaper and recordings."""
+"""OSWorld's routes for files and folders."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import signal
-import subprocess
-import threading
-import urllib.error
-import urllib.request
 from typing import Any
-
-from PIL import Image
 
 from .http_server import (
     HttpError,
@@ -24,13 +16,11 @@ from .http_server import (
     json_response,
 )
 from .osworld_bodies import read_form
-from .x_screen import Screen
 
 __all__ = ["FileRoutes"]
 
 _MAX_UPLOAD = 1 << 30  # chosen by hand
 _MAX_TREE = 20_000  # chosen by hand
-_RECORDING = "/tmp/recording.mp4"
 _BOUNDARY = re.compile(r'boundary="?([^";,]{1,200})"?')
 _FIELD_NAME = re.compile(r'[Ff]orm-data;.*?\bname="([^"]*)"')
 
@@ -38,24 +28,13 @@ _FIELD_NAME = re.compile(r'[Ff]orm-data;.*?\bname="([^"]*)"')
 class FileRoutes:
     """Files in and out by name."""
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._wallpaper: str | None = None
-        self._recorder: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-
     def routes(self) -> Routes:
         """By method and path."""
         return {
             ("POST", "/file"): self._file,
             ("POST", "/list_directory"): self._list_directory,
             ("POST", "/desktop_path"): lambda _: json_response({"desktop_path": _home("Desktop")}),
-            ("POST", "/wallpaper"): self._get_wallpaper,
             ("POST", "/setup/upload"): self._upload,
-            ("POST", "/setup/download_file"): self._download,
-            ("POST", "/setup/change_wallpaper"): self._change_wallpaper,
-            ("POST", "/start_recording"): self._start_recording,
-            ("POST", "/end_recording"): self._end_recording,
         }
 
     # ---------------------------------------------------------------- files
@@ -81,70 +60,6 @@ class FileRoutes:
         except OSError as error:
             raise HttpError(500, f"{path}: {error}") from error
         return answer_text("File Uploaded")
-
-    def _download(self, request: Request) -> Response:
-        asked = request.json()
-        url, path = _field(asked, "url"), _expanded(_field(asked, "path"))
-        if not url.startswith(("http://", "https://")):
-            raise HttpError(400, f"url {url!r:.200}: want http or https")
-        try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with urllib.request.urlopen(url, timeout=60) as source, open(path, "wb") as file:
-                shutil.copyfileobj(source, file)
-        except (OSError, ValueError, urllib.error.URLError) as error:
-            raise HttpError(500, f"{url}: {error}") from error
-        return answer_text("File downloaded successfully")
-
-    # ---------------------------------------------------------------- wallpaper
-
-    def _get_wallpaper(self, _: Request) -> Response:
-        if self._wallpaper is None:
-            raise HttpError(404, "the wallpaper is one plain colour")
-        return file_response(self._wallpaper, {}, "image/png")
-
-    def _change_wallpaper(self, request: Request) -> Response:
-        path = _expanded(_field(request.json(), "path"))
-        try:
-            with Image.open(path) as opened:
-                image = opened.convert("RGB")
-        except (OSError, Image.DecompressionBombError) as error:
-            raise HttpError(404, f"{path}: {error}") from error
-        size = (self._screen.width, self._screen.height)
-        self._screen.paint_picture(image.resize(size))
-        self._wallpaper = path
-        return answer_text("Wallpaper changed successfully")
-
-    # ---------------------------------------------------------------- recording
-
-    def _start_recording(self, _: Request) -> Response:
-        if shutil.which("ffmpeg") is None:
-            raise HttpError(501, "no ffmpeg on this machine: recording is not possible")
-        with self._lock:
-            if self._recorder is not None and self._recorder.poll() is None:
-                raise HttpError(400, "a recording is already running")
-            size = f"{self._screen.width}x{self._screen.height}"
-            line = ["ffmpeg", "-y", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "1"]
-            line += ["-video_size", size, "-framerate", "30", "-i", self._screen.name]
-            line += ["-pix_fmt", "yuv420p", _RECORDING]
-            null = subprocess.DEVNULL
-            self._recorder = subprocess.Popen(line, stdin=null, stdout=null, stderr=null)
-        return json_response({"status": "success", "message": "recording"})
-
-    def _end_recording(self, _: Request) -> Response:
-        with self._lock:
-            recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            raise HttpError(400, "no recording is running")
-        recorder.send_signal(signal.SIGINT)
-        try:
-            recorder.wait(30)
-        except subprocess.TimeoutExpired:
-            recorder.kill()
-            recorder.wait()
-        try:
-            return file_response(_RECORDING, {}, "video/mp4")
-        except HttpError as refusal:
-            raise HttpError(500, f"the recording failed: {refusal}") from refusal
 
 
 def _home(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from . import commands
@@ -38,7 +37,7 @@ class OSWorldRoutes:
         self._screen = screen
         self._access = access
         self._wrap = wrap
-        self._files = FileRoutes(screen)
+        self._files = FileRoutes()
         self._windows = WindowRoutes(screen, wrap)
 
     def routes(self) -> Routes:
@@ -52,8 +51,6 @@ class OSWorldRoutes:
             ("POST", "/screen_size"): self._screen_size,
             ("POST", "/execute"): self._execute,
             ("POST", "/setup/execute"): self._execute,
-            ("POST", "/execute_with_verification"): self._execute_verified,
-            ("POST", "/setup/execute_with_verification"): self._execute_verified,
             ("POST", "/run_python"): self._run_python,
             ("POST", "/run_bash_script"): self._run_bash_script,
         }
@@ -77,10 +74,7 @@ class OSWorldRoutes:
         return commands.run(command, **wrapped)
 
     def _execute(self, request: Request) -> Response:
-        return self._executed(request.json())
-
-    def _executed(self, body: dict[str, Any]) -> Response:
-        command = read_command(body)
+        command = read_command(request.json())
         try:
             done = self._run(command, _EXECUTE_SECONDS)
         except OSError as error:
@@ -95,15 +89,6 @@ class OSWorldRoutes:
                 "returncode": done.exit_code,
             }
         )
-
-    def _execute_verified(self, request: Request) -> Response:
-        asked = request.json()
-        answer = json.loads(self._executed(asked).body)
-        verified, waited = self._windows.verify(asked, answer["returncode"])
-        answer |= {"verification": verified, "wait_time": round(waited, 3)}
-        if not all(verified.values()):
-            return json_response({**answer, "status": "verification_failed"}, 500)
-        return json_response(answer)
 
     def _run_python(self, request: Request) -> Response:
         code = request.json().get("code")

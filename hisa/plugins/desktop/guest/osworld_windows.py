@@ -12,7 +12,6 @@ from typing import Any
 from Xlib import X
 from Xlib.protocol import event
 
-from . import commands
 from .http_server import HttpError, Request, Response, Routes, answer_text, json_response
 from .osworld_bodies import read_command, read_form
 from .sandbox import Wrap
@@ -22,7 +21,6 @@ from .x_screen import Screen, TopWindow
 __all__ = ["WindowRoutes"]
 
 _OPEN_SECONDS = 30.0  # chosen by hand
-_VERIFY_SECONDS = 120.0  # as for any command
 _POLL_SECONDS = 0.1  # chosen by hand
 _CLOSE, _ACTIVATE = "_NET_CLOSE_WINDOW", "_NET_ACTIVE_WINDOW"
 
@@ -117,28 +115,3 @@ class WindowRoutes:
             mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
             self._screen.root.send_event(message, event_mask=mask)
             self._screen.display.sync()
-
-    def verify(self, body: dict[str, Any], code: int) -> tuple[dict[str, bool], float]:
-        """Wait for what ``verification`` names; returns what held, and the seconds waited."""
-        wanted = body.get("verification") or {}
-        if not isinstance(wanted, dict):
-            raise HttpError(400, f"verification: want an object, not {wanted!r:.80}")
-        limit, every = float(body.get("max_wait_time", 10)), float(body.get("check_interval", 1))
-        started = time.monotonic()
-        while True:
-            found = self._verified(wanted, code)
-            waited = time.monotonic() - started
-            if all(found.values()) or waited >= min(limit, 300):
-                return found, waited
-            time.sleep(max(0.05, min(every, 5)))
-
-    def _verified(self, wanted: dict[str, Any], code: int) -> dict[str, bool]:
-        found = {}
-        if name := wanted.get("window_exists"):
-            titles = (window.title for window in self._screen.windows())
-            found["window_exists"] = any(str(name).lower() in title.lower() for title in titles)
-        if line := wanted.get("command_success"):
-            words = line if isinstance(line, list) else ["bash", "-c", str(line)]
-            done = commands.run(words, timeout=_VERIFY_SECONDS, limit=0, wrap=self._wrap)
-            found["command_success"] = done.exit_code == 0
-        return found or {"returncode": code == 0}
