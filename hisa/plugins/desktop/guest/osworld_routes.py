@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import commands
 from .access import Access
 from .access import ReadOptions as ElementsRequest
@@ -17,7 +15,7 @@ from .x_screen import Screen, as_png
 
 __all__ = ["OSWorldRoutes"]
 
-_EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
+_EXECUTE_SECONDS, _PYTHON_SECONDS = 120.0, 30.0
 _OUTPUT = 8 << 20  # chosen by hand
 _REQUEST = ElementsRequest(limit=5000, seconds=20.0)
 """A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
@@ -52,7 +50,6 @@ class OSWorldRoutes:
             ("POST", "/execute"): self._execute,
             ("POST", "/setup/execute"): self._execute,
             ("POST", "/run_python"): self._run_python,
-            ("POST", "/run_bash_script"): self._run_bash_script,
         }
         return {**own, **self._files.routes(), **self._windows.routes()}
 
@@ -69,9 +66,8 @@ class OSWorldRoutes:
     def _screen_size(self, _: Request) -> Response:
         return json_response({"width": self._screen.width, "height": self._screen.height})
 
-    def _run(self, command: list[str] | str, seconds: float, **more: Any) -> commands.Finished:
-        wrapped = {"wrap": self._wrap, "limit": _OUTPUT, "timeout": seconds, **more}
-        return commands.run(command, **wrapped)
+    def _run(self, command: list[str] | str, seconds: float) -> commands.Finished:
+        return commands.run(command, timeout=seconds, limit=_OUTPUT, wrap=self._wrap)
 
     def _execute(self, request: Request) -> Response:
         command = read_command(request.json())
@@ -104,29 +100,5 @@ class OSWorldRoutes:
                 "output": done.output,
                 "error": done.error or None,
                 "return_code": done.exit_code,
-            }
-        )
-
-    def _run_bash_script(self, request: Request) -> Response:
-        asked = request.json()
-        script, folder = asked.get("script"), asked.get("working_dir")
-        seconds = asked.get("timeout", _SCRIPT_SECONDS)
-        if not isinstance(script, str) or not script:
-            raise HttpError(400, "script: want text")
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
-            raise HttpError(400, f"timeout = {seconds!r}: want seconds")
-        if folder is not None and not isinstance(folder, str):
-            raise HttpError(400, f"working_dir = {folder!r}: want a folder's name")
-        try:
-            done = self._run(script, float(seconds), merged=True, folder=folder)
-        except OSError as error:
-            raise HttpError(400, str(error)) from error
-        failed = done.exit_code != 0
-        return json_response(
-            {
-                "status": "error" if failed else "success",
-                "output": done.output,
-                "error": f"timed out after {seconds:g} seconds" if done.timed_out else "",
-                "returncode": -1 if done.timed_out else done.exit_code,
             }
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ __all__ = [
     "SET_OF_PROC",
     "Wrap",
     "allowed_variables",
+    "knows_size",
     "make_beneath",
     "opened_beneath",
     "sandbox",
@@ -108,8 +110,7 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
         line += ["--ro-bind", "/dev/null", path]
     for path in filter(os.path.exists, SET_OF_PROC):
         line += ["--ro-bind", path, path]
-    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
+    size = ["--size", str(_WRITTEN_MB << 20)] if knows_size() else []
     for path in _FRESH:
         line += [*size, "--tmpfs", path]
     line += ["--remount-ro", "/dev"]
@@ -118,6 +119,13 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
         if os.path.exists(path):
             line += ["--ro-bind", path, path]
     return [*line, "--seccomp", "9"] if rules_text() else line
+
+
+@functools.cache
+def knows_size() -> bool:
+    """Whether bubblewrap limits the size of what it mounts."""
+    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return "--size" in done.stdout + done.stderr
 
 
 def _limited(limits: Limits) -> list[str]:

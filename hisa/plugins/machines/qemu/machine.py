@@ -212,35 +212,20 @@ class Machine:
             raise EnvironmentFailed(f"the guest answers {answer.status} to {path}: {data[:200]!r}")
         return data
 
-    def execute(self, command: Sequence[str], *, seconds: float, limit: int) -> dict[str, Any]:
-        """Run a command as the desktop's user; ``output``, ``error`` and ``exit_code``.
-
-        Args:
-            command: program and arguments.
-            seconds: it is ended then.
-            limit: at most so many bytes of each stream come back.
-
-        Raises:
-            EnvironmentFailed: the guest does not answer.
-        """
-        asked = {"id": uuid.uuid4().hex, "command": [*command], "timeout": seconds, "limit": limit}
-        try:
-            answer = self.request("POST", "/hisa/execute", asked, seconds=seconds + 30.0)
-        except OSError as error:
-            why = f"the machine does not answer: {error}"
-            raise EnvironmentFailed(why, fix="hisa vm ls") from error
-        done: dict[str, Any] = json.loads(answer)
-        return done
-
     def set_clock(self) -> None:
         """Set its clock to this machine's; it stood still while it was frozen.
 
         Raises:
             EnvironmentFailed: the guest does not answer, or refuses.
         """
+        seconds = patience(_CLOCK_SECONDS)
         line = f"date --set @{time.time():.3f}"
-        ask = f"sudo -n {line} || echo {_PASSWORD} | sudo -S -p '' {line}"
-        done = self.execute(["sh", "-c", ask], seconds=patience(_CLOCK_SECONDS), limit=1000)
+        words = ["sh", "-c", f"sudo -n {line} || echo {_PASSWORD} | sudo -S -p '' {line}"]
+        body = {"id": uuid.uuid4().hex, "command": words, "timeout": seconds, "limit": 1000}
+        try:
+            done = json.loads(self.request("POST", "/hisa/execute", body, seconds=seconds + 30.0))
+        except OSError as error:
+            raise EnvironmentFailed(f"the machine does not answer: {error}") from error
         if done["exit_code"] != 0:
             raise EnvironmentFailed(f"its clock cannot be set: {done['error'].strip()}")
 
