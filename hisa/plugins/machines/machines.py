@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.plugins.machines.profiles.applications import applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.qemu.build import find_image
 from hisa.plugins.machines.tree import build_tree, find_tree
 
 __all__ = ["machine"]
+
+_TITLES = {
+    "libreoffice-calc": "Calc",
+    "libreoffice-writer": "Writer",
+    "libreoffice-impress": "Impress",
+    "chromium": "Chromium",
+    "gimp": "GIMP",
+    "vlc": "VLC",
+    "thunderbird": "Thunderbird",
+    "gnome-terminal": "Terminal",
+    "nemo": "Files",
+    "eog": "Image Viewer",
+    "evince": "Document Viewer",
+    "mate-calc": "Calculator",
+    "gedit": "gedit",
+    "mousepad": "Mousepad",
+    "file-roller": "Archive Manager",
+    "gnome-control-center": "Settings",
+}
+"""Debian's packages to what they are called."""
 
 
 @click.group(
@@ -66,7 +86,7 @@ def _about(wanted: Recipe) -> dict[str, Any]:
         "profile": wanted.profile,
         "version": wanted.version,
         "built": tree is not None,
-        "applications": [each.title for each in applications(wanted)],
+        "applications": list(_applications(wanted)),
         "desktop": tree is not None,
         "vm": image is not None,
         "disk_bytes": disk.get("bytes"),
@@ -74,6 +94,17 @@ def _about(wanted: Recipe) -> dict[str, Any]:
         "folder": str(tree.folder) if tree else "",
     }
     return {**row, **{name: known.get(name) for name in ("bytes", "seconds", "created")}}
+
+
+def _applications(wanted: Recipe) -> Iterator[str]:
+    """What a person would call what the recipe's packages bring."""
+    for package in wanted.packages:
+        if package in _TITLES:
+            yield _TITLES[package]
+    if wanted.code_server:
+        yield "Visual Studio Code"
+    if "jupyter" in wanted.requirements:
+        yield "JupyterLab"
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -23,7 +23,6 @@ from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
 from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
 from hisa.plugins.machines.qemu.build import image_folder
@@ -58,10 +57,6 @@ class TestRecipe:
     @pytest.mark.parametrize("profile", PROFILES)
     def test_every_file_of_ours_is_there(self, profile: str) -> None:
         assert all(file.is_file() for file in recipe(profile).files.values())
-
-    def test_every_application_is_in_a_profile(self) -> None:
-        titles = {each.title for name in PROFILES for each in applications(recipe(name))}
-        assert titles == {each.title for each in APPLICATIONS}
 
     def test_commands_are_programs_and_settings_are_not(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")

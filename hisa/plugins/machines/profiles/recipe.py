@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,22 +139,6 @@ class Recipe:
         """Folder with what Visual Studio Code's open build is fetched by."""
         file = self.files.get(f"{_CODE}/package.json")
         return file.parent if file else None
-
-    @property
-    def npm(self) -> tuple[str, ...]:
-        """Packages of npm, each as ``npm/PACKAGE``."""
-        file = self.files.get(f"{_CODE}/package.json")
-        wanted = json.loads(file.read_bytes())["dependencies"] if file else {}
-        return tuple(f"npm/{name}" for name in wanted)
-
-    @property
-    def python(self) -> tuple[str, ...]:
-        """Packages of these environments, each as ``ENVIRONMENT/PACKAGE``."""
-        return tuple(
-            f"{name}/{line.partition('==')[0]}"
-            for name, file in self.requirements.items()
-            for line in file.read_text(encoding="ascii").splitlines()
-        )
 
     @property
     def version(self) -> str:
