@@ -97,20 +97,6 @@ def test_a_command_runs_in_a_namespace_of_its_own(tmp_path: Path) -> None:
     assert [line.split()[0] for line in done["output"].splitlines()] == ["/home/user", "1", "lo:"]
 
 
-def test_a_program_that_plays_on_the_form_is_a_real_one() -> None:
-    source = "import pyautogui; pyautogui.click(x=300, y=130); print([n for n in range(3)])"
-    wrong = "import pyautogui; pyautogui.click(1e9, 0)"
-    with StockGuest() as guest:
-        done, failed = (
-            _post(guest, "/execute", json={"command": ["python", "-c", code]}).json()
-            for code in (source, wrong)
-        )
-        assert [action.kind for action in guest.desktop.form.acted] == ["click"]
-        assert guest.desktop.sources == [source, wrong]
-    assert (done["returncode"], done["output"]) == (0, "[0, 1, 2]\n")
-    assert "RuntimeError" in failed["error"]
-
-
 def _post(guest: StockGuest, path: str, **more: Any) -> httpx.Response:
     return httpx.post(f"{guest.url}{path}", trust_env=False, **more)
 
@@ -228,17 +214,6 @@ async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFa
             with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
                 await environment.observe()
     assert caught.value.fix
-
-
-async def test_a_list_of_actions_pauses_between_them_and_a_single_one_does_not() -> None:
-    with StockGuest() as guest:
-        async with RemoteEnvironment(guest.url) as environment:
-            field = only(await environment.observe(elements=True), "text").box.centre
-            await environment.act([Click(field)])
-            await environment.act([Write("a"), Press("enter")])
-        alone, several = guest.desktop.sources
-    assert "PAUSE" not in alone
-    assert "pyautogui.PAUSE = 0.4\npyautogui.write" in several
 
 
 async def test_what_would_outlast_the_server_is_refused_before_anything_is_done() -> None:

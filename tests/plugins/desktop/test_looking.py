@@ -114,18 +114,6 @@ def _focused(seen: Observation) -> object:
     return next(found, None)
 
 
-@needs_calc
-async def test_the_name_box_is_reached_as_the_house_rule_says(calc: DesktopEnvironment) -> None:
-    await calc.act([Hotkey(("ctrl", "shift", "t"))])
-    await seen_when(calc, lambda seen: _focused(seen) is not None)
-    await calc.act([Write("D9"), Press("enter")])
-    seen = await seen_when(calc, lambda seen: "focused" in _cell(seen, "D9").states)
-    assert "focused" in _cell(seen, "D9").states
-    await calc.act([Write("found"), Press("enter")])
-    seen = await seen_when(calc, lambda seen: _cell(seen, "D9").text == "found")
-    assert _cell(seen, "D9").text == "found"
-
-
 def _cell(seen: Observation, name: str) -> Element:
     return only(seen, "table cell", name=name)
 
