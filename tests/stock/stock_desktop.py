@@ -59,14 +59,10 @@ class StockDesktop:
 
     Args:
         run: sees every command first.
-
-    ``sources`` holds the last words of the commands that played on the form, in order.
     """
 
     def __init__(self, run: Run | None = None) -> None:
         self.form = FakeEnvironment()
-        self.sources: list[str] = []
-        self._calls = 0
         self._lock = threading.Lock()
         self._programs: _Programs | None = None
         self._commands = _Commands(self, run)
@@ -96,11 +92,6 @@ class StockDesktop:
             return routed(commands, asked)
         with self._lock:
             return routed(self._routes, asked)
-
-    @property
-    def calls(self) -> int:
-        """The number of calls of PyAutoGUI so far."""
-        return self._calls
 
     def windows(self) -> list[str]:
         """Each window as "number|place|class|title", the active one last.
@@ -151,7 +142,6 @@ class StockDesktop:
         """One call of PyAutoGUI on the form."""
         shown = [*map(repr, words), *(f"{key}={value!r}" for key, value in more.items())]
         with self._lock:
-            self._calls += 1
             size = self._size()
             called = parse(f"pyautogui.{name}({', '.join(shown)})")
             placed = to_space(called, "screen", screen=size, image=size)
@@ -212,12 +202,7 @@ class _Commands(CommandRoutes):
         if scripted is not None:
             told = (scripted.exit_code, scripted.output, scripted.error)
             return subprocess.CompletedProcess(list(words), *told)
-        before = self._desktop.calls
-        try:
-            return super()._run(words, seconds, **more)
-        finally:
-            if self._desktop.calls > before:
-                self._desktop.sources.append(words[-1])
+        return super()._run(words, seconds, **more)
 
 
 class _Caller(socketserver.StreamRequestHandler):
