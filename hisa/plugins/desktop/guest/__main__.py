@@ -104,7 +104,7 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
         cage=arguments.cage,
     )
     # The stock routes write wherever they are told, whatever links lie there.
-    stock = {} if arguments.cage else OSWorldRoutes(screen, access, wrap=wrap).routes()
+    stock = OSWorldRoutes(screen, access).routes() if arguments.session else {}
     server = GuestServer(socket.socket(fileno=arguments.fd), {**stock, **typed.routes()}, token)
     if arguments.session:
         _await_window_manager(screen.has_window_manager)

@@ -11,7 +11,6 @@ from .access import ReadOptions as ElementsRequest
 from .http_server import HttpError, Request, Response, Routes, answer_text, json_response
 from .markup import terminal_text, to_xml
 from .osworld_files import FILE_ROUTES
-from .sandbox import Wrap
 from .x_screen import Screen, as_png
 
 __all__ = ["OSWorldRoutes"]
@@ -28,13 +27,11 @@ class OSWorldRoutes:
     Args:
         screen: what is looked at.
         access: what knows the elements.
-        wrap: put around each command line, such as a sandbox.
     """
 
-    def __init__(self, screen: Screen, access: Access, *, wrap: Wrap | None = None) -> None:
+    def __init__(self, screen: Screen, access: Access) -> None:
         self._screen = screen
         self._access = access
-        self._wrap = wrap
 
     def routes(self) -> Routes:
         """By method and path."""
@@ -66,7 +63,7 @@ class OSWorldRoutes:
     def _execute(self, request: Request) -> Response:
         command = _command(request.json())
         try:
-            done = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT, wrap=self._wrap)
+            done = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT)
         except OSError as error:
             raise HttpError(500, str(error)) from error
         if done.timed_out:

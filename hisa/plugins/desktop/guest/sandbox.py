@@ -1,6 +1,6 @@
 """What commands on somebody's own display see: the host read-only, and nothing that is secret.
 
-Their variables are a list of allowed ones, so that no key is among them. With bubblewrap they also
+Their variables are a list of allowed ones, so that no key is among them. Inside bubblewrap they
 have no network, no sockets of the host (message buses, agents, container engines) wherever these
 lie, no processes but their own, and what a private desktop refuses (`guest.confine`) is refused to
 them; the display's socket and its cookie are laid in, so that they can open windows.
@@ -68,8 +68,7 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
 
     Args:
         display: ``:N`` or ``:N.S``.
-        folder: the folder they may write; empty: there is no bubblewrap, only the variables are
-            kept back.
+        folder: the folder they may write.
         environ: the variables of this process.
         limits: of each command.
     """
@@ -79,8 +78,6 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
         variables["XAUTHORITY"] = cookie
     # Before bubblewrap: the variables of its own first process are readable inside.
     prefix = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    if not folder:
-        return lambda words: [*prefix, *words]
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
     prefix += ["--bind", folder, folder, "--chdir", folder]
     lowered, inside = _limited(limits), f"{folder}/"
