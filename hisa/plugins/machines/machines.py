@@ -97,7 +97,7 @@ def _about(wanted: Recipe) -> dict[str, Any]:
 
 
 def _applications(wanted: Recipe) -> Iterator[str]:
-    """What a person would call what the recipe's packages bring."""
+    """Name the applications that the recipe's packages bring, as a person would."""
     for package in wanted.packages:
         if package in _TITLES:
             yield _TITLES[package]
