@@ -22,6 +22,7 @@ import pytest_asyncio
 
 from hisa.actions import Hotkey, Move, Write
 from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.plugins.desktop.runtime.state import own
@@ -251,11 +252,11 @@ class TestLife:
             DesktopEnvironment.attach(handle)
 
     async def test_ends_itself_when_nobody_asks(self) -> None:
-        runtime = DesktopRuntime(Size(640, 480), idle=0.3)
+        runtime = DesktopRuntime(Size(640, 480), idle=patience(1.0))
         await asyncio.to_thread(runtime.start)
         try:
             gone = os.pidfd_open(runtime.handle.pid)
-            readable, _, _ = await asyncio.to_thread(select.select, [gone], [], [], 30.0)
+            readable, _, _ = await asyncio.to_thread(select.select, [gone], [], [], patience(30.0))
             os.close(gone)
             assert readable
             assert not runtime.alive

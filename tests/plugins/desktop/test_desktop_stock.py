@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from hisa.actions import Hotkey, Write
 from hisa.errors import ActionRefused
+from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.guests.any_guest import connect_stock
 from tests.environments.conformance import (
@@ -54,7 +55,7 @@ class TestStock(Conformance, CommandConformance, EditorConformance):
     async def test_a_text_that_no_window_takes_is_told(
         self, environment: DesktopEnvironment, editor: PurePosixPath
     ) -> None:
-        await paused(environment, seconds=7.0)
+        await paused(environment, seconds=patience(10.0))
         with pytest.raises(ActionRefused, match="no window asked for the text"):
             await environment.act([Write("ü")])
 
