@@ -21,8 +21,8 @@ from hisa.plugins.machines.guests.lease import Lease
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.observation import Screenshot
 from tests.environments.stock import REVERT
-from tests.stock.served.stock_messages import Reply
 from tests.stock.stock_guest import GuestFault, StockGuest
+from tests.stock.stock_messages import Reply
 
 pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
 GUEST = "http://10.0.0.2:5000"

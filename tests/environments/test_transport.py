@@ -16,10 +16,10 @@ from hisa.plugins.machines.guests.any_guest import connect_any as connect
 from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
 from hisa.plugins.machines.guests.osworld_xml import parse_tree
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
-from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Screenshot
-from tests.stock.served.stock_messages import Reply
 from tests.stock.stock_guest import GuestFault, StockGuest
+from tests.stock.stock_messages import Reply
 
 JSON, PNG = "application/json", "image/png"
 OSWORLD = "https://accessibility.ubuntu.example.org/ns"
@@ -101,31 +101,6 @@ async def test_nobody_there(tmp_path: Path) -> None:
     await guest.close()
 
 
-async def test_cut_picture_is_asked_for_again() -> None:
-    whole = _png()
-    shots = [
-        (200, PNG, whole[: len(whole) // 2]),
-        (200, "text/html", b"<html>"),
-        (200, PNG, whole),
-    ]
-    with scripted({"/screenshot": shots, "/execute": [_ran()]}) as server:
-        guest = GuestClient("guest", url=server.url)
-        look = await OSWorldTransport(guest).look(elements=False, settle=0)
-        await guest.close()
-    assert look.screen == Size(64, 48)
-
-
-@pytest.mark.parametrize(
-    "answer", [(200, PNG, b"\x89PNG\r\n\x1a\n"), (500, JSON, b"{}"), (200, "text/html", b"<p>")]
-)
-async def test_picture_that_never_comes_is_a_broken_machine(answer: tuple[int, str, bytes]) -> None:
-    with scripted({"/screenshot": [answer], "/execute": [_ran()]}) as server:
-        guest = GuestClient("guest", url=server.url)
-        with pytest.raises(EnvironmentFailed, match="screenshot"):
-            await OSWorldTransport(guest).look(elements=False, settle=0)
-        await guest.close()
-
-
 def _seen(**more: object) -> Answer:
     """What a guest answers to a look; one black pixel."""
     header = {"screen": [1, 1], "format": "raw", "cursor": [0, 0], "windows": [], **more}
@@ -186,16 +161,6 @@ async def test_partial_elements_are_asked_for_again_with_more_patience() -> None
             assert (await environment.observe(elements=True)).complete
             assert (await environment.observe(elements=True)).complete
             assert server.asked.count("/hisa/observe") == 3
-
-
-@pytest.mark.process
-async def test_lost_answer_of_a_stock_act_is_not_asked_for_again() -> None:
-    with scripted({"/execute": [(0, "", b"")]}) as server:
-        guest = GuestClient("guest", url=server.url)
-        with pytest.raises(EnvironmentFailed):
-            await OSWorldTransport(guest).act([Move(Point(1, 2, "screen"))])
-        await guest.close()
-    assert server.asked == ["/execute"]
 
 
 async def test_lost_answer_of_a_typed_act_is_asked_for_again() -> None:

@@ -3,7 +3,7 @@
 Commands run for real, each in a namespace of bubblewrap with a home that is thrown away, and find
 the programs of `tests.stock.form_programs`: a PyAutoGUI that plays on the form, and the tools that
 list windows and keep a clipboard. As under the real PyAutoGUI, ``<`` is typed as ``>``, and what is
-not ASCII is not typed at all. A real display is in `tests.stock.stock_machine`.
+not ASCII is not typed at all.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element
 from hisa.testing.form import FakeEnvironment
 from tests.stock import form_programs
-from tests.stock.served.stock_commands import CommandRoutes
-from tests.stock.served.stock_messages import (
-    Answers,
+from tests.stock.stock_commands import CommandRoutes
+from tests.stock.stock_messages import (
     Reply,
     Request,
     json_reply,
@@ -44,79 +43,42 @@ __all__ = ["Run", "StockDesktop"]
 _SPACE = "https://accessibility.ubuntu.example.org/ns"
 _INSIDE, _SEARCHED = "/tmp/stock", "/usr/local/bin:/usr/bin:/bin"
 _NAMESPACE = [
-    "bwrap",
-    "--unshare-all",
-    "--die-with-parent",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--tmpfs",
-    "/tmp",
-    "--tmpfs",
-    "/home",
-    "--dir",
-    "/home/user",
-    "--clearenv",
-    "--setenv",
-    "HOME",
-    "/home/user",
-    "--setenv",
-    "LANG",
-    "C.UTF-8",
-    "--chdir",
-    "/home/user",
-    "--setenv",
-    "PATH",
-    f"{_INSIDE}:{_SEARCHED}",
-    "--setenv",
-    "PYTHONPATH",
-    _INSIDE,
+    *("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"),
+    *("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/home"),
+    *("--dir", "/home/user", "--chdir", "/home/user", "--clearenv"),
+    *("--setenv", "HOME", "/home/user", "--setenv", "LANG", "C.UTF-8"),
+    *("--setenv", "PATH", f"{_INSIDE}:{_SEARCHED}", "--setenv", "PYTHONPATH", _INSIDE),
 ]
 
 Run = Callable[[Sequence[str]], CommandResult | None]
 """Answers a command instead of running it; None: it is run."""
 
 
-class StockDesktop(Answers):
+class StockDesktop:
     """A form, some files, and the routes to them.
 
     Args:
         run: sees every command first.
-
-    ``sources`` holds the last words of the commands that played on the form, in order.
     """
 
     def __init__(self, run: Run | None = None) -> None:
         self.form = FakeEnvironment()
-        self.sources: list[str] = []
-        self._calls = 0
         self._lock = threading.Lock()
-        self._recording = False
         self._programs: _Programs | None = None
         self._commands = _Commands(self, run)
         self._routes: dict[tuple[str, str], Callable[[Request], Reply]] = {
             ("GET", "/screenshot"): self._screenshot,
             ("GET", "/accessibility"): self._accessibility,
-            ("GET", "/terminal"): lambda _: json_reply({"output": None, "status": "success"}),
             ("GET", "/platform"): lambda _: text_reply("Linux"),
             ("GET", "/cursor_position"): self._cursor_position,
-            ("POST", "/screen_size"): self._screen_size,
-            ("POST", "/desktop_path"): lambda _: json_reply({"desktop_path": "/home/user/Desktop"}),
             ("POST", "/file"): self._file,
             ("POST", "/setup/upload"): self._upload,
-            ("POST", "/start_recording"): self._start_recording,
-            ("POST", "/end_recording"): self._end_recording,
         }
 
     def restore(self) -> None:
         """Everything as at the start."""
         with self._lock:
             asyncio.run(self.form.reset())
-            self._recording = False
 
     def close(self) -> None:
         """Leave nothing of what commands needed."""
@@ -130,11 +92,6 @@ class StockDesktop(Answers):
             return routed(commands, asked)
         with self._lock:
             return routed(self._routes, asked)
-
-    @property
-    def calls(self) -> int:
-        """The number of calls of PyAutoGUI so far."""
-        return self._calls
 
     def windows(self) -> list[str]:
         """Each window as "number|place|class|title", the active one last.
@@ -167,10 +124,6 @@ class StockDesktop(Answers):
         cursor = asyncio.run(self.form.observe()).cursor
         return json_reply(list(cursor.rounded() if cursor else (0, 0)))
 
-    def _screen_size(self, _: Request) -> Reply:
-        size = self._size()
-        return json_reply({"width": size.width, "height": size.height})
-
     def _size(self) -> Size:
         return asyncio.run(self.form.observe()).screen
 
@@ -189,7 +142,6 @@ class StockDesktop(Answers):
         """One call of PyAutoGUI on the form."""
         shown = [*map(repr, words), *(f"{key}={value!r}" for key, value in more.items())]
         with self._lock:
-            self._calls += 1
             size = self._size()
             called = parse(f"pyautogui.{name}({', '.join(shown)})")
             placed = to_space(called, "screen", screen=size, image=size)
@@ -228,24 +180,6 @@ class StockDesktop(Answers):
         asyncio.run(self.form.write_file(fields["file_path"].decode(), fields["file_data"]))
         return text_reply("File Uploaded")
 
-    # ---------------------------------------------------------------- recording
-
-    def _start_recording(self, _: Request) -> Reply:
-        if self._recording:
-            return json_reply(
-                {"status": "error", "message": "Recording is already in progress."}, 400
-            )
-        self._recording = True
-        return json_reply({"status": "success", "message": "Started recording."})
-
-    def _end_recording(self, _: Request) -> Reply:
-        if not self._recording:
-            return json_reply(
-                {"status": "error", "message": "No recording in progress to stop."}, 400
-            )
-        self._recording = False
-        return Reply(b"\0\0\0\x18ftypmp42", "video/mp4")
-
 
 class _Commands(CommandRoutes):
     """The published command routes, in a namespace for each command."""
@@ -268,12 +202,7 @@ class _Commands(CommandRoutes):
         if scripted is not None:
             told = (scripted.exit_code, scripted.output, scripted.error)
             return subprocess.CompletedProcess(list(words), *told)
-        before = self._desktop.calls
-        try:
-            return super()._run(words, seconds, **more)
-        finally:
-            if self._desktop.calls > before:
-                self._desktop.sources.append(words[-1])
+        return super()._run(words, seconds, **more)
 
 
 class _Caller(socketserver.StreamRequestHandler):

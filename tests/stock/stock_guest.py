@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, assert_never
 
-from tests.stock.served.stock_messages import Answers, Reply, Request, page
 from tests.stock.stock_desktop import Run, StockDesktop
+from tests.stock.stock_messages import Reply, Request, page
 
 __all__ = ["GuestFault", "GuestFaultKind", "StockGuest", "main"]
 
@@ -62,7 +62,6 @@ class StockGuest(ThreadingHTTPServer):
     Args:
         faults: by path, what befalls its requests in order; None and what comes after: nothing.
             Those of "act" befall commands that name PyAutoGUI, by whatever path they come.
-        answers: what is behind it; None: a form in memory, in ``desktop``.
         run: sees the commands of the form's machine first; see `StockDesktop`.
         port: 0: a free one.
 
@@ -76,13 +75,11 @@ class StockGuest(ThreadingHTTPServer):
         self,
         faults: Mapping[str, Sequence[GuestFault | None]] | None = None,
         *,
-        answers: Answers | None = None,
         run: Run | None = None,
         port: int = 0,
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.desktop = StockDesktop(run)
-        self._answers = answers
         self.asked: list[str] = []
         self.restored = 0
         self.stopping = threading.Event()
@@ -116,12 +113,11 @@ class StockGuest(ThreadingHTTPServer):
 
     def done(self, asked: Request) -> tuple[Reply, GuestFault | None]:
         """The good answer, and what becomes of it."""
-        answers = self._answers or self.desktop
         with self._lock:
             if asked.path == _RESTORE:
                 self.restored += 1
                 self._staying = None
-                answers.restore()
+                self.desktop.restore()
                 return Reply(b"{}"), None
             self.asked.append(asked.path)
             fault = self._next(asked.path)
@@ -129,7 +125,7 @@ class StockGuest(ThreadingHTTPServer):
                 fault = self._next("act") or fault
         if fault is not None and fault.answer is not None:
             return fault.answer, None
-        return answers.answer(asked), fault
+        return self.desktop.answer(asked), fault
 
     def _next(self, kind: str) -> GuestFault | None:
         script = self._faults.get(kind, [])

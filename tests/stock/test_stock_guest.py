@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import httpx
@@ -14,7 +14,8 @@ from hisa.config import RemoteSettings
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.protocols import Environment
-from tests.environments.conformance import at, only
+from tests.environments.conformance import Conformance, at, only
+from tests.environments.stock import REVERT
 from tests.stock.stock_guest import GuestFault, GuestFaultKind, StockGuest
 
 pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
@@ -33,6 +34,31 @@ LOUD: tuple[GuestFaultKind, ...] = (
 def hasty(seconds: float) -> RemoteSettings:
     """So hasty that a request with this limit is given up after two seconds."""
     return RemoteSettings(patience=2.0 / seconds)
+
+
+@pytest.fixture
+def folder() -> PurePosixPath:
+    return PurePosixPath("/home/user", "folder")
+
+
+class TestStockGuest(Conformance):
+    documented = "a stock guest"
+
+    @pytest.fixture
+    async def environment(self) -> AsyncIterator[RemoteEnvironment]:
+        with StockGuest() as guest:
+            async with RemoteEnvironment(guest.url) as environment:
+                yield environment
+
+
+class TestReverted(Conformance):
+    documented = "a stock guest that is reverted"
+
+    @pytest.fixture
+    async def environment(self) -> AsyncIterator[RemoteEnvironment]:
+        with StockGuest() as guest:
+            async with RemoteEnvironment(guest.url, RemoteSettings(revert=REVERT)) as environment:
+                yield environment
 
 
 async def test_every_kind_of_act_changes_the_screen() -> None:
@@ -71,45 +97,8 @@ def test_a_command_runs_in_a_namespace_of_its_own(tmp_path: Path) -> None:
     assert [line.split()[0] for line in done["output"].splitlines()] == ["/home/user", "1", "lo:"]
 
 
-def test_a_program_that_plays_on_the_form_is_a_real_one() -> None:
-    source = "import pyautogui; pyautogui.click(x=300, y=130); print([n for n in range(3)])"
-    wrong = "import pyautogui; pyautogui.click(1e9, 0)"
-    with StockGuest() as guest:
-        done, failed = (
-            _post(guest, "/execute", json={"command": ["python", "-c", code]}).json()
-            for code in (source, wrong)
-        )
-        assert [action.kind for action in guest.desktop.form.acted] == ["click"]
-        assert guest.desktop.sources == [source, wrong]
-    assert (done["returncode"], done["output"]) == (0, "[0, 1, 2]\n")
-    assert "RuntimeError" in failed["error"]
-
-
 def _post(guest: StockGuest, path: str, **more: Any) -> httpx.Response:
     return httpx.post(f"{guest.url}{path}", trust_env=False, **more)
-
-
-def test_stock_bodies_and_status_codes() -> None:
-    with StockGuest() as guest:
-        get = httpx.get(f"{guest.url}/hisa/capabilities", trust_env=False)
-        assert get.status_code == 404
-        assert _post(guest, "/screen_size").json() == {"width": 1280, "height": 720}
-        split = _post(guest, "/execute", json={"command": "printf '%s|' 'a b' $HOME"}).json()
-        assert split["output"] == "a b|$HOME|"
-        shell = _post(guest, "/execute", json={"command": "echo $((1 + 1))", "shell": True}).json()
-        assert (shell["output"], shell["returncode"]) == ("2\n", 0)
-        missing = _post(guest, "/execute", json={"command": ["no-such-command-here"]})
-        assert (missing.status_code, missing.json()["status"]) == (500, "error")
-        assert _post(guest, "/run_python", json={"code": "print(1)"}).json()["return_code"] == 0
-        assert _post(guest, "/run_bash_script", json={"script": "true"}).status_code == 500
-        lost = _post(guest, "/file", data={"file_path": "/none"})
-        assert (lost.status_code, lost.json()) == (404, {"error": "File not found"})
-        assert _post(guest, "/setup/launch", json={"command": "xterm"}).text
-        codes = [
-            _post(guest, f"/{which}_recording").status_code
-            for which in ("end", "start", "start", "end", "end")
-        ]
-        assert codes == [400, 200, 400, 200, 400]
 
 
 # ---------------------------------------------------------------- faults
@@ -225,17 +214,6 @@ async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFa
             with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
                 await environment.observe()
     assert caught.value.fix
-
-
-async def test_a_list_of_actions_pauses_between_them_and_a_single_one_does_not() -> None:
-    with StockGuest() as guest:
-        async with RemoteEnvironment(guest.url) as environment:
-            field = only(await environment.observe(elements=True), "text").box.centre
-            await environment.act([Click(field)])
-            await environment.act([Write("a"), Press("enter")])
-        alone, several = guest.desktop.sources
-    assert "PAUSE" not in alone
-    assert "pyautogui.PAUSE = 0.4\npyautogui.write" in several
 
 
 async def test_what_would_outlast_the_server_is_refused_before_anything_is_done() -> None:

@@ -17,8 +17,9 @@ from pathlib import Path
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.transport import GuestClient
-from hisa.errors import UsageError
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.agent_folders import checked_folder, fresh_folder, remember
+from hisa.machine.parts import install_command
 from hisa.plugins.desktop.guest.confine import Limits
 from hisa.plugins.desktop.guest.sandbox import allowed_variables
 from hisa.plugins.desktop.runtime import watchdog
@@ -36,10 +37,9 @@ class DisplayEnvironment(GuestEnvironment):
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
     Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
-    harmless ones, and run inside bubblewrap where there is one (`guest.sandbox`): the file system
-    read-only but for one folder, no network, the limits of a private desktop, and
-    the display's own socket, so that they can open windows. Without bubblewrap they can do whatever
-    the person can; ask one before each (see `hisa.environments.confirm`).
+    harmless ones, and run inside bubblewrap (`guest.sandbox`): the file system read-only but for
+    one folder, no network, the limits of a private desktop, and the display's own socket, so that
+    they can open windows.
 
     Args:
         display: ``:N`` or ``:N.S``.
@@ -83,11 +83,6 @@ class DisplayEnvironment(GuestEnvironment):
         """The guest's process; None where it does not run."""
         return None if self._process is None else self._process.pid
 
-    @property
-    def sandboxed(self) -> bool:
-        """Whether commands run inside bubblewrap."""
-        return shutil.which("bwrap") is not None
-
     async def reset(self) -> None:
         """Leaves the display as it is: it belongs to somebody."""
 
@@ -102,8 +97,11 @@ class DisplayEnvironment(GuestEnvironment):
         self._close_workplace()
 
     def _open_workplace(self) -> None:
-        if not self.sandboxed:
-            return
+        if shutil.which("bwrap") is None:
+            raise EnvironmentFailed(
+                f"{self.name}: bubblewrap, in which its commands run, is not installed",
+                fix=install_command("system"),
+            )
         if self._chosen is not None:
             remember(checked_folder(self._chosen))
         self._workplace = self._chosen or fresh_folder()
@@ -153,8 +151,6 @@ class DisplayEnvironment(GuestEnvironment):
         python, limits = "/usr/bin/python3", self._limits
         line = [python, "-m", "guest", "--display", self._display]
         line += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--parent"]
-        if not self.sandboxed:
-            return line
         kept = Limits(limits.processes, limits.memory_mb, limits.open_files)
         watch = [python, "-I", "-S", watchdog.__file__, "--cages"]
         watch += [f"{limits.processes},{limits.memory_mb}"]

@@ -10,5 +10,5 @@ MACHINE = Command(
     after="mcp",
 )
 VM = Command(
-    "hisa.plugins.machines.vm:vm", "Build, start, freeze and end virtual machines.", after="machine"
+    "hisa.plugins.machines.vm:vm", "Build, list and remove virtual machines.", after="machine"
 )

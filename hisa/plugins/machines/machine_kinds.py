@@ -65,8 +65,7 @@ def _running() -> Iterator[RunningMachine]:
 
     for path, known in list_machines():
         pages = Path(f"/proc/{known['pid']}/statm").read_text("ascii").split()[1]
-        run = "" if known.get("stays") else None
-        yield RunningMachine(path.name, "vm", run, known["created"], int(pages) * 4096)
+        yield RunningMachine(path.name, "vm", None, known["created"], int(pages) * 4096)
 
 
 def _system(profile: str) -> Path:

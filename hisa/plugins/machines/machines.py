@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.plugins.machines.app_in_tree import is_in_tree
-from hisa.plugins.machines.known_apps import APPS
-from hisa.plugins.machines.profiles.applications import applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.qemu.build import find_image
-from hisa.plugins.machines.tree import Tree, build_tree, find_tree
+from hisa.plugins.machines.tree import build_tree, find_tree
 
 __all__ = ["machine"]
+
+_TITLES = {
+    "libreoffice-calc": "Calc",
+    "libreoffice-writer": "Writer",
+    "libreoffice-impress": "Impress",
+    "chromium": "Chromium",
+    "gimp": "GIMP",
+    "vlc": "VLC",
+    "thunderbird": "Thunderbird",
+    "gnome-terminal": "Terminal",
+    "nemo": "Files",
+    "eog": "Image Viewer",
+    "evince": "Document Viewer",
+    "mate-calc": "Calculator",
+    "gedit": "gedit",
+    "mousepad": "Mousepad",
+    "file-roller": "Archive Manager",
+    "gnome-control-center": "Settings",
+}
+"""Debian's packages to what they are called."""
 
 
 @click.group(
@@ -59,63 +77,34 @@ def build(profile: str) -> None:
     say(f"  try: hisa run --env desktop:{profile} 'Open the text editor.'")
 
 
-@machine.command(epilog=examples("hisa machine show osworld", "hisa machine show osworld --json"))
-@click.argument("profile")
-@json_option
-def show(profile: str, as_json: bool) -> None:
-    """Show what is in PROFILE: applications with their versions, size, and whom it serves."""
-    row = _about(recipe(profile))
-    if as_json:
-        print_json(row)
-        return
-    say(f"{profile} {row['version']}: {_state(row)}")
-    for title, version in row["applications"].items():
-        say(f"  {title:<18} {version or '(not built)'}")
-    for name, version in row["python"].items():
-        say(f"  {name:<18} {version}")
-    if row["built"]:
-        say(f"  {row['package_count']} packages; in {row['folder']}")
-        say(f"  serves tasks about: {', '.join(row['serves']) or 'none'}")
-        say(f"  has nothing for:    {', '.join(row['lacks']) or 'none'}")
-
-
 def _about(wanted: Recipe) -> dict[str, Any]:
     tree = find_tree(wanted)
     image = find_image(wanted)
     known: dict[str, Any] = tree.manifest if tree else {}
     disk: dict[str, Any] = image.manifest if image else {}
-    versions = {
-        name: version
-        for kind in ("packages", "python", "npm")
-        for name, version in known.get(kind, {}).items()
-    }
     row = {
         "profile": wanted.profile,
         "version": wanted.version,
         "built": tree is not None,
-        "applications": {
-            each.title: versions.get(each.package, "") for each in applications(wanted)
-        },
-        "python": known.get("python", {}),
+        "applications": list(_applications(wanted)),
         "desktop": tree is not None,
         "vm": image is not None,
         "disk_bytes": disk.get("bytes"),
         "disk_seconds": disk.get("seconds"),
         "folder": str(tree.folder) if tree else "",
     }
-    copied = ("bytes", "seconds", "downloaded", "created", "package_count")
-    return {**row, **{name: known.get(name) for name in copied}, **_served(tree)}
+    return {**row, **{name: known.get(name) for name in ("bytes", "seconds", "created")}}
 
 
-def _served(tree: Tree | None) -> dict[str, list[str]]:
-    """Applications by what tasks are about: those that the tree has, and those that it lacks."""
-    if tree is None:
-        return {"serves": [], "lacks": []}
-    there = {app.title: is_in_tree(app, tree.root) for app in APPS}
-    return {
-        "serves": [title for title, here in there.items() if here],
-        "lacks": [title for title, here in there.items() if not here],
-    }
+def _applications(wanted: Recipe) -> Iterator[str]:
+    """Name the applications that the recipe's packages bring, as a person would."""
+    for package in wanted.packages:
+        if package in _TITLES:
+            yield _TITLES[package]
+    if wanted.code_server:
+        yield "Visual Studio Code"
+    if "jupyter" in wanted.requirements:
+        yield "JupyterLab"
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
-import re
 import shutil
 import tarfile
 import time
@@ -43,8 +41,6 @@ _FIX = install_command("vm")
 _WHEELS = "/var/cache/hisa-wheels"
 _CODE = "/usr/share/code"
 _ARCHIVES = "var/cache/apt/archives"
-_DOWNLOADED = re.compile(r"^Need to get ([\d.,]+) ?([kMG]?)B", re.MULTILINE)
-_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
 class Tree:
@@ -123,19 +119,16 @@ def build_tree(recipe: Recipe, tell: Progress) -> Tree:
         begun = time.monotonic()
         with store.placed_whole(target) as draft:
             tell(f"{len(recipe.packages)} packages of Debian {recipe.suite}, with all they need")
-            said = _fill(draft, recipe, tell)
-            manifest = _described(draft, recipe, said)
+            _fill(draft, recipe, tell)
+            manifest = _described(draft, recipe)
             manifest["seconds"] = round(time.monotonic() - begun, 1)
             store.write_manifest(draft, manifest)
-    tell(
-        f"tree {target.name}: {manifest['bytes'] / 1e6:.0f} MB, "
-        f"{manifest['downloaded'] / 1e6:.0f} MB of it downloaded now, {manifest['seconds']:.0f} s"
-    )
+    tell(f"tree {target.name}: {manifest['bytes'] / 1e6:.0f} MB, {manifest['seconds']:.0f} s")
     return Tree(target, manifest)
 
 
-def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
-    """Make the tree in a draft; returns what the builder said."""
+def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
+    """Make the tree in a draft, and keep what the builder said beside it."""
     work = draft / "work"
     work.mkdir()
     for folder in (work, draft):
@@ -158,7 +151,6 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
     (work / "log").write_text(said, encoding="utf-8")
     (work / "log").rename(draft / "log")
     store.remove(work)
-    return said
 
 
 def _fetched(recipe: Recipe, tell: Progress) -> dict[str, Path]:
@@ -172,54 +164,14 @@ def _fetched(recipe: Recipe, tell: Progress) -> dict[str, Path]:
     return found
 
 
-def _described(draft: Path, recipe: Recipe, said: str) -> dict[str, Any]:
-    versions = _versions(draft / "root" / "var/lib/dpkg/status")
+def _described(draft: Path, recipe: Recipe) -> dict[str, Any]:
     return {
         "profile": recipe.profile,
         "version": recipe.version,
         "suite": recipe.suite,
-        "packages": {name: versions.get(name, "") for name in sorted(recipe.packages)},
-        "python": _wheel_versions(draft / "root", recipe.python),
-        "npm": _npm_versions(draft / "root", recipe.npm),
-        "package_count": len(versions),
         "bytes": store.sizes(draft / "root"),
-        "downloaded": _downloaded(said),
         "created": time.time(),
     }
-
-
-def _versions(status: Path) -> dict[str, str]:
-    """Versions of the installed packages, by name."""
-    found = {}
-    for entry in status.read_text(encoding="utf-8").split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in entry.splitlines() if ": " in line)
-        if fields.get("Status", "").endswith(" installed"):
-            found[fields["Package"]] = fields["Version"]
-    return found
-
-
-def _wheel_versions(root: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """Versions of Python packages, by environment and name."""
-    found = {}
-    for folder in root.glob("opt/anaconda3/envs/*/lib/python3*/site-packages/*.dist-info"):
-        name, _, version = folder.name.removesuffix(".dist-info").rpartition("-")
-        found[f"{folder.parents[3].name}/{name.lower().replace('_', '-')}"] = version
-    return {name: found.get(name, "") for name in names}
-
-
-def _npm_versions(root: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """Versions of packages of npm, by ``npm/PACKAGE``."""
-    found = {}
-    for name in names:
-        file = root / _CODE[1:] / "node_modules" / name.removeprefix("npm/") / "package.json"
-        found[name] = json.loads(file.read_bytes())["version"] if file.exists() else ""
-    return found
-
-
-def _downloaded(said: str) -> int:
-    """Bytes that the package manager says it fetches; what was kept needs no fetching."""
-    found = _DOWNLOADED.findall(said)
-    return round(sum(float(number.replace(",", "")) * _UNITS[unit] for number, unit in found))
 
 
 def as_root_of_namespace() -> list[str]:

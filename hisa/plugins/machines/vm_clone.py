@@ -18,8 +18,8 @@ class VmEnvironment(GuestEnvironment):
     """A machine under QEMU; its disk and memory begin as the frozen ones, and end with it.
 
     Args:
-        vm: a profile (minimal, office, browser) or a snapshot.
-        size: the screen, in pixels; None: as the profile has it. A snapshot keeps its own.
+        vm: a profile, such as minimal, office or browser.
+        size: the screen, in pixels; None: as the profile has it.
         image_limit: the largest picture that models see.
         connect: finds out how to talk to its guest.
     """

@@ -7,7 +7,6 @@ import pytest
 from hisa.errors import EnvironmentFailed, LimitPassed
 from hisa.outcomes.endings import ActingTime, Ending, ending_of
 from hisa.plugins.desktop.runtime.watchdog import Process, blame
-from hisa.plugins.guard.policy.named_paths import is_sensitive, resolved
 
 BASE = ((1, 0, 10, 1), (2, 1, 11, 9), (3, 2, 12, 4))
 """The first process, the guest and its X server: number, parent, start and memory."""
@@ -64,15 +63,3 @@ def test_only_what_was_started_while_the_agent_acted_is_its_doing(
     error: Exception, acted: ActingTime | None, ending: Ending
 ) -> None:
     assert ending_of(error, acted) == ending
-
-
-@pytest.mark.parametrize(
-    "name", ["hisa.toml", "project/hisa.toml", ".venv/bin/hisa", "/srv/x/.envrc", "x/.mcp.json"]
-)
-def test_who_changes_settings_changes_security(name: str) -> None:
-    path = resolved(name, writes=True)
-    assert path is not None
-    assert is_sensitive(path)
-    beside = resolved(f"{name}.txt", writes=True)
-    assert beside is not None
-    assert is_sensitive(beside) == (".venv" in name)

@@ -22,10 +22,10 @@ import pytest_asyncio
 
 from hisa.actions import Hotkey, Move, Write
 from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.plugins.desktop.runtime.state import own
-from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (
@@ -35,7 +35,6 @@ from tests.environments.conformance import (
     EditorConformance,
     at,
 )
-from tests.environments.forward import forwarded
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -253,11 +252,11 @@ class TestLife:
             DesktopEnvironment.attach(handle)
 
     async def test_ends_itself_when_nobody_asks(self) -> None:
-        runtime = DesktopRuntime(Size(640, 480), idle=0.3)
+        runtime = DesktopRuntime(Size(640, 480), idle=patience(1.0))
         await asyncio.to_thread(runtime.start)
         try:
             gone = os.pidfd_open(runtime.handle.pid)
-            readable, _, _ = await asyncio.to_thread(select.select, [gone], [], [], 30.0)
+            readable, _, _ = await asyncio.to_thread(select.select, [gone], [], [], patience(30.0))
             os.close(gone)
             assert readable
             assert not runtime.alive
@@ -296,24 +295,13 @@ class TestLife:
         runtime = DesktopRuntime(Size(640, 480), compat=True)
         await asyncio.to_thread(runtime.start)
         try:
-            async with forwarded(runtime.handle) as port, httpx.AsyncClient() as client:
-                url = f"http://127.0.0.1:{port}/screenshot"
-                answer = await client.get(url, timeout=30.0)
+            transport = httpx.AsyncHTTPTransport(uds=runtime.handle.socket)
+            async with httpx.AsyncClient(transport=transport) as client:
+                answer = await client.get("http://guest/screenshot", timeout=30.0)
             assert answer.headers["content-type"] == "image/png"
             assert Screenshot.from_png(answer.content).size == Size(640, 480)
         finally:
             await asyncio.to_thread(runtime.stop)
-
-    async def test_other_clients_reach_it_by_tcp(self, environment: DesktopEnvironment) -> None:
-        handle = Handle.from_json(environment.handle)
-        async with forwarded(handle) as port:
-            url = f"http://127.0.0.1:{port}"
-            async with RemoteEnvironment(url, token=handle.token) as remote:
-                assert remote.capabilities == environment.capabilities - {"throw_away"}
-                assert (await remote.execute("id -un")).output == "user\n"
-            with pytest.raises(EnvironmentFailed) as caught:
-                await RemoteEnvironment(url, token="wrong").__aenter__()
-            assert "HISA_GUEST_TOKEN" in caught.value.fix
 
 
 def exists(path: str | Path) -> bool:

@@ -1,4 +1,4 @@
-"""A page's file input in Chromium: found by what is drawn on it, and its answered dialog."""
+"""A page's file input in Chromium is found by what is drawn on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.screen.observation import Observation
-from tests.state import test_verdicts as verdicts
 
 pytestmark = [
     pytest.mark.desktop,
@@ -27,23 +26,11 @@ PAGE = b"""<!doctype html><title>Upload</title>
 <p><button>Submit</button>"""
 CHROMIUM = "setsid -f chromium --no-sandbox --test-type file:///tmp/page.html"
 
-PICKER = b"""import gi
-gi.require_version("Gtk", "3.0")
-from gi.repository import GLib, Gtk
-GLib.set_prgname("picker")
-dialog = Gtk.FileChooserDialog(title="Pick one", action=Gtk.FileChooserAction.OPEN)
-dialog.add_buttons("_Cancel", Gtk.ResponseType.CANCEL, "_Open", Gtk.ResponseType.OK)
-dialog.set_default_response(Gtk.ResponseType.OK)
-dialog.set_default_size(1200, 660)
-dialog.run()
-"""
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
     async with DesktopEnvironment() as environment:
         await environment.write_file("/tmp/page.html", PAGE)
-        await environment.write_file("/home/user/photo.png", b"x")
         await environment.execute(f"{CHROMIUM} >/dev/null 2>&1")
         yield environment
 
@@ -86,27 +73,3 @@ async def test_a_file_input_is_found_by_what_is_drawn_on_it(
     assert place.element.name == name
     box = look.convert_box(place.element.box, "image")
     assert box.contains(place.point)
-
-
-async def test_a_file_dialog_of_another_program_is_no_application_that_is_gone(
-    desktop: DesktopEnvironment,
-) -> None:
-    await look_when(desktop, lambda look: "Submit" in names(look))
-    await desktop.write_file("/tmp/picker.py", PICKER)
-    await desktop.execute("setsid -f python3 /tmp/picker.py >/dev/null 2>&1")
-    result = await answered(desktop, "Pick one")
-    assert "All windows" not in result
-
-
-async def answered(desktop: DesktopEnvironment, title: str) -> str:
-    """Type a file's name into a dialog; returns the step's line."""
-    before = await look_when(
-        desktop, lambda look: look.active is not None and look.active.title == title
-    )
-    call = verdicts.does("pyautogui.write('/home/user/photo.png\\n')", "Choose the photo.")
-    await desktop.act(call.actions)
-    after = await look_when(
-        desktop, lambda look: title not in {window.title for window in look.windows}
-    )
-    event, _ = await verdicts.seen(call, before, after)
-    return event.result

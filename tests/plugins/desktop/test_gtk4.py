@@ -78,11 +78,6 @@ class TestPlace:
         assert menu.box is None
         assert menu.children[0].box is None
 
-    def test_other_toolkits_are_left_alone(self) -> None:
-        frame = node("frame", (0, 0, 100, 50), "GtkWindow")
-        gtk4.place(bus("gtk"), [frame], [window((5, 5, 105, 55))], list)
-        assert (frame.box, frame.name) == ((0, 0, 100, 50), "GtkWindow")
-
 
 def test_what_is_scrolled_out_of_its_pane_is_not_seen() -> None:
     frame = node("frame", (0, 0, 200, 200))

@@ -66,13 +66,6 @@ def test_few_of_many_rows_are_asked_for(scrolled: int, backwards: bool) -> None:
     assert bus.calls < 1000
 
 
-def test_columns_and_a_head_that_stays_in_view_are_found() -> None:
-    columns = [(400 * (row // 4000), 20 * (row % 4000) - 30_000, 300, 20) for row in range(12_000)]
-    bus = Rows([(0, 0, 1280, 40), *columns])
-    shown = [n for n, (_, top, _, _) in enumerate(bus.boxes) if -20 < top < 720]
-    assert bus.found() == (shown, True)
-
-
 def test_rows_in_no_order_are_not_said_to_be_all() -> None:
     bus = Rows([(10, 20 * (row * 7919 % ROWS) - 90_000, 300, 20) for row in range(ROWS)])
     assert not bus.found()[1]

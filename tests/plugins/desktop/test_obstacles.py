@@ -99,43 +99,6 @@ def test_a_run_names_each_program_that_is_missing_and_starts_nothing(tmp_path: P
     assert "its log ends" not in said
 
 
-def test_isolation_is_missed_in_words_that_fit_who_asks(tmp_path: Path) -> None:
-    program(tmp_path / "bin", "bwrap", DENIED)
-    said = in_a_bare_system(tmp_path, "Xvfb", "openbox", "dbus-daemon")
-    assert "neither namespaces nor bubblewrap work" in said or "refuse" in said
-    assert "hisa install system" not in said, "bubblewrap is there"
-    assert ("run as root" in said) == (os.geteuid() != 0)
-
-
-def test_commands_of_root_are_said_as_this_person_can_give_them(tmp_path: Path) -> None:
-    program(tmp_path / "with", "sudo", "#!/bin/sh\n")
-    (tmp_path / "without").mkdir()
-    script = "from hisa.machine.parts import as_root; print(as_root('apt-get install ffmpeg'))"
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PATH": str(tmp_path / each)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        ).stdout.strip()
-        for each in ("with", "without")
-    ]
-    if os.geteuid() == 0:
-        assert said == ["apt-get install ffmpeg"] * 2
-    else:
-        assert said == ["sudo apt-get install ffmpeg", "su -c 'apt-get install ffmpeg'"]
-
-
-def test_a_run_there_says_the_same(tmp_path: Path) -> None:
-    words = ["run", 'Open the text editor. Type "hello".', "--runs", str(tmp_path / "runs")]
-    done = on_ubuntu(tmp_path / "bin", *words)
-    assert done.returncode == 3
-    assert f"kernel.{SWITCH}=1" in done.stderr
-    assert "try: hisa install system" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("switch", "value", "said"),
     [

@@ -19,14 +19,10 @@ import pytest
 from hisa.config import EnvironmentSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.plugins.desktop import guest
 from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
-from hisa.plugins.machines.app_in_tree import is_in_tree
-from hisa.plugins.machines.known_apps import APPS
 from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
 from hisa.plugins.machines.qemu.build import image_folder
@@ -54,12 +50,6 @@ class TestRecipe:
         assert plain.version != more.version
         assert plain.disk_version != more.disk_version
 
-    def test_a_larger_disk_stands_on_the_same_tree(self) -> None:
-        plain = recipe("minimal")
-        large = Recipe("minimal", plain.packages, disk_mib=2 * plain.disk_mib)
-        assert plain.version == large.version
-        assert plain.disk_version != large.disk_version
-
     def test_unknown_profile_is_named_with_the_known_ones(self) -> None:
         with pytest.raises(UsageError, match=r"'nosuch'.*minimal, office, browser, osworld"):
             recipe("nosuch")
@@ -67,10 +57,6 @@ class TestRecipe:
     @pytest.mark.parametrize("profile", PROFILES)
     def test_every_file_of_ours_is_there(self, profile: str) -> None:
         assert all(file.is_file() for file in recipe(profile).files.values())
-
-    def test_every_application_is_in_a_profile(self) -> None:
-        titles = {each.title for name in PROFILES for each in applications(recipe(name))}
-        assert titles == {each.title for each in APPLICATIONS}
 
     def test_commands_are_programs_and_settings_are_not(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")
@@ -89,11 +75,8 @@ def lay_builder(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 FINISHED = """
-echo "Need to get 1,5 MB of archives." | tr , .
 echo "Need to get 500 kB/2 MB of archives."
-mkdir -p "$out/var/lib/dpkg" "$out/etc"
-printf 'Package: mousepad\\nStatus: install ok installed\\nVersion: 9.9\\n\\n' \
-    >"$out/var/lib/dpkg/status"
+mkdir -p "$out/etc"
 """
 
 
@@ -106,14 +89,14 @@ class TestBuild:
         lay_builder(tmp_path, FINISHED, monkeypatch)
         told: list[str] = []
         tree = build_tree(recipe("minimal"), told.append)
-        assert tree.manifest["downloaded"] == 2_000_000
-        assert tree.manifest["packages"]["mousepad"] == "9.9"
         assert any("Need to get 500 kB/2 MB" in line for line in told)
         again: list[str] = []
         assert build_tree(recipe("minimal"), again.append).folder == tree.folder
         assert again == [f"tree {tree.name} is built"]
-        row = Command(tmp_path).json("machine", "show", "minimal")
-        assert row["applications"] == {"Mousepad": "9.9"}
+        (row,) = [
+            row for row in Command(tmp_path).json("machine", "ls") if row["profile"] == "minimal"
+        ]
+        assert row["applications"] == ["Mousepad"]
         assert (row["built"], row["desktop"], row["vm"]) == (True, True, False)
         image_folder(recipe("minimal")).mkdir()
         assert "no disk yet" in Command(tmp_path).run("machine", "ls"), "it is not finished"
@@ -194,20 +177,6 @@ class TestAddress:
         with pytest.raises(UsageError, match=said) as caught:
             await environment.__aenter__()
         assert fix in caught.value.fix
-
-    @pytest.mark.process
-    def test_command_line_names_the_known_profiles(self, tmp_path: Path) -> None:
-        process = Command(tmp_path).start("machine", "build", "nosuch")
-        _, errors = process.communicate()
-        assert process.returncode == 2
-        assert "known are minimal, office, browser, osworld" in errors
-
-
-def test_what_a_tree_serves_is_read_from_its_files(tmp_path: Path) -> None:
-    for name in ("usr/local/bin/gimp", "usr/lib/libreoffice/program/scalc"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).touch()
-    assert [app.title for app in APPS if is_in_tree(app, tmp_path)] == ["Calc", "GIMP"]
 
 
 def test_a_prepared_home_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,23 +353,3 @@ async def test_a_fresh_start_forgets_what_was_written_over_the_tree() -> None:
         assert "No such file" in done.error
     tree = tree_folder(recipe("osworld"))
     assert store.read_manifest(tree) is not None
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("processor", "own"), [("qemu", False), ("kvm", True), ("none", True), ("", True)]
-)
-def test_the_network_of_chromium_shares_its_process_where_the_processor_is_emulated(
-    tmp_path: Path, processor: str, own: bool
-) -> None:
-    """``""`` stands for a system without the command that tells."""
-    if processor:
-        tells = tmp_path / "systemd-detect-virt"
-        tells.write_text(f"#!/bin/sh\necho {processor}\n[ {processor} != none ]\n")
-        tells.chmod(0o755)
-    read = Path(guest.__file__).with_name("chromium.sh")
-    line = ["/bin/sh", "-ec", f'. "{read}"; echo "$CHROMIUM_FLAGS"']
-    done = subprocess.run(line, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert ("NetworkServiceInProcess2" not in done.stdout) == own
-    assert "--force-renderer-accessibility" in done.stdout

@@ -51,7 +51,6 @@ class TestFetch:
     @pytest.mark.parametrize("profile", ["minimal", "office", "browser"])
     def test_small_profiles_fetch_none_of_it(self, profile: str) -> None:
         assert recipe(profile).code_server is None
-        assert recipe(profile).npm == ()
 
 
 class TestPlace:

@@ -30,9 +30,9 @@ def _arguments() -> argparse.Namespace:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--session", metavar="WxH", help="start a desktop of this size first")
     where.add_argument("--display", metavar=":N", help="use this display")
-    how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--fd", type=int, help="a listening socket that was handed down")
-    how.add_argument("--port", type=int, help="listen on this loopback port")
+    parser.add_argument(
+        "--fd", type=int, required=True, help="a listening socket that was handed down"
+    )
     parser.add_argument("--ready", type=int, help="descriptor on which to say that it is ready")
     parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
     parser.add_argument("--compat", action="store_true", help="ask for no token")
@@ -40,16 +40,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
     parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
     return parser.parse_args()
-
-
-def _listen(arguments: argparse.Namespace) -> socket.socket:
-    if arguments.fd is not None:
-        return socket.socket(fileno=arguments.fd)
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", arguments.port))
-    listening.listen(128)
-    return listening
 
 
 def _watch_idle(seconds: float, idle: Callable[[], float], stop: Callable[[], None]) -> None:
@@ -114,8 +104,8 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
         cage=arguments.cage,
     )
     # The stock routes write wherever they are told, whatever links lie there.
-    stock = {} if arguments.cage else OSWorldRoutes(screen, access, wrap=wrap).routes()
-    server = GuestServer(_listen(arguments), {**stock, **typed.routes()}, token)
+    stock = OSWorldRoutes(screen, access).routes() if arguments.session else {}
+    server = GuestServer(socket.socket(fileno=arguments.fd), {**stock, **typed.routes()}, token)
     if arguments.session:
         _await_window_manager(screen.has_window_manager)
         screen.paint_background(_BACKGROUND)

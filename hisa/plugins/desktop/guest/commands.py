@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -62,9 +62,6 @@ def run(
     *,
     timeout: float,
     limit: int,
-    folder: str | None = None,
-    merged: bool = False,
-    environment: Mapping[str, str] | None = None,
     wrap: Wrap | None = None,
 ) -> Finished:
     """Run a command in a process group of its own; a string goes to bash.
@@ -75,9 +72,6 @@ def run(
         command: a line for bash, or the words of a command.
         timeout: seconds; then the whole group is killed.
         limit: bytes of output kept, and as many of errors.
-        folder: working folder; None: this process's own.
-        merged: errors go into the output.
-        environment: variables; None: this process's own.
         wrap: makes the command line that is run instead, such as a sandbox around it.
 
     Raises:
@@ -88,9 +82,7 @@ def run(
         wrap(words) if wrap else words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-        cwd=folder,
-        env=environment,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
     output = _Reader(process.stdout, limit) if process.stdout else None

@@ -1,175 +1,61 @@
-"""OSWorld's routes for files, folders, the wallpaper and recordings."""
+"""OSWorld's routes for files."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import signal
-import subprocess
-import threading
-import urllib.error
-import urllib.request
-from typing import Any
+from urllib.parse import parse_qs
 
-from PIL import Image
+from .http_server import HttpError, Request, Response, Routes, answer_text, file_response
 
-from .http_server import (
-    HttpError,
-    Request,
-    Response,
-    Routes,
-    answer_text,
-    file_response,
-    json_response,
-)
-from .osworld_bodies import read_form
-from .x_screen import Screen
-
-__all__ = ["FileRoutes"]
+__all__ = ["FILE_ROUTES"]
 
 _MAX_UPLOAD = 1 << 30  # chosen by hand
-_MAX_TREE = 20_000  # chosen by hand
-_RECORDING = "/tmp/recording.mp4"
 _BOUNDARY = re.compile(r'boundary="?([^";,]{1,200})"?')
 _FIELD_NAME = re.compile(r'[Ff]orm-data;.*?\bname="([^"]*)"')
 
 
-class FileRoutes:
-    """Files in and out by name."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._wallpaper: str | None = None
-        self._recorder: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-
-    def routes(self) -> Routes:
-        """By method and path."""
-        return {
-            ("POST", "/file"): self._file,
-            ("POST", "/list_directory"): self._list_directory,
-            ("POST", "/desktop_path"): lambda _: json_response({"desktop_path": _home("Desktop")}),
-            ("POST", "/wallpaper"): self._get_wallpaper,
-            ("POST", "/setup/upload"): self._upload,
-            ("POST", "/setup/download_file"): self._download,
-            ("POST", "/setup/change_wallpaper"): self._change_wallpaper,
-            ("POST", "/start_recording"): self._start_recording,
-            ("POST", "/end_recording"): self._end_recording,
-        }
-
-    # ---------------------------------------------------------------- files
-
-    def _file(self, request: Request) -> Response:
-        return file_response(_expanded(_field(_form(request), "file_path")), request.query)
-
-    def _list_directory(self, request: Request) -> Response:
-        path = _expanded(_field(request.json(), "path"))
-        if not os.path.isdir(path):
-            raise HttpError(400, f"{path}: no such folder")
-        return json_response({"directory_tree": _tree(path, [_MAX_TREE])})
-
-    def _upload(self, request: Request) -> Response:
-        fields = _multipart(request)
-        path = _expanded(fields.get("file_path", b"").decode("utf-8", "replace"))
-        if "file_data" not in fields or not path:
-            raise HttpError(400, "want the fields file_path and file_data")
-        try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(fields["file_data"])
-        except OSError as error:
-            raise HttpError(500, f"{path}: {error}") from error
-        return answer_text("File Uploaded")
-
-    def _download(self, request: Request) -> Response:
-        asked = request.json()
-        url, path = _field(asked, "url"), _expanded(_field(asked, "path"))
-        if not url.startswith(("http://", "https://")):
-            raise HttpError(400, f"url {url!r:.200}: want http or https")
-        try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with urllib.request.urlopen(url, timeout=60) as source, open(path, "wb") as file:
-                shutil.copyfileobj(source, file)
-        except (OSError, ValueError, urllib.error.URLError) as error:
-            raise HttpError(500, f"{url}: {error}") from error
-        return answer_text("File downloaded successfully")
-
-    # ---------------------------------------------------------------- wallpaper
-
-    def _get_wallpaper(self, _: Request) -> Response:
-        if self._wallpaper is None:
-            raise HttpError(404, "the wallpaper is one plain colour")
-        return file_response(self._wallpaper, {}, "image/png")
-
-    def _change_wallpaper(self, request: Request) -> Response:
-        path = _expanded(_field(request.json(), "path"))
-        try:
-            with Image.open(path) as opened:
-                image = opened.convert("RGB")
-        except (OSError, Image.DecompressionBombError) as error:
-            raise HttpError(404, f"{path}: {error}") from error
-        size = (self._screen.width, self._screen.height)
-        self._screen.paint_picture(image.resize(size))
-        self._wallpaper = path
-        return answer_text("Wallpaper changed successfully")
-
-    # ---------------------------------------------------------------- recording
-
-    def _start_recording(self, _: Request) -> Response:
-        if shutil.which("ffmpeg") is None:
-            raise HttpError(501, "no ffmpeg on this machine: recording is not possible")
-        with self._lock:
-            if self._recorder is not None and self._recorder.poll() is None:
-                raise HttpError(400, "a recording is already running")
-            size = f"{self._screen.width}x{self._screen.height}"
-            line = ["ffmpeg", "-y", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "1"]
-            line += ["-video_size", size, "-framerate", "30", "-i", self._screen.name]
-            line += ["-pix_fmt", "yuv420p", _RECORDING]
-            null = subprocess.DEVNULL
-            self._recorder = subprocess.Popen(line, stdin=null, stdout=null, stderr=null)
-        return json_response({"status": "success", "message": "recording"})
-
-    def _end_recording(self, _: Request) -> Response:
-        with self._lock:
-            recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            raise HttpError(400, "no recording is running")
-        recorder.send_signal(signal.SIGINT)
-        try:
-            recorder.wait(30)
-        except subprocess.TimeoutExpired:
-            recorder.kill()
-            recorder.wait()
-        try:
-            return file_response(_RECORDING, {}, "video/mp4")
-        except HttpError as refusal:
-            raise HttpError(500, f"the recording failed: {refusal}") from refusal
+def _file(request: Request) -> Response:
+    path = _path(_form(request))
+    if not path:
+        raise HttpError(400, "file_path: missing")
+    return file_response(path, request.query)
 
 
-def _home(name: str) -> str:
-    return os.path.join(os.path.expanduser("~"), name)
+def _upload(request: Request) -> Response:
+    fields = _multipart(request)
+    path = _path(fields)
+    if "file_data" not in fields or not path:
+        raise HttpError(400, "want the fields file_path and file_data")
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(fields["file_data"])
+    except OSError as error:
+        raise HttpError(500, f"{path}: {error}") from error
+    return answer_text("File Uploaded")
 
 
-def _expanded(path: str) -> str:
-    """As a person means it: ~, variables, and relative to the home folder."""
-    plain = os.path.expandvars(os.path.expanduser(path))
+FILE_ROUTES: Routes = {("POST", "/file"): _file, ("POST", "/setup/upload"): _upload}
+"""Files in and out by name."""
+
+
+def _path(fields: dict[str, bytes]) -> str:
+    """As a person means it: ~, variables, and relative to the home folder; empty for none."""
+    text = fields.get("file_path", b"").decode("utf-8", "replace")
+    plain = os.path.expandvars(os.path.expanduser(text))
     return os.path.join(os.path.expanduser("~"), plain) if plain else ""
 
 
-def _field(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not value:
-        raise HttpError(400, f"{name}: missing")
-    return value
-
-
-def _form(request: Request) -> dict[str, Any]:
+def _form(request: Request) -> dict[str, bytes]:
+    """The fields of a form of either kind, or of a JSON object of texts."""
     kind = request.headers.get("Content-Type", "")
     if kind.startswith("multipart/form-data"):
-        fields = _multipart(request)
-        return {name: value.decode("utf-8", "replace") for name, value in fields.items()}
-    return dict(read_form(request))
+        return _multipart(request)
+    if kind.startswith("application/json"):
+        return {key: str(value).encode("utf-8", "replace") for key, value in request.json().items()}
+    fields = parse_qs(request.body().decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: values[-1].encode("utf-8", "replace") for name, values in fields.items()}
 
 
 def _multipart(request: Request) -> dict[str, bytes]:
@@ -186,20 +72,3 @@ def _multipart(request: Request) -> dict[str, bytes]:
         if name is not None:
             fields[name[1]] = data
     return fields
-
-
-def _tree(path: str, left: list[int]) -> dict[str, Any]:
-    name = os.path.basename(path.rstrip("/")) or path
-    if os.path.islink(path) or not os.path.isdir(path):
-        return {"type": "file", "name": name}
-    children = []
-    try:
-        names = sorted(os.listdir(path))
-    except OSError:
-        names = []
-    for child in names:
-        left[0] -= 1
-        if left[0] < 0:
-            break
-        children.append(_tree(os.path.join(path, child), left))
-    return {"type": "directory", "name": name, "children": children}

@@ -1,8 +1,8 @@
-"""The routes of the OSWorld guest that a Linux client uses, in its shapes."""
+"""The routes of the OSWorld guest by which a client looks, acts and moves files."""
 
 from __future__ import annotations
 
-import json
+import shlex
 from typing import Any
 
 from . import commands
@@ -10,19 +10,15 @@ from .access import Access
 from .access import ReadOptions as ElementsRequest
 from .http_server import HttpError, Request, Response, Routes, answer_text, json_response
 from .markup import terminal_text, to_xml
-from .osworld_bodies import read_command
-from .osworld_files import FileRoutes
-from .osworld_windows import WindowRoutes
-from .sandbox import Wrap
+from .osworld_files import FILE_ROUTES
 from .x_screen import Screen, as_png
 
 __all__ = ["OSWorldRoutes"]
 
-_EXECUTE_SECONDS, _PYTHON_SECONDS, _SCRIPT_SECONDS = 120.0, 30.0, 100.0
+_EXECUTE_SECONDS = 120.0
 _OUTPUT = 8 << 20  # chosen by hand
 _REQUEST = ElementsRequest(limit=5000, seconds=20.0)
 """A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
-_PYTHON = "/usr/bin/python3"
 
 
 class OSWorldRoutes:
@@ -31,15 +27,11 @@ class OSWorldRoutes:
     Args:
         screen: what is looked at.
         access: what knows the elements.
-        wrap: put around each command line, such as a sandbox.
     """
 
-    def __init__(self, screen: Screen, access: Access, *, wrap: Wrap | None = None) -> None:
+    def __init__(self, screen: Screen, access: Access) -> None:
         self._screen = screen
         self._access = access
-        self._wrap = wrap
-        self._files = FileRoutes(screen)
-        self._windows = WindowRoutes(screen, wrap)
 
     def routes(self) -> Routes:
         """By method and path."""
@@ -52,12 +44,8 @@ class OSWorldRoutes:
             ("POST", "/screen_size"): self._screen_size,
             ("POST", "/execute"): self._execute,
             ("POST", "/setup/execute"): self._execute,
-            ("POST", "/execute_with_verification"): self._execute_verified,
-            ("POST", "/setup/execute_with_verification"): self._execute_verified,
-            ("POST", "/run_python"): self._run_python,
-            ("POST", "/run_bash_script"): self._run_bash_script,
         }
-        return {**own, **self._files.routes(), **self._windows.routes()}
+        return {**own, **FILE_ROUTES}
 
     def _accessibility(self, _: Request) -> Response:
         return json_response({"AT": to_xml(self._access.read(_REQUEST))})
@@ -72,17 +60,10 @@ class OSWorldRoutes:
     def _screen_size(self, _: Request) -> Response:
         return json_response({"width": self._screen.width, "height": self._screen.height})
 
-    def _run(self, command: list[str] | str, seconds: float, **more: Any) -> commands.Finished:
-        wrapped = {"wrap": self._wrap, "limit": _OUTPUT, "timeout": seconds, **more}
-        return commands.run(command, **wrapped)
-
     def _execute(self, request: Request) -> Response:
-        return self._executed(request.json())
-
-    def _executed(self, body: dict[str, Any]) -> Response:
-        command = read_command(body)
+        command = _command(request.json())
         try:
-            done = self._run(command, _EXECUTE_SECONDS)
+            done = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT)
         except OSError as error:
             raise HttpError(500, str(error)) from error
         if done.timed_out:
@@ -96,52 +77,20 @@ class OSWorldRoutes:
             }
         )
 
-    def _execute_verified(self, request: Request) -> Response:
-        asked = request.json()
-        answer = json.loads(self._executed(asked).body)
-        verified, waited = self._windows.verify(asked, answer["returncode"])
-        answer |= {"verification": verified, "wait_time": round(waited, 3)}
-        if not all(verified.values()):
-            return json_response({**answer, "status": "verification_failed"}, 500)
-        return json_response(answer)
 
-    def _run_python(self, request: Request) -> Response:
-        code = request.json().get("code")
-        if not isinstance(code, str) or not code:
-            raise HttpError(400, "code: want text")
-        done = self._run([_PYTHON, "-c", code], _PYTHON_SECONDS)
-        failed = done.exit_code != 0
-        return json_response(
-            {
-                "status": "error" if failed else "success",
-                "message": done.error if failed else done.output,
-                "need_more": False,
-                "output": done.output,
-                "error": done.error or None,
-                "return_code": done.exit_code,
-            }
-        )
+def _command(body: dict[str, Any]) -> list[str] | str:
+    """The command of a JSON body; a text that is not for a shell is split into words.
 
-    def _run_bash_script(self, request: Request) -> Response:
-        asked = request.json()
-        script, folder = asked.get("script"), asked.get("working_dir")
-        seconds = asked.get("timeout", _SCRIPT_SECONDS)
-        if not isinstance(script, str) or not script:
-            raise HttpError(400, "script: want text")
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
-            raise HttpError(400, f"timeout = {seconds!r}: want seconds")
-        if folder is not None and not isinstance(folder, str):
-            raise HttpError(400, f"working_dir = {folder!r}: want a folder's name")
-        try:
-            done = self._run(script, float(seconds), merged=True, folder=folder)
-        except OSError as error:
-            raise HttpError(400, str(error)) from error
-        failed = done.exit_code != 0
-        return json_response(
-            {
-                "status": "error" if failed else "success",
-                "output": done.output,
-                "error": f"timed out after {seconds:g} seconds" if done.timed_out else "",
-                "returncode": -1 if done.timed_out else done.exit_code,
-            }
-        )
+    Raises:
+        HttpError: there is none.
+    """
+    command, shell = body.get("command"), bool(body.get("shell", False))
+    if isinstance(command, list) and command:
+        words = [str(word) for word in command]
+        return " ".join(words) if shell else words
+    if not isinstance(command, str) or not command:
+        raise HttpError(400, f"command: want text or a list, not {command!r:.80}")
+    try:
+        return command if shell else shlex.split(command)
+    except ValueError as error:
+        raise HttpError(400, f"command: {error}") from error

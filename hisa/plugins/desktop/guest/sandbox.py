@@ -1,6 +1,6 @@
 """What commands on somebody's own display see: the host read-only, and nothing that is secret.
 
-Their variables are a list of allowed ones, so that no key is among them. With bubblewrap they also
+Their variables are a list of allowed ones, so that no key is among them. Inside bubblewrap they
 have no network, no sockets of the host (message buses, agents, container engines) wherever these
 lie, no processes but their own, and what a private desktop refuses (`guest.confine`) is refused to
 them; the display's socket and its cookie are laid in, so that they can open windows.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ __all__ = [
     "SET_OF_PROC",
     "Wrap",
     "allowed_variables",
+    "knows_size",
     "make_beneath",
     "opened_beneath",
     "sandbox",
@@ -51,6 +53,9 @@ def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
 SET_OF_PROC = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs")]
 """What root could set there for the whole host: its own number is root's outside as well."""
 _FRESH = ("/tmp", "/run", "/var/tmp", "/dev/shm")
+_NO_BUS = {"DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+"""Else programs start one of their own by dbus-launch, in vain: its files cannot be written. A text
+editor came after 10 s so, sometimes not within a minute, and comes after 2 s without."""
 _WRITTEN_MB = 512
 """Most that is written into each of these; they lie in the host's memory."""
 _OPENAT2, _NO_LINKS = 437, 0x04 | 0x08  # of <linux/openat2.h>: no link, and beneath
@@ -63,19 +68,16 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
 
     Args:
         display: ``:N`` or ``:N.S``.
-        folder: the folder they may write; empty: there is no bubblewrap, only the variables are
-            kept back.
+        folder: the folder they may write.
         environ: the variables of this process.
         limits: of each command.
     """
-    variables = {**allowed_variables(environ), "DISPLAY": display}
+    variables = {**allowed_variables(environ), "DISPLAY": display, **_NO_BUS}
     cookie = environ.get("XAUTHORITY") or os.path.expanduser("~/.Xauthority")
     if os.path.exists(cookie):
         variables["XAUTHORITY"] = cookie
     # Before bubblewrap: the variables of its own first process are readable inside.
     prefix = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    if not folder:
-        return lambda words: [*prefix, *words]
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
     prefix += ["--bind", folder, folder, "--chdir", folder]
     lowered, inside = _limited(limits), f"{folder}/"
@@ -105,8 +107,7 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
         line += ["--ro-bind", "/dev/null", path]
     for path in filter(os.path.exists, SET_OF_PROC):
         line += ["--ro-bind", path, path]
-    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    size = ["--size", str(_WRITTEN_MB << 20)] if "--size" in done.stdout + done.stderr else []
+    size = ["--size", str(_WRITTEN_MB << 20)] if knows_size() else []
     for path in _FRESH:
         line += [*size, "--tmpfs", path]
     line += ["--remount-ro", "/dev"]
@@ -115,6 +116,13 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
         if os.path.exists(path):
             line += ["--ro-bind", path, path]
     return [*line, "--seccomp", "9"] if rules_text() else line
+
+
+@functools.cache
+def knows_size() -> bool:
+    """Whether bubblewrap limits the size of what it mounts."""
+    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return "--size" in done.stdout + done.stderr
 
 
 def _limited(limits: Limits) -> list[str]:

@@ -238,22 +238,6 @@ class Screen:
             self.root.clear_area(0, 0, 0, 0)
             self.display.sync()
 
-    def paint_picture(self, picture: Image.Image) -> None:
-        """A wallpaper; the picture is as large as the screen."""
-        with self.lock:
-            depth = self.display.screen().root_depth
-            pixmap = self.root.create_pixmap(self.width, self.height, depth)
-            context = pixmap.create_gc()
-            rows = 64
-            for top in range(0, self.height, rows):
-                part = picture.crop((0, top, self.width, min(top + rows, self.height)))
-                pixmap.put_pil_image(context, 0, top, part)
-            self.root.change_attributes(background_pixmap=pixmap.id)
-            self.root.clear_area(0, 0, 0, 0)
-            context.free()
-            pixmap.free()
-            self.display.sync()
-
 
 def _grown(box: tuple[int, int, int, int], edges: list[int]) -> tuple[int, int, int, int]:
     """The box with so many pixels more at its left, right, top and bottom, where all are told."""

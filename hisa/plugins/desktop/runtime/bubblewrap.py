@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hisa.environments.share import Share
-from hisa.plugins.desktop.guest.sandbox import SET_OF_PROC
+from hisa.plugins.desktop.guest.sandbox import SET_OF_PROC, knows_size
 from hisa.plugins.desktop.runtime.boot import (
     COVERED,
     EMPTY_FOLDERS,
@@ -31,12 +31,6 @@ _RUN_MB = 64
 
 
 @functools.cache
-def _knows_size() -> bool:
-    told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    return "--size" in told.stdout + told.stderr
-
-
-@functools.cache
 def _hostname() -> tuple[str, ...]:
     """The option for a host name of the desktop's own; none where a container refuses it."""
     option = ("--hostname", "desktop")
@@ -46,7 +40,7 @@ def _hostname() -> tuple[str, ...]:
 
 
 def _limited(folder: str, megabytes: int) -> list[str]:
-    size = ["--size", str(megabytes << 20)] if _knows_size() else []
+    size = ["--size", str(megabytes << 20)] if knows_size() else []
     return [*size, "--tmpfs", folder]
 
 

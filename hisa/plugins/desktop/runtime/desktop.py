@@ -392,9 +392,8 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
 
 
 def _tail(path: Path, lines: int) -> str:
-    halves = [half for half in (path.with_name(f"{path.name}.old"), path) if half.exists()]
     try:
-        text = "".join(half.read_text(encoding="utf-8", errors="replace") for half in halves)
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "(no log)"
     return "\n".join(text.splitlines()[-lines:]) or "(empty)"

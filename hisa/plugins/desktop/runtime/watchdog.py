@@ -45,8 +45,8 @@ _TICK_SECONDS, _SHARE = 0.5, 0.05
 """How often the processes are looked at, and the most of a processor that it may cost."""
 _GRACE_SECONDS = 5.0
 """A guest ends itself when it is idle; only one that did not is ended from here."""
-_LOG_BYTES, _LOG_RATE = 128 << 10, 64 << 10
-"""Most of the log on the disk (twice, with the older half), and most written in a second."""
+_LOG_BYTES = 256 << 10
+"""Most of the log on the disk: it is read where a desktop does not start."""
 _CROWDED, _CROWDED_SECONDS = 0.97, 10.0
 """Share of the limit of processes from which on hardly a command can start, and how long for."""
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
@@ -102,50 +102,33 @@ class ProcessLimitTracker:
 
 
 class Log:
-    """A file that never grows over a limit, however much is written.
+    """A file of limited size: how much came after the first part is said at the end.
 
     Args:
-        path: the newer half; the older one has ``.old`` at its end.
+        path: the file.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
         self._file: IO[bytes] = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by `close`
-        self._size = 0
-        self._second = 0
-        self._room = _LOG_RATE
+        self._room = _LOG_BYTES
         self._dropped = 0
 
     def write(self, data: bytes) -> None:
-        """Append what there is room for in this second; how much was dropped is said later."""
-        second = int(time.monotonic())
-        if second != self._second:
-            self._second, self._room = second, _LOG_RATE
-            self._say_dropped()
-        kept = data[: max(0, self._room)]
+        """Append what there is room for."""
+        kept = data[: self._room]
         self._room -= len(kept)
         self._dropped += len(data) - len(kept)
         self._put(kept)
 
     def close(self) -> None:
         """Say what was dropped and close."""
-        self._say_dropped()
-        self._file.close()
-
-    def _say_dropped(self) -> None:
         if self._dropped:
             self._put(f"\n[{self._dropped} bytes of output dropped]\n".encode())
-            self._dropped = 0
+        self._file.close()
 
     def _put(self, data: bytes) -> None:
         with contextlib.suppress(OSError):  # a full disk must not end a desktop
-            if self._size + len(data) > _LOG_BYTES:
-                self._file.close()
-                os.replace(self._path, f"{self._path}.old")
-                self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 - as above
-                self._size = 0
             self._file.write(data)
-            self._size += len(data)
 
 
 def children(pid: int) -> list[int]:

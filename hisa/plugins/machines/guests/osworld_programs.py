@@ -71,96 +71,21 @@ def paste(text):
     if not came(before + 1):
         sys.exit("Ctrl+V was pressed, and no window asked for the text within 5 s")
     time.sleep(0.2)
-def key(text):
-    codes = {}
-    def lend(number, sym):
-        display.change_keyboard_mapping(number, [(sym, sym)])
-    def take_back():
-        display.sync()
-        time.sleep(0.4)
-        for number in codes.values():
-            lend(number, 0)
-        codes.clear()
-        display.sync()
-    for sym in map(sym_of, text.replace("\r\n", "\n")):
-        if sym not in codes:
-            if len(codes) == len(spare):
-                take_back()
-            codes[sym] = spare[len(codes)]
-            lend(codes[sym], sym)
-            display.sync()
-            time.sleep(0.02)
-        for kind in (X.KeyPress, X.KeyRelease):
-            xtest.fake_input(display, kind, codes[sym])
-        display.sync()
-        time.sleep(0.02)
-    take_back()
-def sym_of(letter):
-    number = ord(letter)
-    if letter in "\n\r\t":
-        return 0xFF09 if letter == "\t" else 0xFF0D
-    if number < 32 or 127 <= number < 160:
-        sys.exit(f"{letter!r} cannot be typed as a key, and the guest has no xclip")
-    return number if number < 256 else 0x1000000 + number
-clipboard = shutil.which("xclip")
-if not clipboard:
-    spare = []
-    try:
-        from Xlib import X
-        from Xlib.display import Display
-        from Xlib.ext import xtest
-        display = Display()
-        first, last = display.display.info.min_keycode, display.display.info.max_keycode
-        held = {code for row in display.get_modifier_mapping() for code in row}
-        rows = display.get_keyboard_mapping(first, last - first + 1)
-        spare = [code for code, row in enumerate(rows, first) if not any(row) and code not in held]
-    except Exception as error:
-        sys.stderr.write(f"no keyboard of X: {error}\n")
-    if not spare:
-        sys.exit("text outside ASCII: the guest has no xclip and no key to spare")
-    for text in TEXTS:
-        for letter in text:
-            sym_of(letter)
-other_text = paste if clipboard else key
+if not shutil.which("xclip"):
+    sys.exit("text outside ASCII: the guest has no xclip")
 """
-"""Before anything is done it is known how text outside ASCII gets in, or that it does not: by the
-clipboard; else with keys that the layout leaves empty, which is slower.
+"""Before anything is done it is known whether text outside ASCII gets in, by the clipboard.
 
 xclip stays in the background to serve the clipboard, and tells how often it was asked, so that the
 next text waits until a slow window has taken this one. The published server reads both pipes of a
 command to their end: one left open by xclip would hold the request for 120 s."""
 
 _WINDOWS = r"""
-listed=$(wmctrl -lGx 2>/dev/null) && front=$(xprop -root _NET_ACTIVE_WINDOW 2>/dev/null) \
-    || { listed=; front=$(python -c "$0") || exit; }
+listed=$(wmctrl -lGx) && front=$(xprop -root _NET_ACTIVE_WINDOW) || exit
 command -v iconv >/dev/null && clean="iconv -c -f utf-8 -t utf-8" || clean=cat
 printf '%s\n%s\n' "$listed" "$front" | $clean
 """
 """A title that is not UTF-8 would be an error of the guest."""
-_WINDOWS_OF_X = r"""
-from Xlib.display import Display
-display = Display()
-root = display.screen().root
-def told(window, name):
-    found = window.get_full_property(display.intern_atom(name), 0)
-    return found.value if found else b""
-def text(value):
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-if not root.get_full_property(display.intern_atom("_NET_SUPPORTING_WM_CHECK"), 0):
-    raise SystemExit("no window manager that lists windows")
-for number in told(root, "_NET_CLIENT_LIST"):
-    try:
-        window = display.create_resource_object("window", number)
-        size, kind = window.get_geometry(), window.get_wm_class() or ("N/A", "N/A")
-        place = window.translate_coords(root, 0, 0)
-        title = text(told(window, "_NET_WM_NAME") or window.get_wm_name() or "").replace("\n", " ")
-    except Exception:
-        continue
-    name = ".".join(kind).replace(" ", "")
-    print(hex(number), 0, -place.x, -place.y, size.width, size.height, name, "machine", title)
-for number in told(root, "_NET_ACTIVE_WINDOW")[:1]:
-    print("_NET_ACTIVE_WINDOW(WINDOW): window id #", hex(number))
-"""
 
 _BOUNDED = r"""
 lacks() { echo "hisa: the guest lacks $1" >&2; exit 125; }
@@ -181,14 +106,13 @@ _STAT = r'LC_ALL=C stat -Lc "%s %F" -- "${1/#\~\//$HOME/}"'
 
 def acting_program(actions: Sequence[Action]) -> list[str]:
     """Returns the command that does the actions, by PyAutoGUI."""
-    others = [action.text for action in actions if _is_other(action)]
     body = "\n".join(_source(action) for action in actions)
     if len(actions) > 1:
         body = _PAUSED + body
     if any(isinstance(action, Click | Drag | MouseDown | MouseUp) for action in actions):
         body = _UNHURRIED + body
-    if others:
-        body = f"TEXTS = {others!r}\n{_OTHER_TEXT}{body}"
+    if any(map(_is_other, actions)):
+        body = _OTHER_TEXT + body
     return ["python", "-c", _PREAMBLE + body]
 
 
@@ -199,7 +123,7 @@ def _is_other(action: Action) -> TypeGuard[Write]:
 
 def _source(action: Action) -> str:
     if _is_other(action):
-        return f"other_text({action.text!r})"
+        return f"paste({action.text!r})"
     if isinstance(action, Drag):
         action = replace(action, duration=max(action.duration, _DRAG_SECONDS))
     source = to_source([action], stock=True)
@@ -231,8 +155,8 @@ def bounded(command: str | Sequence[str], seconds: float, limit: int) -> list[st
 
 
 def windows() -> list[str]:
-    """Returns the command that lists windows, by wmctrl and xprop, else by python-xlib."""
-    return ["bash", "-c", _WINDOWS, _WINDOWS_OF_X]
+    """Returns the command that lists windows, by wmctrl and xprop."""
+    return ["bash", "-c", _WINDOWS]
 
 
 def stat(path: str) -> list[str]:

@@ -32,7 +32,6 @@ def start(
     log: IO[bytes],
     folder: Path,
     *,
-    stays: bool,
     signal: Literal["KILL", "TERM"],
     umask: int = -1,
 ) -> subprocess.Popen[bytes]:
@@ -42,14 +41,13 @@ def start(
         line: program and arguments.
         log: takes all that it says.
         folder: where it runs.
-        stays: it goes on when this process ends.
         signal: what it gets when this process ends.
         umask: what it does not permit for files that it makes; -1: as this process.
     """
-    watched = [] if stays else ["sh", "-c", _WATCHED.format(signal=signal), line[0]]
+    watched = ["sh", "-c", _WATCHED.format(signal=signal), line[0]]
     return subprocess.Popen(
         [*watched, *line],
-        stdin=subprocess.DEVNULL if stays else subprocess.PIPE,
+        stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
         cwd=folder,
@@ -90,7 +88,7 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
         EnvironmentFailed: it failed; the message ends with what it said.
     """
     with log.open("wb") as said:
-        process = start(line, said, log.parent, stays=False, signal="TERM", umask=0o022)
+        process = start(line, said, log.parent, signal="TERM", umask=0o022)
     follower = threading.Thread(target=_follow, args=(log, process, tell), daemon=True)
     follower.start()
     try:

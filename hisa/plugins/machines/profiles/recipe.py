@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +59,6 @@ _FILES = {
     "boot.sh": "/usr/lib/hisa/boot.sh",
     "hisa-guest.socket": "/etc/systemd/system/hisa-guest.socket",
     "hisa-guest.service": "/etc/systemd/system/hisa-guest.service",
-    "autologin.conf": "/etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf",
 }
 """Where each of our own files goes in the new system."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"
@@ -141,22 +139,6 @@ class Recipe:
         """Folder with what Visual Studio Code's open build is fetched by."""
         file = self.files.get(f"{_CODE}/package.json")
         return file.parent if file else None
-
-    @property
-    def npm(self) -> tuple[str, ...]:
-        """Packages of npm, each as ``npm/PACKAGE``."""
-        file = self.files.get(f"{_CODE}/package.json")
-        wanted = json.loads(file.read_bytes())["dependencies"] if file else {}
-        return tuple(f"npm/{name}" for name in wanted)
-
-    @property
-    def python(self) -> tuple[str, ...]:
-        """Packages of these environments, each as ``ENVIRONMENT/PACKAGE``."""
-        return tuple(
-            f"{name}/{line.partition('==')[0]}"
-            for name, file in self.requirements.items()
-            for line in file.read_text(encoding="ascii").splitlines()
-        )
 
     @property
     def version(self) -> str:

@@ -1,4 +1,4 @@
-"""Where trees, images, snapshots and running machines are kept, and how they get there whole."""
+"""Where trees, images and running machines are kept, and how they get there whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import UsageError
-
 __all__ = [
-    "check_name",
     "entries",
     "folder",
     "locked",
@@ -31,29 +27,14 @@ __all__ = [
 
 _MANIFEST = "manifest.json"
 _DRAFT = ".draft-"
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,40}")
 
 
 def folder(kind: str) -> Path:
-    """The folder of a kind (trees, images, ready, snapshots, machines), made as needed."""
+    """The folder of a kind (trees, images, ready, machines), made as needed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     path = cache / "hisa" / "vm" / kind
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
-
-
-def check_name(name: str) -> str:
-    """The name, if it can name a folder.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"name {name!r}: want small letters, digits, dots, dashes and underscores, at most 41",
-            fix="hisa vm snapshot ID with-data",
-        )
-    return name
 
 
 @contextlib.contextmanager

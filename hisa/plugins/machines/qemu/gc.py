@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.runtime.state import list_desktops
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
@@ -17,40 +17,21 @@ from hisa.plugins.machines.qemu.runtime import list_machines, reap_machines
 from hisa.plugins.machines.qemu.template import guest_version
 from hisa.plugins.machines.tree import tree_folder
 
-__all__ = ["collect", "drop_snapshot", "taken"]
-
-
-def drop_snapshot(name: str) -> None:
-    """Remove a snapshot.
-
-    Raises:
-        UsageError: there is none of that name, or something stands on it.
-    """
-    folder = store.folder("snapshots") / store.check_name(name)
-    if store.read_manifest(folder) is None:
-        raise UsageError(f"no snapshot {name!r}", fix="hisa vm ls")
-    kinds = (list_machines(), store.entries("snapshots"))
-    users = [
-        path.name for found in kinds for path, known in found if known["source"] == str(folder)
-    ]
-    if users:
-        raise UsageError(f"snapshot {name!r} is in use by {', '.join(users)}", fix="hisa vm ls")
-    shutil.rmtree(folder)
+__all__ = ["collect", "taken"]
 
 
 def collect() -> list[str]:
-    """Remove it all and name what was removed; snapshots and what they stand on are kept."""
+    """Remove it all and name what was removed; what running machines stand on is kept."""
     removed = []
     if count := reap_machines():
         removed.append(f"machines that are gone: {count}")
     drafts = sum(
-        store.sweep(store.folder(kind))
-        for kind in ("trees", "wheels", "npm", "images", "ready", "snapshots")
+        store.sweep(store.folder(kind)) for kind in ("trees", "wheels", "npm", "images", "ready")
     )
     if drafts:
         removed.append(f"cut off in the making: {drafts}")
     kept, guest = _kept_images(), guest_version()
-    running = _needed_folders()
+    running = {Path(manifest["source"]) for _, manifest in list_machines()}
     for kind in ("ready", "images"):
         for path, manifest in store.entries(kind):
             stale = kind == "ready" and not (manifest.get("guest") == guest and _loads(manifest))
@@ -81,17 +62,10 @@ def _image_of(kind: str, path: Path, manifest: dict[str, Any]) -> str:
 
 
 def _kept_images() -> set[str]:
-    """Images that a recipe still makes, or that a snapshot or a running machine stands on."""
+    """Images that a recipe still makes, or that a running machine stands on."""
     current = {image.name for name in PROFILES if (image := find_image(recipe(name)))}
-    frozen = {manifest["image"] for _, manifest in store.entries("snapshots")}
     running = {Path(manifest["shape"]["image"]).name for _, manifest in list_machines()}
-    return current | frozen | running
-
-
-def _needed_folders() -> set[Path]:
-    """Frozen states whose disks a snapshot or a running machine stands on."""
-    found = {Path(manifest["source"]) for _, manifest in list_machines()}
-    return found | {Path(manifest["source"]) for _, manifest in store.entries("snapshots")}
+    return current | running
 
 
 def _loads(manifest: dict[str, Any]) -> bool:
@@ -103,6 +77,6 @@ def _loads(manifest: dict[str, Any]) -> bool:
 
 
 def taken() -> int:
-    """Bytes that trees, downloads, images, ready desktops, snapshots and machines take."""
-    kinds = ("trees", "archives", "wheels", "npm", "images", "ready", "snapshots", "machines")
+    """Bytes that trees, downloads, images, ready desktops and machines take."""
+    kinds = ("trees", "archives", "wheels", "npm", "images", "ready", "machines")
     return sum(store.sizes(store.folder(kind)) for kind in kinds)

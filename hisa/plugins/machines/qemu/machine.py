@@ -99,8 +99,7 @@ def _arguments(shape: Shape, memory: str, given: Sequence[str]) -> list[str]:
         *("-device", "virtio-rng-pci,rng=rng0"),
         *("-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:5000"),
         *("-device", "virtio-net-pci,netdev=net0,romfile="),
-        "-chardev",
-        "socket,id=serial0,path=console,server=on,wait=off,logfile=console.log",
+        *("-chardev", "file,id=serial0,path=console.log"),
         *("-serial", "chardev:serial0", "-qmp", "unix:qmp,server=on,wait=off"),
         *("-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img")),
         *("-append", _KERNEL_LINE),
@@ -127,16 +126,13 @@ class Machine:
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
 
-    def launch(
-        self, memory: Path, *, shared: bool, waiting: bool = False, stays: bool = False
-    ) -> None:
+    def launch(self, memory: Path, *, shared: bool, waiting: bool = False) -> None:
         """Start QEMU and wait until it can be asked.
 
         Args:
             memory: the file that is the machine's memory.
             shared: what the machine writes goes into that file; else it is the machine's own.
             waiting: do not run, wait for a state to be loaded.
-            stays: it goes on when this process ends.
 
         Raises:
             EnvironmentFailed: it cannot be started; the message ends with what QEMU said.
@@ -146,7 +142,7 @@ class Machine:
         given = ["-incoming", "defer"] if waiting else []
         line = ["qemu-system-x86_64", *_arguments(self.shape, backend, given)]
         with (self.folder / "qemu.log").open("wb") as log:
-            self._process = start(line, log, self.folder, stays=stays, signal="KILL")
+            self._process = start(line, log, self.folder, signal="KILL")
         self.pid = self._process.pid
         self.started = process_start(self.pid) or 0
         self._await_socket()
@@ -216,35 +212,20 @@ class Machine:
             raise EnvironmentFailed(f"the guest answers {answer.status} to {path}: {data[:200]!r}")
         return data
 
-    def execute(self, command: Sequence[str], *, seconds: float, limit: int) -> dict[str, Any]:
-        """Run a command as the desktop's user; ``output``, ``error`` and ``exit_code``.
-
-        Args:
-            command: program and arguments.
-            seconds: it is ended then.
-            limit: at most so many bytes of each stream come back.
-
-        Raises:
-            EnvironmentFailed: the guest does not answer.
-        """
-        asked = {"id": uuid.uuid4().hex, "command": [*command], "timeout": seconds, "limit": limit}
-        try:
-            answer = self.request("POST", "/hisa/execute", asked, seconds=seconds + 30.0)
-        except OSError as error:
-            why = f"the machine does not answer: {error}"
-            raise EnvironmentFailed(why, fix="hisa vm ls") from error
-        done: dict[str, Any] = json.loads(answer)
-        return done
-
     def set_clock(self) -> None:
         """Set its clock to this machine's; it stood still while it was frozen.
 
         Raises:
             EnvironmentFailed: the guest does not answer, or refuses.
         """
+        seconds = patience(_CLOCK_SECONDS)
         line = f"date --set @{time.time():.3f}"
-        ask = f"sudo -n {line} || echo {_PASSWORD} | sudo -S -p '' {line}"
-        done = self.execute(["sh", "-c", ask], seconds=patience(_CLOCK_SECONDS), limit=1000)
+        words = ["sh", "-c", f"sudo -n {line} || echo {_PASSWORD} | sudo -S -p '' {line}"]
+        body = {"id": uuid.uuid4().hex, "command": words, "timeout": seconds, "limit": 1000}
+        try:
+            done = json.loads(self.request("POST", "/hisa/execute", body, seconds=seconds + 30.0))
+        except OSError as error:
+            raise EnvironmentFailed(f"the machine does not answer: {error}") from error
         if done["exit_code"] != 0:
             raise EnvironmentFailed(f"its clock cannot be set: {done['error'].strip()}")
 

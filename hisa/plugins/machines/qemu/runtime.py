@@ -1,56 +1,26 @@
-"""Starts, lists and ends machines by name: of a profile, or of a snapshot."""
+"""Starts machines of profiles, lists them and removes what they left."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import signal
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.runtime.state import process_start
 from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.recipe import PROFILES, recipe
+from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu.build import Image, find_image
-from hisa.plugins.machines.qemu.machine import Machine, Shape
-from hisa.plugins.machines.qemu.template import Template, freeze, ready
+from hisa.plugins.machines.qemu.machine import Machine
+from hisa.plugins.machines.qemu.template import ready
 from hisa.screen.geometry import Size
 
-__all__ = [
-    "VmRuntime",
-    "attach",
-    "end",
-    "find_machine",
-    "list_machines",
-    "reap_machines",
-    "snapshot",
-    "template",
-]
+__all__ = ["VmRuntime", "list_machines", "reap_machines"]
 
 _YOUNG_SECONDS = 120.0  # chosen by hand
-
-
-def template(name: str, size: Size, tell: Callable[[str], None] = lambda line: None) -> Template:
-    """Returns the template of a profile or a snapshot; a profile is booted and frozen at need.
-
-    Raises:
-        UsageError: neither a profile nor a snapshot.
-        EnvironmentFailed: the profile's image is not built, or does not come up.
-    """
-    if name in PROFILES:
-        return ready(_image(name), size, tell)
-    folder = store.folder("snapshots") / store.check_name(name)
-    manifest = store.read_manifest(folder)
-    if manifest is None:
-        taken = [path.name for path, _ in store.entries("snapshots")]
-        known = ", ".join([*PROFILES, *taken])
-        raise UsageError(f"no machine or snapshot {name!r}: there are {known}", fix="hisa vm ls")
-    return Template(folder, manifest)
 
 
 def _image(profile: str) -> Image:
@@ -64,18 +34,16 @@ def _image(profile: str) -> Image:
 
 
 class VmRuntime:
-    """One machine, cloned from a profile's ready desktop or from a snapshot.
+    """One machine, cloned from a profile's ready desktop, which is made at need.
 
     Args:
-        name: profile or snapshot.
-        size: the screen of a profile's desktop; a snapshot keeps its own.
-        stays: it goes on when this process ends, and can be frozen by `snapshot`.
+        name: the profile.
+        size: the screen.
     """
 
-    def __init__(self, name: str, size: Size, *, stays: bool = False) -> None:
+    def __init__(self, name: str, size: Size) -> None:
         self.name = name
         self.size = size
-        self.stays = stays
         self.component_versions: dict[str, str] = {}
         """`Template.component_versions` of the last start."""
         self._machine: Machine | None = None
@@ -96,22 +64,19 @@ class VmRuntime:
         """Whether it runs."""
         return self._machine is not None and self._machine.alive
 
-    def start(self, ident: str = "") -> None:
+    def start(self) -> None:
         """Clone it and wait until its guest answers. Blocks for a fraction of a second.
 
-        Args:
-            ident: what it is called; empty: a new random one.
-
         Raises:
-            UsageError: no such name.
-            EnvironmentFailed: it cannot be started.
+            UsageError: no such profile.
+            EnvironmentFailed: its image is not built, or it cannot be started.
         """
         reap_machines()
-        source = template(self.name, self.size)
-        folder = store.folder("machines") / (ident or secrets.token_hex(4))
+        source = ready(_image(self.name), self.size)
+        folder = store.folder("machines") / secrets.token_hex(4)
         folder.mkdir(mode=0o700)
         try:
-            self._machine = source.clone(folder, stays=self.stays)
+            self._machine = source.clone(folder)
             self._write_down(folder, source.folder)
             self.component_versions = source.component_versions
         except BaseException:
@@ -129,7 +94,7 @@ class VmRuntime:
     def _write_down(self, folder: Path, source: Path) -> None:
         machine = self.machine
         known: dict[str, Any] = {"name": self.name, "pid": machine.pid, "started": machine.started}
-        known |= {"port": machine.port, "stays": self.stays, "created": time.time()}
+        known |= {"port": machine.port, "created": time.time()}
         known["source"] = str(source)
         store.write_manifest(folder, {**known, "shape": asdict(machine.shape)})
 
@@ -161,60 +126,3 @@ def _is_litter(path: Path) -> bool:
         return time.time() - path.stat().st_mtime > _YOUNG_SECONDS
     except FileNotFoundError:  # its owner removes it
         return False
-
-
-def find_machine(ident: str) -> tuple[Path, dict[str, Any]]:
-    """A running machine by the beginning of its id, or by its name where that is the only one.
-
-    Raises:
-        UsageError: none, or several.
-    """
-    running = list_machines()
-    found = [entry for entry in running if entry[0].name.startswith(ident)]
-    found = found or [entry for entry in running if entry[1]["name"] == ident]
-    if len(found) != 1:
-        names = ", ".join(path.name for path, _ in running) or "none"
-        raise UsageError(f"machine {ident!r}: {len(found)} fit; running: {names}", fix="hisa vm ls")
-    return found[0]
-
-
-def attach(folder: Path, manifest: dict[str, Any]) -> Machine:
-    """A machine that another process started."""
-    machine = Machine(Shape(**manifest["shape"]), folder)
-    machine.pid, machine.started = manifest["pid"], manifest["started"]
-    return machine
-
-
-def end(folder: Path, manifest: dict[str, Any], seconds: float = 10.0) -> None:
-    """End a machine that another process started, and remove its files."""
-    if _runs(manifest):
-        os.killpg(manifest["pid"], signal.SIGKILL)
-    deadline = time.monotonic() + seconds
-    while _runs(manifest) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def snapshot(ident: str, name: str) -> Path:
-    """Freeze a running machine under a name; it goes on after a moment's halt.
-
-    Raises:
-        UsageError: no such machine, not a new name, or a machine whose memory is not its own.
-        EnvironmentFailed: it cannot be saved.
-    """
-    if store.check_name(name) in PROFILES:
-        raise UsageError(f"{name!r} is a profile's name", fix=f"hisa vm snapshot {ident} my-{name}")
-    folder, manifest = find_machine(ident)
-    if not manifest["stays"]:
-        raise UsageError(
-            f"machine {folder.name} belongs to a run and shares its memory with others",
-            fix=f"hisa vm start {manifest['name']}, then hisa vm snapshot",
-        )
-    target = store.folder("snapshots") / name
-    if target.exists():
-        raise UsageError(f"snapshot {name!r} exists", fix=f"hisa vm gc --snapshot {name}")
-    with store.placed_whole(target) as draft:
-        machine = attach(folder, manifest)
-        about = {"name": name, "image": Path(machine.shape.image).name}
-        freeze(machine, draft, about={**about, "source": manifest["source"]})
-    return target

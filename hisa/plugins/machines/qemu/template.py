@@ -25,7 +25,7 @@ from hisa.plugins.machines.qemu.machine import Machine, Shape, qemu_version, run
 from hisa.plugins.machines.tree import packed
 from hisa.screen.geometry import Size
 
-__all__ = ["Template", "create_overlay", "freeze", "guest_version", "ready"]
+__all__ = ["Template", "create_overlay", "guest_version", "ready"]
 
 _BOOT_SECONDS: dict[Accel, float] = {"kvm": 60.0, "tcg": 120.0}
 """On an idle machine, where it takes 2 and 25 s; a boot that hangs should not cost more."""
@@ -44,12 +44,8 @@ class Template:
 
     @property
     def component_versions(self) -> dict[str, str]:
-        """A profile by its image and guest; a snapshot by its image, its name and its time."""
-        about = self.manifest
-        found = {"vm image": str(about.get("image", ""))}
-        if "guest" in about:
-            return {**found, "vm guest": str(about["guest"])}
-        return {**found, "vm snapshot": f"{about.get('name')} {about.get('created', 0):.0f}"}
+        """The image and the guest that it was made of."""
+        return {"vm image": self.manifest["image"], "vm guest": self.manifest["guest"]}
 
     def check(self) -> None:
         """Refuse to load into another QEMU: it would run, and be dead.
@@ -64,13 +60,11 @@ class Template:
                 fix="hisa vm gc, then make it anew",
             )
 
-    def clone(self, folder: Path, *, stays: bool = False) -> Machine:
+    def clone(self, folder: Path) -> Machine:
         """A machine that goes on where the template stands. Blocks for a fraction of a second.
 
         Args:
             folder: an empty folder for its files.
-            stays: it goes on when this process ends, and has a copy of the memory, so that it can
-                be frozen again.
 
         Raises:
             EnvironmentFailed: it cannot be loaded.
@@ -80,13 +74,9 @@ class Template:
             shutil.copyfile(self.folder / name, folder / name)
             (folder / name).chmod(0o600)
         create_overlay(self.folder / "disk.qcow2", folder / "disk.qcow2")
-        memory = self.folder / "ram.img"
-        if stays:
-            memory = folder / "ram.img"
-            run_tool(["cp", "--sparse=always", str(self.folder / "ram.img"), str(memory)])
         machine = Machine(self.shape, folder)
         try:
-            machine.launch(memory, shared=stays, waiting=True, stays=stays)
+            machine.launch(self.folder / "ram.img", shared=False, waiting=True)
             self._load(machine)
             machine.await_guest(_ANSWER_SECONDS)
             machine.set_clock()
@@ -117,32 +107,18 @@ def create_overlay(base: Path, overlay: Path) -> None:
     overlay.chmod(0o600)
 
 
-def freeze(machine: Machine, draft: Path, *, about: dict[str, Any]) -> None:
-    """Write a machine's present state into ``draft``; it goes on where ``draft`` is not its folder.
-
-    Args:
-        machine: it must have its memory to itself (``shared``).
-        draft: an empty folder, or the machine's own.
-        about: what else the manifest says.
-    """
-    same = draft == machine.folder
+def _freeze(machine: Machine, *, about: dict[str, Any]) -> None:
+    """Write a machine's present state into its own folder, with a manifest, and end it."""
     with machine.qmp() as qmp:
         qmp.execute("stop")
-        try:
-            _ignore_memory(qmp.execute)
-            state = str(draft / "state.bin").replace("'", "'\\''")
-            qmp.execute("migrate", uri=f"exec:cat >'{state}'")
-            qmp.await_migration()
-            for name in () if same else ("ram.img", "disk.qcow2", "token", "guest.tar"):
-                run_tool(["cp", "--sparse=always", str(machine.folder / name), str(draft / name)])
-        finally:
-            if not same:
-                qmp.execute("cont")  # also where it could not be written: a run goes on with it
-    if same:
-        machine.kill()
+        _ignore_memory(qmp.execute)
+        state = str(machine.folder / "state.bin").replace("'", "'\\''")
+        qmp.execute("migrate", uri=f"exec:cat >'{state}'")
+        qmp.await_migration()
+    machine.kill()
     shape = machine.shape
     known = {"shape": asdict(shape), "key": shape.key, "created": time.time()}
-    store.write_manifest(draft, {**known, **about})
+    store.write_manifest(machine.folder, {**known, **about})
 
 
 def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: None) -> Template:
@@ -198,7 +174,7 @@ def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
         quiet = {"elements": True, "settle": _QUIET_SECONDS, "format": "png"}
         machine.request("POST", "/hisa/observe", quiet, seconds=patience(_QUIET_SECONDS + 60.0))
         about = {"image": image.name, "name": image.name.partition("-")[0]}
-        freeze(machine, draft, about={**about, "guest": _version(guest)})
+        _freeze(machine, about={**about, "guest": _version(guest)})
     except OSError as error:
         raise EnvironmentFailed(f"the guest stopped answering: {error}") from error
     finally:

@@ -10,10 +10,8 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.task_needs import needed_apps
-from hisa.plugins.machines.app_in_tree import is_in_tree
 from hisa.plugins.machines.known_apps import APPS
 from hisa.plugins.machines.machine_apps import absent
-from hisa.plugins.machines.profiles.applications import APPLICATIONS
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.test_verified import launched, stub
@@ -78,10 +76,3 @@ async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: P
         (folder / "google-chrome").write_text(f"#!/bin/sh\n{text}\n")
         (folder / "google-chrome").chmod(0o755)
         assert (await absent([elsewhere], machine) == []) is there
-        assert is_in_tree(elsewhere, tmp_path / "tree") is there
-
-
-def test_every_application_of_a_profile_is_one_that_tasks_can_name() -> None:
-    names = {name for app in APPS for name in app.commands}
-    programs = {one.command.split()[0].rpartition("/")[2] for one in APPLICATIONS}
-    assert programs <= names

@@ -22,9 +22,9 @@ from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.process import end_all, start
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu.build import Image, build, find_image, image_folder
-from hisa.plugins.machines.qemu.gc import collect, drop_snapshot
+from hisa.plugins.machines.qemu.gc import collect
 from hisa.plugins.machines.qemu.machine import Machine, Shape
-from hisa.plugins.machines.qemu.runtime import VmRuntime, find_machine, reap_machines
+from hisa.plugins.machines.qemu.runtime import VmRuntime, list_machines, reap_machines
 from hisa.plugins.machines.qemu.template import Template, ready
 from hisa.plugins.machines.vm import vm
 from hisa.plugins.machines.vm_clone import VmEnvironment
@@ -71,11 +71,6 @@ class TestStore:
         with pytest.raises(OSError, match="not empty"), store.placed_whole(target) as draft:
             store.write_manifest(draft, {"number": 2})
         assert [known for _, known in store.entries("images")] == [{"number": 1}]
-
-    @pytest.mark.parametrize("name", ["", "../up", "a/b", ".draft-1", "Ü", "a" * 42, "-x"])
-    def test_hostile_names_are_refused(self, name: str) -> None:
-        with pytest.raises(UsageError, match="want small letters"):
-            store.check_name(name)
 
 
 class TestBuild:
@@ -203,7 +198,7 @@ class TestProcess:
             "from hisa.plugins.machines.profiles.process import start\n"
             "line = ['sh', '-c', 'sleep 600 & echo $! $$ >pids.new; mv pids.new pids; wait']\n"
             f"here = Path({str(tmp_path)!r})\n"
-            "p = start(line, open(here / 'log', 'wb'), here, stays=False, signal='TERM')\n"
+            "p = start(line, open(here / 'log', 'wb'), here, signal='TERM')\n"
             "time.sleep(600)"
         )
         owner = subprocess.Popen([sys.executable, "-c", code])
@@ -220,7 +215,7 @@ class TestProcess:
     @pytest.mark.process
     def test_ended_program_leaves_no_watcher(self, tmp_path: Path) -> None:
         with (tmp_path / "log").open("wb") as log:
-            process = start(["true"], log, tmp_path, stays=False, signal="KILL")
+            process = start(["true"], log, tmp_path, signal="KILL")
         assert process.wait() == 0
         end_all(process)
         while _group_lives(process.pid):
@@ -251,8 +246,6 @@ class TestNames:
         about = {"shape": shape, "image": "office-12ab", "name": "office", "created": 7.4}
         profile = Template(tmp_path, {**about, "guest": "cd34"})
         assert profile.component_versions == {"vm image": "office-12ab", "vm guest": "cd34"}
-        taken = Template(tmp_path, {**about, "name": "with-data"})
-        assert taken.component_versions == {"vm image": "office-12ab", "vm snapshot": "with-data 7"}
 
     def test_unknown_name_says_which_there_are(self) -> None:
         with pytest.raises(UsageError, match="minimal, office, browser"):
@@ -262,31 +255,12 @@ class TestNames:
         folder = store.folder("machines") / "12345678"
         folder.mkdir()
         store.write_manifest(folder, {"pid": os.getpid(), "started": 1, "name": "minimal"})
-        with pytest.raises(UsageError, match="running: none"):
-            find_machine("1234")
+        assert list_machines() == []
         assert reap_machines() == 1
         assert not folder.exists()
-
-    def test_snapshot_in_use_is_kept(self, cache: Path) -> None:
-        base, upper = (store.folder("snapshots") / name for name in ("base", "upper"))
-        for folder, source in ((base, "elsewhere"), (upper, str(base))):
-            folder.mkdir()
-            store.write_manifest(folder, {"source": source, "image": "x", "created": 0})
-        with pytest.raises(UsageError, match="in use by upper"):
-            drop_snapshot("base")
-        drop_snapshot("upper")
-        drop_snapshot("base")
-        with pytest.raises(UsageError, match="no snapshot"):
-            drop_snapshot("base")
 
 
 class TestCommand:
     def test_list_of_nothing(self) -> None:
         done = CliRunner().invoke(vm, ["ls", "--json"], obj=Settings(), catch_exceptions=False)
-        assert done.output == (
-            '{\n  "images": [],\n  "ready": [],\n  "snapshots": [],\n  "machines": []\n}\n'
-        )
-
-    def test_unknown_machine(self) -> None:
-        with pytest.raises(UsageError, match="'nosuch': 0 fit"):
-            CliRunner().invoke(vm, ["stop", "nosuch"], obj=Settings(), catch_exceptions=False)
+        assert done.output == '{\n  "images": [],\n  "ready": [],\n  "machines": []\n}\n'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
@@ -12,7 +11,7 @@ from email.policy import HTTP
 from typing import Any
 from urllib.parse import parse_qs
 
-__all__ = ["Answers", "Reply", "Request", "Routes", "json_reply", "page", "routed", "text_reply"]
+__all__ = ["Reply", "Request", "Routes", "json_reply", "page", "routed", "text_reply"]
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,6 @@ class Reply:
     kind: str = "application/json"
     status: int = 200
     more: Mapping[str, str] = field(default_factory=dict)
-
-
-class Answers(ABC):
-    """Answers as a stock guest does; called from several threads at once."""
-
-    @abstractmethod
-    def answer(self, asked: Request) -> Reply:
-        """Do what is asked."""
-
-    @abstractmethod
-    def restore(self) -> None:
-        """Bring everything back to the start."""
 
 
 Routes = Mapping[tuple[str, str], Callable[[Request], Reply]]
