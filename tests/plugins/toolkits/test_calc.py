@@ -410,7 +410,9 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
     )
     other = await fresh(calc)
     said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
-    assert f"chart 'Chart 1' on '{other}': BarDiagram of B1:C6" in said
+    assert f"on '{other}': BarDiagram of B1:C6" in said, "by a name that no sheet has"
+    taken = await calc.refused("chart", cells=f"{other}.B1:C6", name=f"C {name}")
+    assert "already" in taken, "of another sheet"
     series = (await kept(calc, desktop))[other]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
     sheet = (await kept(calc, desktop))[name]
