@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 import traceback
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hisa.cli.tools import refuse_path
 from hisa.errors import PluginFailed, UsageError
@@ -17,9 +18,10 @@ from hisa.tools.base import BaseTool
 from hisa.tools.registry import BrokenPlugin, discover, load_tools
 
 if TYPE_CHECKING:
+    from hisa.config import Settings
     from hisa.protocols import Task
 
-__all__ = ["chosen_tools", "initial_task", "one_tool"]
+__all__ = ["as_object", "chosen_tools", "initial_task", "one_tool", "with_kind"]
 
 Chosen = tuple[Sequence[BaseTool], Sequence[BaseTool], Sequence[BrokenPlugin]]
 
@@ -118,3 +120,18 @@ def initial_task(file: str) -> Task:
     if not path.is_file():
         raise UsageError(f"no task file {file!r}", fix="--task FILE.yaml")
     return load_task(path)
+
+
+def with_kind(settings: Settings, kind: str | None) -> Settings:
+    """Returns the settings with another kind of environment, where one is named."""
+    environment = settings.environment.model_copy(update={"kind": kind} if kind else {})
+    return settings.model_copy(update={"environment": environment})
+
+
+def as_object(text: str) -> dict[str, Any] | None:
+    """Returns the JSON object that a text is; None where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

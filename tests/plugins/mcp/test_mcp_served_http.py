@@ -66,8 +66,11 @@ async def test_nobody_connects_without_the_token_that_was_printed(tmp_path: Path
                 assert (await http.post(url, headers=shown, json={})).status_code == 401
         assert server.stderr is not None
         token = server.stderr.readline().split()[-1]
+        foreign = {"Authorization": f"Bearer {token}", "Host": "evil.example"}
+        async with httpx2.AsyncClient() as http:
+            assert (await http.post(url, headers=foreign, json={})).status_code == 421
         async with connected(url, token) as used:
-            assert await used.call("list_runs") == []
+            assert "either" in await used.refused("run_task")
 
 
 @pytest.mark.process

@@ -50,12 +50,12 @@ async def test_every_documented_example_fits(tool: Tool, example: str) -> None:
 
 async def test_every_tool_has_an_example_and_a_summary_that_is_shown_whole() -> None:
     tools = CALC.tools()
-    assert len(tools) == len({tool.name for tool in tools}) == 40
+    assert len(tools) == len({tool.name for tool in tools}) == 35
     assert not [tool.name for tool in tools if not tool.examples or len(tool.summary) > 90]
     deleting = {tool.name for tool in tools if "delete" in tool.traits.effects}
     assert {"calc_sheet_delete", "calc_delete", "calc_clear"} <= deleting
     reading = {tool.name for tool in tools if tool.traits.reads}
-    assert reading == {"calc_overview", "calc_read", "calc_find", "calc_look"}
+    assert reading == {"calc_overview", "calc_read", "calc_find"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -176,16 +176,15 @@ async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
     assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
     await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
     assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
-    said = await calc("transpose", cells=f"{name}.A1:B3", to=f"{name}.A30")
-    assert said == f"{name}.A30:C31: Region | North | South / Year | 2023 | 2023"
-    assert "overlap" in await calc.refused("transpose", cells=f"{name}.A1:B3", to=f"{name}.B2")
     await calc("write", cell=f"{name}.A40", values=[["a,b,3"], ["c, d"]])
     assert "nothing is split" in await calc("split", cells=f"{name}.A40:A41", separator="x")
     assert await calc("split", cells=f"{name}.A40:A41") == f"{name}.A40:C41: a | b | 3 / c | d | "
-    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A30:A31", separator="e")
+    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A1:A2", separator="o")
 
 
-async def test_texts_are_replaced_and_cells_cleared(calc: Using) -> None:
+async def test_texts_are_replaced_and_cells_cleared(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
     name = await fresh(calc)
     block = f"{name}.A1:D6"
     said = await calc("replace", text="north", replacement="West", cells=block)
@@ -198,7 +197,7 @@ async def test_texts_are_replaced_and_cells_cleared(calc: Using) -> None:
     assert "0 filled cells there now, 6 before" in await calc("clear", cells=f"{name}.D:D")
     await calc("style", cells=f"{name}.A1:C1", bold=True)
     await calc("clear", cells=f"{name}.A1:C1", what="formats")
-    assert "bold" not in await calc("look", cells=f"{name}.A1:C1")
+    assert not (await kept(calc, desktop))[name]["A1"].font.b
     assert (await lines(calc, f"{name}.A1:C1")) == [["Region", "Year", "Sales"]]
 
 
@@ -223,10 +222,6 @@ async def test_tables_are_sorted_filtered_and_made_single(
     sheet = (await kept(calc, desktop))[name]
     assert sum(sheet.row_dimensions[row].hidden for row in range(1, 7)) == 3
     assert "5 of 5" in await calc("filter", cells=f"{name}.A1", where=[])
-    assert "has filter buttons" in await calc("filter_buttons", cells=f"{name}.A1")
-    assert (await kept(calc, desktop))[name].auto_filter.ref == "A1:D6"
-    assert "already" in await calc("filter_buttons", cells=f"{name}.A1")
-    assert "has no filter buttons" in await calc("filter_buttons", cells=f"{name}.A1", on=False)
     said = await calc("remove_duplicates", cells=f"{name}.A1")
     assert said == f"{name}.A1:D6: 1 duplicate rows removed, 4 left"
     assert "no duplicates" in await calc("remove_duplicates", cells=f"{name}.A1")
@@ -442,8 +437,8 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
         horizontal="center",
         wrap=True,
     )
-    assert said == await calc("look", cells=f"{name}.A1:D1")
-    assert "mixed" in await calc("look", cells=f"{name}.A1:D2")
+    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underlined")
+    assert "mixed" in await calc("style", cells=f"{name}.A1:D2", rotation=0)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
     await calc("border", cells=f"{name}.A1:D6", points=0.75)
     await calc("border", cells=f"{name}.A1:D1", where="bottom", points=2, color="#2a6099")
@@ -455,10 +450,8 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert "hidden" in await calc("visible", lines=f"{name}.D", on=False)
     await calc("visible", lines=f"{name}.3:4", on=False)
     assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
-    await calc("select", cells=f"{name}.A1")
     said = await calc("freeze", rows=1, columns=2)
     assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
-    await calc("sheet_tab", sheet=name, color="#ff8000")
     sheet = (await kept(calc, desktop))[name]
     font = sheet["B1"].font
     assert (font.b, font.i, font.u, font.name, font.sz) == (
@@ -475,7 +468,6 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert sheet.row_dimensions[1].height == pytest.approx(34, abs=1)
     assert sheet.column_dimensions["D"].hidden
     assert sheet.freeze_panes == "C2"
-    assert sheet.sheet_properties.tabColor.rgb.endswith("FF8000")
     assert "nothing is frozen" in await calc("freeze")
 
 
@@ -488,8 +480,6 @@ async def test_lines_and_cells_come_and_go(calc: Using) -> None:
     assert "the used area ends at 6 rows, before at 8" in said
     await calc("delete", lines=f"{name}.B")
     assert await lines(calc, f"{name}.A2:D2") == [["North", "2023", "10", "a"]]
-    assert await calc("select", cells=f"{name}.B2:C3") == f"selected: {name}.B2:C3"
-    assert f"selected: {name}.B2:C3" in await calc("overview")
 
 
 # Sheets, pages, files -----------------------------------------------------------------------------
@@ -512,8 +502,6 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert (names[0], names[-1]) == (odd, "Kopie ü")
     await calc("sheet_move", sheet="Kopie ü", position=2)
     assert (await kept(calc, desktop)).sheetnames[1] == "Kopie ü"
-    assert "hidden" in await calc("sheet_tab", sheet="Kopie ü", visible=False)
-    assert (await kept(calc, desktop))["Kopie ü"].sheet_state == "hidden"
     await calc("sheet_delete", sheet="Kopie ü")
     await calc("sheet_delete", sheet=odd)
     assert odd not in (await kept(calc, desktop)).sheetnames
@@ -598,7 +586,6 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
         ("delete", {"lines": f"{name}.2:3"}),
         ("insert", {"before": f"{name}.B", "count": 2}),
         ("clear", {"cells": f"{name}.A1:C6", "what": "all"}),
-        ("transpose", {"cells": f"{name}.A1:B3", "to": f"{name}.F1"}),
         ("replace", {"text": "North", "replacement": "N", "cells": f"{name}.A1:D6"}),
     ]
     for function, given in steps:

@@ -221,17 +221,6 @@ class TestFiles:
         assert kept == [{"key": "ctrl+alt+c", "command": "c.d"}]
         assert "has no key 'x'" in await editor.use.refused("unbind", key="x")
 
-    async def test_snippets_are_written(self, editor: Editor) -> None:
-        told = await editor.use(
-            "snippet", language="plaintext", name="Sign", prefix="hsig", body="Kind regards,\nAda$0"
-        )
-        assert told == f"{USER}/snippets/plaintext.json: Sign"
-        kept = json.loads(await editor.text(f"{USER}/snippets/plaintext.json"))
-        assert kept["Sign"]["body"] == ["Kind regards,", "Ada$0"]
-        assert "is no language's name" in await editor.use.refused(
-            "snippet", language="../x", name="a", prefix="a", body="a"
-        )
-
 
 def vsix() -> bytes:
     """A small extension, whole."""
@@ -277,7 +266,6 @@ class TestEditor:
 
     async def test_files_and_folders_are_shown(self, editor: Editor) -> None:
         await editor.use("setting", name="security.workspace.trust.enabled", value=False)
-        await editor.use("setting", name="editor.tabCompletion", value="on")
         told = await editor.use("show", path=PROJECT)
         assert "project" in told
         await editor.use("show", path=f"{PROJECT}/main.py", line=3, column=2)
@@ -317,20 +305,7 @@ class TestEditor:
         await editor.do("pyautogui.hotkey('ctrl', 'shift', 'b')")
         await editor.eventually(is_built)
 
-    async def test_a_snippet_is_written_out_and_a_key_does_its_command(
-        self, editor: Editor
-    ) -> None:
-        await editor.put("letter.txt", "")
-        await editor.use("show", path=f"{PROJECT}/letter.txt", line=1)
-        await editor.titled("letter.txt")
-        await editor.has_element("Ln 1, Col 1")
-        await editor.do("pyautogui.write('hsig'); pyautogui.press('tab')")
-        await editor.do("pyautogui.hotkey('ctrl', 's')")
-
-        async def is_signed() -> bool:
-            return await editor.text(f"{PROJECT}/letter.txt") == "Kind regards,\nAda"
-
-        await editor.eventually(is_signed)
+    async def test_a_key_does_its_command(self, editor: Editor) -> None:
         await editor.do("pyautogui.hotkey('ctrl', 'alt', 'y')")
         await editor.titled("Untitled-1")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import uuid
 import zipfile
 from collections.abc import AsyncIterator, Sequence
@@ -263,19 +262,8 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
     )
     assert said.startswith("shape 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
     assert said.endswith(UNRECORDED)
-    await use(
-        "shape_insert",
-        slide="1",
-        kind="ellipse",
-        left_cm=3,
-        top_cm=5,
-        width_cm=6,
-        height_cm=2,
-        text="hi",
-        fill="#ffcc00",
-        line="none",
-        name="Egg",
-    )
+    await use("text_box", slide="1", text="hi", left_cm=3, top_cm=5, width_cm=6, name="Egg")
+    await use("shape_change", slide="1", shape="Egg", fill="#ffcc00", line="none")
     buffer = io.BytesIO()
     Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/red.png", buffer.getvalue())
@@ -288,9 +276,7 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
     egg = shapes["Egg"]
     assert abs(egg.left - Cm(3)) < Cm(0.02)
     assert abs(egg.width - Cm(6)) < Cm(0.02)
-    assert abs(egg.height - Cm(2)) < Cm(0.02)
     assert str(egg.fill.fore_color.rgb) == "FFCC00"
-    assert 'prst="ellipse"' in egg._element.xml
     assert shapes["Red"].image.size == (200, 100)
     await use(
         "shape_change", slide="1", shape="Egg", left_cm=8, width_cm=4, fill="blue", order="back"
@@ -355,14 +341,6 @@ async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
     assert said.startswith("slides are now 28.00 x 15.75 cm")
     document = await deck.pptx()
     assert round(document.slide_width / document.slide_height, 3) == round(16 / 9, 3)
-
-
-@on_desktop
-async def test_styles_of_the_master_hold_for_all_slides(deck: Deck, use: Using) -> None:
-    await use("style", name="title", font="Liberation Mono", size=33)
-    styles = await deck.odp("styles.xml")
-    assert re.search(r'style:name="[^"]*-title".*?fo:font-size="33pt"', styles, re.DOTALL)
-    assert "there is no style 'x'" in await use.refused("style", name="x", size=3)
 
 
 @on_desktop

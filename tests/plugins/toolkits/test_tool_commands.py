@@ -20,10 +20,10 @@ from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.toolkits.checking import check_tool, run_examples
 from hisa.plugins.toolkits.no_machine import NoMachine
 from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
-from hisa.plugins.toolkits.tool_inputs import input_of_words
+from hisa.plugins.toolkits.tools_check import check_tool, run_examples
+from hisa.plugins.toolkits.tools_run import input_of_words
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
@@ -244,14 +244,10 @@ def test_all_that_is_wrong_with_a_description_is_told() -> None:
     assert check_tool(Tool(doubled)).line_tokens < check_tool(Tool(doubled)).whole_tokens
 
 
-async def prepared(_: object) -> None:
-    """Nothing is needed."""
-
-
 async def test_examples_are_executed_and_each_failure_says_why() -> None:
     tools = [Tool(doubled), Tool(first_line)]
     checks = [check_tool(each) for each in tools]
-    done = await run_examples(tools, checks, FakeEnvironment(), prepare=prepared)
+    done = await run_examples(tools, checks, FakeEnvironment())
     assert [(e.state, e.said) for e in done[0].examples] == [
         ("ok", "8"),
         ("ok", "10"),
@@ -270,7 +266,7 @@ async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
     sheet.uses_machine = there.uses_machine = lacking.uses_machine = True
     tools = [sheet, there, lacking]
     checks = [check_tool(each) for each in tools]
-    done = await run_examples(tools, checks, FakeEnvironment(), prepare=prepared)
+    done = await run_examples(tools, checks, FakeEnvironment())
     assert {e.state for e in done[0].examples} == {"not run"}
     assert "needs LibreOffice Calc open" in done[0].examples[0].said
     assert [e.state for e in done[1].examples] == ["ok", "ok", "failed"]
@@ -307,18 +303,7 @@ def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
     result = hisa.json("tools", "run", "wait", '{"seconds": 0}')
     assert (result["ok"], result["error"]) == (True, "")
     assert "seconds" in hisa.refused("tools", "run", "wait", "seconds=-1")
-    assert "hisa tools ls" in hisa.refused("tools", "run")
     assert "there are wait" in hisa.refused("tools", "run", "wai")
-
-
-@pytest.mark.process
-def test_a_tools_help_is_its_own_description(tmp_path: Path) -> None:
-    hisa = Command(tmp_path)
-    said = hisa.run("tools", "run", "bash_execution", "--help")
-    assert "Usage: hisa tools run bash_execution" in said
-    assert "Run a bash command in the home folder" in said
-    assert "command  string (required)" in said
-    assert "[NAME]" in hisa.run("tools", "run", "--help")
 
 
 @pytest.mark.desktop

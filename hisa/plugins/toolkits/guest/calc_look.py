@@ -16,7 +16,7 @@ from .calc_places import (
     number_format,
     reveal,
 )
-from .office_bridge import Desk, Refused, changes, looks, works
+from .office_bridge import Desk, Refused, changes, works
 
 __all__ = ["FUNCTIONS"]
 
@@ -163,13 +163,6 @@ def _properties(name: str, value: Any) -> dict[str, Any]:
     return made
 
 
-@looks("calc")
-def look(desk: Desk, cells: str) -> str:
-    """Tell how cells look, on one line; what differs between them is told as mixed."""
-    block = area(desk, cells)
-    return f"{block.label}: {_look_of(desk, block)}"
-
-
 _SEEN = {
     "CharFontName": "font", "CharHeight": "size", "CharWeight": "bold", "CharPosture": "italic",
     "CharUnderline": "underline", "CharStrikeout": "strikethrough", "CharColor": "color",
@@ -273,20 +266,8 @@ def freeze(desk: Desk, rows: int, columns: int) -> str:
     )
 
 
-@works("calc")
-def select(desk: Desk, cells: str) -> str:
-    """Select cells, as a click would."""
-    block = area(desk, cells)
-    desk.controller.ActiveSheet = block.sheet
-    desk.controller.select(block.range)
-    reveal(desk, block)
-    now = desk.document.CurrentSelection.RangeAddress
-    found = Area(block.sheet, now.StartColumn, now.StartRow, now.EndColumn, now.EndRow)
-    return f"selected: {found.label}"
-
-
 FUNCTIONS = {
     "insert": insert, "delete": delete, "size": size, "visible": visible, "merge": merge,
-    "format_numbers": format_numbers, "style": style, "look": look, "border": border,
-    "freeze": freeze, "select": select,
+    "format_numbers": format_numbers, "style": style, "border": border,
+    "freeze": freeze,
 }  # fmt: skip

@@ -8,9 +8,9 @@ import uno  # type: ignore[import-not-found]
 
 from .impress_places import chosen_slides, fill, number_of, one_slide, place, shapes, slides, told
 from .office_bridge import Desk, Refused, changes, looks, works
-from .writer_looks import character, color, paragraph, put, shown_color, told_character
+from .writer_looks import color, shown_color
 from .writer_parts import graphic
-from .writer_ranges import excerpt, named, note_of
+from .writer_ranges import excerpt, note_of
 
 __all__ = ["FUNCTIONS"]
 
@@ -255,16 +255,6 @@ def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | No
     return f"slides are now {first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
 
 
-@changes("impress", "Change style")
-def style(desk: Desk, name: str, master: str, **given: Any) -> str:
-    """Changes a style of a master, such as its titles, and so all slides that have it."""
-    families = desk.document.StyleFamilies
-    family = families.getByName(master or slides(desk)[0].MasterPage.Name)
-    target = named(family, name, "style")
-    put([target], character(given) | paragraph(given))
-    return f"the style {target.Name} is now {told_character(target)}"
-
-
 @changes("impress", "Speaker notes")
 def notes(desk: Desk, slide: str, text: str) -> str:
     """Writes the speaker's notes of a slide."""
@@ -307,6 +297,6 @@ def _on_off(value: bool) -> str:
 FUNCTIONS = {
     "overview": overview, "read": read, "add": add, "duplicate": duplicate, "delete": delete,
     "move": move, "layout": layout, "show": show, "background": background,
-    "transition": transition, "size": size, "style": style, "notes": notes,
+    "transition": transition, "size": size, "notes": notes,
     "footer": footer,
 }  # fmt: skip
