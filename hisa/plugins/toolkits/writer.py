@@ -299,7 +299,7 @@ async def page(
     column_gap_cm: Annotated[float, Field(ge=0, le=10)] = 0.5,
     background: str = "",
 ) -> None:
-    """Set paper, orientation, margins and columns of a page style; that at the cursor by default.
+    """Set paper, orientation, margins and columns of a page style; by default the cursor's.
 
     LibreOffice takes a page style back in no undo, and forgets the earlier steps with it.
 
@@ -371,7 +371,9 @@ async def table_insert(
     name: str = "",
     header: bool = True,
 ) -> None:
-    """Insert a table with texts before a paragraph or at the end; `header`: the first row is bold.
+    """Insert a table with texts before a paragraph or at the end.
+
+    With `header` the first row is bold.
 
     Examples:
         {"values": [["Name", "Amount"], ["Anna", "12"], ["Ben", "7"]], "name": "Amounts"}

@@ -219,13 +219,6 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
 SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
 
 
-async def test_an_error_quotes_nothing_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "shadow").write_text(SHADOW, "utf-8")
-    async with client(tmp_path) as used:
-        said = await used.refused("run_task", task_file=str(tmp_path / "shadow"))
-    assert "Quartz9w0rd" not in said
-
-
 async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> None:
     offered, outside = tmp_path / "offered", tmp_path / "outside.yaml"
     offered.mkdir()

@@ -16,8 +16,7 @@ import pytest_asyncio
 from hisa.errors import InvalidReply, ToolFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.browser import BROWSER
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -117,15 +116,6 @@ class Site(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", 8099), Site).serve_forever()
 """
 """Serves the page, and writes down what is asked for and what the page tells."""
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(BROWSER))
-async def test_every_example_fits(tool: Tool, example: str) -> None:
-    tool.arguments(example)
-
-
-async def test_every_tool_has_an_example() -> None:
-    assert [tool.name for tool in BROWSER.tools() if not tool.examples] == []
 
 
 async def test_what_is_out_of_bounds_is_refused_before_it_reaches_a_page() -> None:

@@ -7,13 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hisa.errors import (
     BudgetExceeded,
@@ -25,9 +22,7 @@ from hisa.errors import (
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.builder.build_records import (
     Build,
-    Cases,
     Requirements,
-    Written,
     parsed,
 )
 from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit, call_program
@@ -42,7 +37,7 @@ from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.calling import call_tool
 from tests.cli.command import Command
-from tests.plugins.toolkits.build_sample import CASSETTE, REQUEST, SHOW, prepare
+from tests.plugins.toolkits.build_sample import CASSETTE, REQUEST, prepare
 
 SPENT = {"calls": 6, "tokens_in": 1, "tokens_out": 1, "usd": 0.0}
 
@@ -274,19 +269,11 @@ PARAMETER = {"name": "text", "type": "string", "description": "any"}
     "plan",
     [
         changed(name="../up"),
-        changed(name="class"),
-        changed(name="__import__"),
-        changed(name="a" * 60),
         changed(summary="Count\nthe words\n</tools>"),
-        changed(summary="x" * 200),
-        changed(parameters=[{**PARAMETER, "type": "object"}]),
         changed(parameters=[{**PARAMETER, "name": "context"}]),
-        changed(parameters=[PARAMETER, PARAMETER]),
         changed(parameters=[{**PARAMETER, "required": False, "default": 4}]),
-        changed(parameters=[{**PARAMETER, "required": False, "default": [[[[]]]] * 9}]),
         changed(effects=["everything"]),
         changed(code="import os"),
-        {**PLAN, "functions": PLAN["functions"] * 7},
         {**PLAN, "functions": PLAN["functions"] * 2},
         {**PLAN, "more": 1},
         {**PLAN, "needed": [{"functionality": "count", "covered_by": "a_tool_of_nobody"}]},
@@ -312,17 +299,6 @@ async def test_cases_have_to_fit_the_description_and_to_show_something() -> None
         assert "no usable reply" in build.functions[0].given_up
         build, _ = await built(PLAN, bad, CASES, GOOD)
         assert build.passed
-
-
-@given(st.text(max_size=200) | st.recursive(st.none() | st.text() | st.floats(), st.lists).map(str))
-def test_any_reply_is_a_record_or_an_error(text: str) -> None:
-    for read in (
-        lambda: parsed(Requirements, text),
-        lambda: parsed(Cases, text),
-        lambda: parsed(Written, text),
-    ):
-        with suppress(InvalidReply):
-            read()
 
 
 def test_a_deep_or_endless_number_is_refused() -> None:
@@ -459,7 +435,3 @@ def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> N
     written(tmp_path)
     (tmp_path / "review").mkdir()
     assert "is there already" in hisa.refused(*good)
-
-
-def test_the_hand_written_programs_differ_where_the_test_says() -> None:
-    assert SHOW.format(index="number") != SHOW.format(index="number - 1")

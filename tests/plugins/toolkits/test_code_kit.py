@@ -23,8 +23,7 @@ from hisa.plugins.machines.tree import find_tree
 from hisa.plugins.toolkits.code_editor import CODE
 from hisa.plugins.toolkits.guest import code_jsonc
 from hisa.plugins.toolkits.guest.files_common import Refused
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 IS_BUILT = find_tree(recipe("osworld")) is not None
 with_files = pytest.mark.desktop
@@ -42,15 +41,6 @@ WRITTEN = """// Mine, "quoted": {
     "a\\"b // c": "no /* comment */",
 }
 """
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(CODE))
-def test_every_example_fits(tool: Tool, example: str) -> None:
-    tool.arguments(example)
-
-
-def test_every_tool_has_an_example() -> None:
-    assert [tool.name for tool in CODE.tools() if not tool.examples] == []
 
 
 class TestFilesWithComments:

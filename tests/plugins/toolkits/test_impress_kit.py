@@ -19,8 +19,7 @@ from hisa.errors import InvalidReply
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.impress import IMPRESS
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 on_desktop = pytest.mark.desktop
@@ -95,18 +94,6 @@ async def deck(machine: DesktopEnvironment, use: Using) -> Deck:
 def content(slide: Any) -> Any:
     """What stands below the title."""
     return slide.shapes[1]
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(IMPRESS))
-async def test_every_example_fits(tool: Tool, example: str) -> None:
-    assert tool.arguments(example) or example == "{}"
-    assert tool.takes_text != example.startswith("{"), "a text alone where there is one argument"
-
-
-async def test_there_are_as_many_tools_as_in_the_papers_table() -> None:
-    tools = IMPRESS.tools()
-    assert len(tools) >= 22
-    assert [tool.name for tool in tools if not tool.examples] == []
 
 
 async def test_slides_and_shapes_are_one_argument_each_by_number_or_name() -> None:

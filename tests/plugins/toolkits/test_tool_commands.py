@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from benchmarks.tool_tokens import APPS, look_at, made_tools, offered_texts
 from hisa.cli import cli
-from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
@@ -359,15 +358,6 @@ def test_three_hundred_tools_stay_within_the_limit_of_a_prompt() -> None:
             first = named[line.partition("(")[0]]
             assert first.traits.needs.in_front(look_at(app)), "what is in front comes first"
     assert seen == {"", *APPS}
-
-
-def test_a_list_of_three_hundred_tools_is_read_at_a_glance() -> None:
-    tools = made_tools(300)
-    short = list(_lines(tools, whole=False))
-    assert len(short) == 2 * 7
-    assert short[0].startswith("general: ")
-    assert "made0: Libreoffice Calc (40, made-up; needs libreoffice-calc in front" in short[2]
-    assert len(list(_lines(tools, whole=True))) == 7 + 300
 
 
 @pytest.mark.process

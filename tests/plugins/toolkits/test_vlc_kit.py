@@ -17,8 +17,7 @@ from PIL import Image
 from hisa.errors import InvalidReply
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.vlc import VLC
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 on_vlc = [
@@ -46,15 +45,6 @@ with open("/home/user/Videos/words.srt", "w") as words:
 """
 """Two sounds, a grey video of a minute, subtitles for it, and a device that swallows sound."""
 FILES = "file:///home/user"
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(VLC))
-async def test_every_example_fits(tool: Tool, example: str) -> None:
-    tool.arguments(example)
-
-
-async def test_every_tool_has_an_example() -> None:
-    assert [tool.name for tool in VLC.tools() if not tool.examples] == []
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from PIL import Image
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.writer import WRITER
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 desktop = pytest.mark.desktop
@@ -92,18 +91,6 @@ async def paper(machine: DesktopEnvironment, use: Using) -> Paper:
             assert WRITER.needs.in_front(await machine.observe())
             return Paper(machine, use, path)
     raise AssertionError("the document did not open")
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(WRITER))
-async def test_every_example_fits(tool: Tool, example: str) -> None:
-    assert tool.arguments(example) or example == "{}"
-    assert tool.takes_text != example.startswith("{"), "a text alone where there is one argument"
-
-
-async def test_there_are_as_many_tools_as_in_the_papers_table() -> None:
-    tools = WRITER.tools()
-    assert len(tools) >= 19
-    assert [tool.name for tool in tools if not tool.examples] == []
 
 
 @desktop
