@@ -429,7 +429,7 @@ def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> N
     good = (*written(tmp_path), "--model", "served")
     assert "application 'Up/'" in hisa.refused(*("Up/" if w == "mousepad" else w for w in good))
     (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
-    assert "line 1: wanted is an object with an instruction" in hisa.refused(*good)
+    assert "wanted is an object with an instruction" in hisa.refused(*good)
     (tmp_path / "tasks.jsonl").write_text("\n")
     assert "holds no tasks" in hisa.refused(*good)
     written(tmp_path)
