@@ -319,12 +319,6 @@ class TestWorking:
         # A label with something else beside it names no field further away.
         assert "nothing here is called" in await site.use.refused("fill", fields={"Colour": "x"})
 
-    async def test_a_list_is_filled_with_its_option(self, site: Site) -> None:
-        await site.use("visit", address=f"{SITE}/labels")
-        assert "says 'Japan'" in await site.use("fill", fields={"Country": "japan"})
-        told = await site.use.refused("fill", fields={"Country": "Peru"})
-        assert "it has: Germany, Japan" in told
-
     async def test_what_lies_in_a_closed_part_of_the_page_is_left_to_the_screen(
         self, site: Site
     ) -> None:
