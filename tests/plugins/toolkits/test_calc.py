@@ -603,18 +603,12 @@ async def test_a_sheet_that_was_deleted_comes_back(calc: Using) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("ZZZ1", "is not on the sheet"),
-        ("A0", "is not on the sheet"),
         ("A1048577", "is not on the sheet"),
         ("A99999999999999999999", "is not on the sheet"),
         ("no such thing", "names no cells"),
-        ("12", "names no cells"),
-        ("A1:", "names no cells"),
         ("none.A1", "there is no sheet 'none'"),
         ("'; rm -rf ~'.A1", "there is no sheet"),
         ("$(reboot)", "names no cells"),
-        ("AAAA1:B2", "names no cells"),
-        ("=A1", "names no cells"),
     ],
 )
 async def test_places_that_are_none_are_named(calc: Using, place: str, said: str) -> None:
