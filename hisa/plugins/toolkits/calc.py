@@ -430,22 +430,6 @@ async def style(
 
 
 @calc_tool()
-async def border(
-    context: ToolContext,
-    cells: Place,
-    where: Literal["all", "outline", "inside", "top", "bottom", "left", "right"] = "all",
-    points: Annotated[float, Field(ge=0, le=9)] = 0.75,
-    color: str = "black",
-) -> None:
-    """Draw lines around and between cells; 0 points takes them away.
-
-    Examples:
-        {"cells": "A1:D20"}
-        {"cells": "A1:D1", "where": "bottom", "points": 2, "color": "#2a6099"}
-    """
-
-
-@calc_tool()
 async def freeze(
     context: ToolContext,
     rows: Annotated[int, Field(ge=0, le=1000)] = 0,
@@ -592,7 +576,7 @@ CALC = Toolkit(
     functions=(
         *(overview, read, write, formula, fill, style, format_numbers, sort, filter, chart),
         *(find, replace, copy, clear, insert, delete, pivot, save, undo, sheet_add),
-        *(sheet_rename, sheet_delete, sheet_copy, sheet_move, merge, size, border, freeze),
+        *(sheet_rename, sheet_delete, sheet_copy, sheet_move, merge, size, freeze),
         *(highlight, validate, remove_duplicates, split, visible, page, export),
     ),
     needs=Needs(frozenset({"execute"}), apps=("libreoffice-calc",), dialogs=OFFICE_DIALOGS),

@@ -38,7 +38,6 @@ Layout = Literal[
 Which = Annotated[str, Field(coerce_numbers_to_str=True)]
 """A slide, slides or a shape, by number or otherwise."""
 Centimetres = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
 
 
 impress_tool = GuestTool("impress_program", SLOW, lambda said: ends(str(said), _READ))
@@ -132,24 +131,6 @@ async def background(slide: Which, context: ToolContext, color: str = "", image:
     Examples:
         {"slide": "all", "color": "#003366"}
         {"slide": "1", "image": "~/Pictures/sky.jpg"}
-    """
-
-
-@impress_tool({"slide": "slides_", "seconds": "lasts"})
-async def transition(
-    slide: Which,
-    kind: Literal[
-        "none", "fade", "wipe", "push", "cover", "split", "dissolve", "wheel", "random_bars"
-    ],
-    context: ToolContext,
-    seconds: Seconds = 1,
-    after: Seconds | None = None,
-) -> None:
-    """Set the transition of slides; with `after`, the next slide comes by itself so much later.
-
-    Examples:
-        {"slide": "all", "kind": "fade"}
-        {"slide": "2-4", "kind": "push", "seconds": 0.5, "after": 10}
     """
 
 
@@ -415,7 +396,7 @@ IMPRESS = Toolkit(
         *(shape_change, text_box, image_insert, delete, move),
         *(duplicate, background, notes, format_paragraphs),
         *(table_insert, table_write, shape_delete),
-        *(transition, layout, save, export, replace),
+        *(layout, save, export, replace),
         *(footer, size, show),
         undo,
     ),

@@ -176,4 +176,4 @@ def accept_tools(folder: str, to: str | None) -> None:
         say(f"left out: {line}")
     say("next:")
     say(f"  {install_command(shlex.quote(str(package)))}")
-    say(f"  hisa tools check {shlex.quote(str(package))} --no-run")
+    say(f"  hisa tools check {build.kit} --no-run")

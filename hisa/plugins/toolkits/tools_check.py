@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -37,7 +37,7 @@ _TASK = "Bring each fresh desktop to the initial state of this task file."
 
 
 @click.command("check")
-@click.argument("which", metavar="[NAME|PATH]", default="")
+@click.argument("which", metavar="[NAME]", default="")
 @click.option("--task", "task_file", metavar="FILE", help=_TASK)
 @click.option("--env", metavar="KIND", help="Where to run examples; it has to be thrown away.")
 @click.option("--run/--no-run", "execute", default=True, help="Execute the examples, or not.")
@@ -48,19 +48,18 @@ def check_tools(
 ) -> None:
     """Check tools: what models read of them, and the examples in it, by executing those.
 
-    NAME is a tool, a toolkit or a pattern; PATH the folder of a package that announces tools,
-    installed or not. Without either, every tool that no part of HiSA itself brings is checked.
-    Examples run on a fresh private desktop. Exit status 1: something is wrong.
+    NAME is an installed tool, a toolkit or a pattern; without one, every tool that no part of HiSA
+    itself brings is checked. Examples run on a fresh private desktop. Exit status 1: something is
+    wrong.
 
     \b
-    hisa tools check ./word-count
     hisa tools check word_count --no-run
     hisa tools check "calc_*" --task sheet.yaml
     """
-    tools, others, broken = chosen_tools(which)
+    tools, broken = chosen_tools(which)
     settings = with_kind(ctx.obj, env)
     task = initial_task(task_file) if task_file else None
-    checks = asyncio.run(_checked(tools, others, settings, task, execute=how["execute"]))
+    checks = asyncio.run(_checked(tools, settings, task, execute=how["execute"]))
     if how["as_json"]:
         print_json(
             {
@@ -78,14 +77,12 @@ def check_tools(
 
 async def _checked(
     tools: Sequence[BaseTool],
-    others: Sequence[BaseTool],
     settings: Settings,
     task: Task | None,
     *,
     execute: bool,
 ) -> list[ToolCheck]:
-    taken = [tool.name for tool in others]
-    checks = [check_tool(tool, taken) for tool in tools]
+    checks = list(map(check_tool, tools))
     tried = [t for t, c in zip(tools, checks, strict=True) if _is_tried(t, c)]
     if not execute or not tried:
         return checks
@@ -104,7 +101,7 @@ async def _checked(
 
 def _lines(checks: Sequence[ToolCheck]) -> Iterator[str]:
     if not checks:
-        yield "no tool of another package loads here; name a tool, a toolkit or a folder"
+        yield "no tool of another package is installed; name a tool or a toolkit"
         return
     for check in checks:
         cost = f"{check.line_tokens} tokens in a prompt, {check.whole_tokens} with all of it"
@@ -157,30 +154,23 @@ class ToolCheck:
         return not self.problems and all(each.state != "failed" for each in self.examples)
 
 
-def check_tool(tool: BaseTool, taken: Iterable[str] = ()) -> ToolCheck:
-    """Check a description, its examples included, without calling anything.
-
-    Args:
-        tool: any.
-        taken: names of other packages' tools.
-    """
+def check_tool(tool: BaseTool) -> ToolCheck:
+    """Check a description, its examples included, without calling anything."""
     whole = estimate_tokens(tool.describe())
     return ToolCheck(
         tool.name,
         tool.kit,
         tool.source,
-        tuple(_problems(tool, frozenset(taken))),
+        tuple(_problems(tool)),
         whole if tool.always else estimate_tokens(offered_line(tool)),
         whole,
         tuple(ExampleRun(line, "not run") for line in tool.examples),
     )
 
 
-def _problems(tool: BaseTool, taken: frozenset[str]) -> Iterator[str]:
+def _problems(tool: BaseTool) -> Iterator[str]:
     if not _NAME.fullmatch(tool.name):
         yield f"name {tool.name!r}: letters, digits, _ and - alone, at most 64, a letter first"
-    if tool.name in taken:
-        yield f"name {tool.name!r}: another package's tool has it, and this one is never seen"
     yield from _wrong_words(tool)
     yield from _wrong_schema(tool)
     yield from _wrong_traits(tool)

@@ -346,20 +346,6 @@ async def page_break(
     """
 
 
-@writer_tool()
-async def contents(
-    context: ToolContext,
-    title: str = "Table of Contents",
-    levels: Annotated[int, Field(ge=1, le=10)] = 3,
-    before: Number = 1,
-) -> None:
-    """Insert a table of contents before a paragraph, or bring the one there up to date.
-
-    Examples:
-        {"levels": 2, "before": 2}
-    """
-
-
 # Tables -------------------------------------------------------------------------------------------
 
 
@@ -467,7 +453,7 @@ WRITER = Toolkit(
         *(format_text, format_paragraphs, style, delete, make_list),
         *(table_insert, table_read, table_write),
         *(image_insert, header_footer, page, page_break, save, export),
-        *(change_case, contents, change_style, tab_stops, undo),
+        *(change_case, change_style, tab_stops, undo),
     ),
     Needs(frozenset({"execute"}), apps=("libreoffice-writer",), dialogs=OFFICE_DIALOGS),
 )

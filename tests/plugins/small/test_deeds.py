@@ -87,14 +87,6 @@ def test_numbers_and_values_that_nothing_shows_are_missing() -> None:
     assert to_do('Look for "Bo".', (SAVE,), []) == ['find "Bo"']
 
 
-@pytest.mark.parametrize(
-    ("task", "expected"),
-    [
-        ("Fly on 10/03/2016.", ['type "10/03/2016" into element 1']),
-        ("Set the time to 12:30 PM.", ['type "12:30 PM" into element 1']),
-        ("The name: the one of the ship that sailed in 1912.", ['type "1912" into element 1']),
-    ],
-)
 def test_a_field_is_told_for_what_stands_close_behind_its_name() -> None:
     to = replace(NAME, name="To:", box=GIFT.box)
     fields = (NAME, to)

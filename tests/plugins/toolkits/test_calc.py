@@ -396,8 +396,6 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underlined")
     assert "mixed" in await calc("style", cells=f"{name}.A1:D2", rotation=0)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
-    await calc("border", cells=f"{name}.A1:D6", points=0.75)
-    await calc("border", cells=f"{name}.A1:D1", where="bottom", points=2, color="#2a6099")
     await calc("merge", cells=f"{name}.A8:C8")
     await calc("merge", cells=f"{name}.A9:C9")
     assert "not merged" in await calc("merge", cells=f"{name}.A9:C9", on=False)
@@ -417,8 +415,6 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert sheet["B1"].fill.fgColor.rgb == "FFFFFF00"
     assert (sheet["B1"].alignment.horizontal, sheet["B1"].alignment.wrap_text) == ("center", True)
     assert sheet["C3"].number_format == "#,##0.00"
-    assert sheet["B1"].border.bottom.color.rgb == "FF2A6099"
-    assert sheet["B4"].border.left.style == "thin"
     assert [str(each) for each in sheet.merged_cells.ranges] == ["A8:C8"]
     assert sheet.column_dimensions["B"].width > 20
     assert sheet.row_dimensions[1].height == pytest.approx(34, abs=1)
@@ -562,8 +558,6 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
     name = await fresh(calc)
     block = f"{name}.A1:B2"
     for function, given in (
-        ("border", {"cells": block}),
-        ("border", {"cells": block, "where": "outline", "points": 2}),
         ("style", {"cells": block, "bold": True, "background": "red"}),
         ("format_numbers", {"cells": block, "code": "0.00"}),
         ("merge", {"cells": block}),
@@ -576,14 +570,13 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
         assert _look(await kept(calc, desktop), name) == _PLAIN, function
 
 
-_PLAIN = ((None, None, None, False, "00000000", "General"), 0, 0, 0)
+_PLAIN = ((False, "00000000", "General"), 0, 0, 0)
 
 
 def _look(book: Any, name: str) -> tuple[Any, ...]:
     sheet, cell = book[name], book[name]["A1"]
-    lines = (cell.border.left.style, cell.border.bottom.style, cell.border.top.style)
     return (
-        (*lines, cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        (cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
         len(sheet.merged_cells.ranges),
         len(sheet.data_validations.dataValidation),
         len(list(sheet.conditional_formatting)),

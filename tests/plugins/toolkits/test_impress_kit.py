@@ -301,7 +301,7 @@ async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
 
 
 @on_desktop
-async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
+async def test_slides_have_a_background_a_footer_and_a_size(
     machine: DesktopEnvironment, deck: Deck, use: Using
 ) -> None:
     said = await use("background", slide="1-2", color="#003366")
@@ -315,13 +315,6 @@ async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
     assert "blipFill" in (await deck.slide(1))._element.xml
     await use("background", slide="1")
     assert "blipFill" not in (await deck.slide(1))._element.xml
-    said = await use("transition", slide="2", kind="fade", seconds=0.5, after=3)
-    assert said.startswith("1 slide; transition fade (type 37), 0.5 s, the next after 3 s")
-    xml = (await deck.slide(2))._element.xml
-    assert "<p:fade" in xml
-    assert 'advTm="3000"' in xml
-    await use("transition", slide="2", kind="none")
-    assert "<p:fade" not in (await deck.slide(2))._element.xml
     await use("footer", slide="all", text="Annual report", number=True, date=False)
     assert "Annual report" in await deck.odp()
     said = await use("size", format="16:9")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import uuid
 import zipfile
 from collections.abc import AsyncIterator, Sequence
@@ -299,23 +298,6 @@ async def test_earlier_steps_that_libreoffice_forgets_are_told(paper: Paper, use
     said = await use("page", top_cm=4)
     assert "(undo does not take this back, and LibreOffice forgot 1 earlier step with it)" in said
     assert await use.refused("undo") == "nothing can be taken back"
-
-
-@desktop
-async def test_a_table_of_contents_lists_the_headings(paper: Paper, use: Using) -> None:
-    await use("style", paragraphs="1", name="Heading 1")
-    await use("style", paragraphs="4", name="Heading 2")
-    assert await use("contents", title="Contents", before=1) == (
-        "table of contents inserted: 2 entries"
-    )
-    (listed,) = re.findall("<text:index-body>.*?</text:index-body>", await paper.odt())
-    assert TEXT[0] in listed
-    assert TEXT[3] in listed
-    assert TEXT[4] not in listed
-    await use("style", paragraphs="last", name="Heading 1")
-    assert await use("contents", title="Contents") == (
-        "table of contents brought up to date: 3 entries"
-    )
 
 
 @desktop

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import uno  # type: ignore[import-not-found]
-
 from .calc_places import (
     Area,
     area,
@@ -204,51 +202,6 @@ def _hex(color: int) -> str:
     return f"#{color & 0xFFFFFF:06x}"
 
 
-_SIDES = {
-    "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
-    "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
-    "inside": ("HorizontalLine", "VerticalLine"), "top": ("TopLine",), "bottom": ("BottomLine",),
-    "left": ("LeftLine",), "right": ("RightLine",),
-}  # fmt: skip
-
-
-@changes("calc", "Borders")
-def border(desk: Desk, cells: str, where: str, points: float, color: str) -> str:
-    """Draw lines around or between cells; 0 points: no line."""
-    block = area(desk, cells)
-    line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
-    line.Color = color_of(color)
-    line.LineWidth = line.OuterLineWidth = round(points * 35.28)
-    wanted = block.range.TableBorder2
-    for side in _SIDES[where]:
-        setattr(wanted, side, line)
-        setattr(wanted, f"Is{side}Valid", True)
-    _remember_looks(block)
-    block.range.TableBorder2 = wanted
-    reveal(desk, block)
-    now = getattr(block.range.TableBorder2, _SIDES[where][0])
-    width = now.LineWidth / 35.28
-    told = f"{width:.2g} pt {_hex(now.Color)}" if now.LineWidth else "none"
-    return f"{block.label}: lines {where}: {told}"
-
-
-def _remember_looks(block: Area) -> None:
-    """Put the looks of cells and their neighbours into the undo list.
-
-    Undoing the lines of a table leaves them there in LibreOffice 7.4; undoing a property that every
-    cell has empty gives the cells back all that they looked like before it was set.
-    """
-    last_column, last_row = block.sheet.Columns.Count - 1, block.sheet.Rows.Count - 1
-    around = Area(
-        block.sheet,
-        max(block.left - 1, 0),
-        max(block.top - 1, 0),
-        min(block.right + 1, last_column),
-        min(block.bottom + 1, last_row),
-    )
-    around.range.UserDefinedAttributes = around.range.UserDefinedAttributes
-
-
 @works("calc")
 def freeze(desk: Desk, rows: int, columns: int) -> str:
     """Keep the first rows and columns of the sheet that is shown in sight; 0 and 0: none."""
@@ -268,6 +221,6 @@ def freeze(desk: Desk, rows: int, columns: int) -> str:
 
 FUNCTIONS = {
     "insert": insert, "delete": delete, "size": size, "visible": visible, "merge": merge,
-    "format_numbers": format_numbers, "style": style, "border": border,
+    "format_numbers": format_numbers, "style": style,
     "freeze": freeze,
 }  # fmt: skip
