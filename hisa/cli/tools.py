@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -125,8 +124,7 @@ def _row(tool: BaseTool) -> str:
 def refuse_path(name: str) -> None:
     """Raises UsageError where a path stands in a name's place."""
     if "/" in name:
-        fix = f"hisa tools check {shlex.quote(name)} for a package's folder, or hisa tools ls"
-        raise UsageError(f"{name[:80]!r} is a path and no tool's name", fix=fix)
+        raise UsageError(f"{name[:80]!r} is a path and no tool's name", fix="hisa tools ls")
 
 
 @tools.command("show")

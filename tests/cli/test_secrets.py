@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from hisa.events import Acted, ModelAsked
-from hisa.plugins.exports.osworld_results import export_osworld
 from hisa.runs.export import chosen_turns, export_turns
 from hisa.runs.read import list_runs, load_run
 from tests.cli.hostile import PLACES, Hostile
@@ -117,7 +116,6 @@ def test_no_byte_of_a_run_folder_holds_a_secret(ran: tuple[Path, str]) -> None:
     assert commands[0].output.count("[redacted]") >= len(KINDS) - 2, "the plants went through"
     assert any(isinstance(event, ModelAsked) for event in run.events)
     export_turns(chosen_turns([run]), folder / "trajectory.jsonl")
-    export_osworld(run, folder / "results")
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert {"run.json", "events.jsonl", "report.html", "trajectory.jsonl"} <= {
         path.name for path in files

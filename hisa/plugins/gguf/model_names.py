@@ -1,4 +1,4 @@
-"""From ``gguf:NAME`` to files: a path, the short name of a fetched model, or one of the hub."""
+"""From ``gguf:NAME`` to files: a path, or the short name of a fetched model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hisa.errors import ConfigError
 from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.weights_table import TABLE
 
-__all__ = ["HUB", "PREFIX", "ModelFiles", "fetched_names", "find_files", "hub_parts", "place_of"]
+__all__ = ["PREFIX", "ModelFiles", "fetched_names", "find_files", "place_of"]
 
-PREFIX, HUB = "gguf:", "hf:"
-"""Names of models begin with the one, of files of the model hub with the other."""
+PREFIX = "gguf:"
+"""With which names of models begin."""
 _EYES = ",mmproj="
 
 
@@ -33,33 +33,10 @@ def weights_folder() -> Path:
 
 
 def place_of(name: str) -> Path:
-    """Returns the path that a name without ``gguf:`` stands for, whether or not it is there.
-
-    Raises:
-        ConfigError: a name of the hub that is none.
-    """
+    """Returns the path that a name without ``gguf:`` stands for, whether or not it is there."""
     if name in TABLE:
         return weights_folder() / name / TABLE[name].file
-    if name.startswith(HUB):
-        owner, repository, file = hub_parts(name)
-        return weights_folder() / "hub" / owner / repository / file
     return Path(name).expanduser()
-
-
-def hub_parts(name: str) -> tuple[str, str, str]:
-    """Returns owner, repository and file of ``hf:OWNER/REPO/FILE``; the file may be in a folder.
-
-    Raises:
-        ConfigError: it is no such name.
-    """
-    parts = name.removeprefix(HUB).split("/", 2)
-    unsafe = any(part in ("", ".", "..") for part in "/".join(parts).split("/"))
-    if len(parts) < 3 or unsafe or not parts[2].endswith(".gguf"):
-        raise ConfigError(
-            f"{name!r}: want hf:OWNER/REPO/FILE, and a file that ends in .gguf",
-            fix="hisa models fetch hf:OWNER/REPO/FILE.gguf",
-        )
-    return parts[0], parts[1], parts[2]
 
 
 def find_files(model: str) -> ModelFiles:
@@ -72,7 +49,7 @@ def find_files(model: str) -> ModelFiles:
     """
     name, named, eyes = model.removeprefix(PREFIX).partition(_EYES)
     weights = place_of(name)
-    if not weights.exists() and (name in TABLE or name.startswith(HUB)):
+    if not weights.exists() and name in TABLE:
         raise ConfigError(f"{model}: not fetched yet", fix=f"hisa models fetch {name}")
     if not weights.exists() and "/" not in name and not name.endswith(".gguf"):
         raise ConfigError(
@@ -101,9 +78,5 @@ def _eyes_beside(weights: Path) -> Path | None:
 
 
 def fetched_names() -> tuple[str, ...]:
-    """Names of the models in the folder of fetched ones, those of the table first."""
-    folder = weights_folder()
-    hub = sorted((folder / "hub").glob("*/*/**/*.gguf"))[:1000]
-    named = [name for name in TABLE if place_of(name).exists()]
-    others = (path.relative_to(folder / "hub") for path in hub if "mmproj" not in path.name)
-    return (*named, *(f"{HUB}{path}" for path in others if not path.parts[2].startswith(".")))
+    """Names of the models in the folder of fetched ones."""
+    return tuple(name for name in TABLE if place_of(name).exists())

@@ -60,8 +60,7 @@ def list_models(as_json: bool) -> None:
 def fetch(ctx: click.Context, name: str, alone: bool) -> int:
     """Fetch the weights of a model, and install llama.cpp, which runs it, where it is missing.
 
-    NAME is one of "hisa models ls", or hf:OWNER/REPO/FILE.gguf for a file of the model hub. A
-    fetch that was cut off goes on where it stopped.
+    NAME is one of "hisa models ls". A fetch that was cut off goes on where it stopped.
     """
     from hisa.cli.install import install
     from hisa.machine.parts import missing
@@ -75,27 +74,19 @@ def fetch(ctx: click.Context, name: str, alone: bool) -> int:
 
 
 def _fetched(name: str) -> Path:
-    from hisa.plugins.gguf.hub_fetch import fetch_hub, look_at_hub
-    from hisa.plugins.gguf.model_names import HUB, place_of
+    from hisa.plugins.gguf.model_names import place_of
     from hisa.plugins.gguf.weights_fetch import fetch_weights
     from hisa.plugins.gguf.weights_table import TABLE
 
-    place = place_of(name)
-    if name.startswith(HUB):
-        if place.exists():
-            return place
-        length, licence = look_at_hub(name)
-        say(f"{name}: {gigabytes(length)}, licence {licence}", err=True)
-        return fetch_hub(name, length)
     if name not in TABLE:
         raise UsageError(
-            f"no model {name!r}; there are {', '.join(TABLE)}, and hf:OWNER/REPO/FILE.gguf",
+            f"no model {name!r}; there are {', '.join(TABLE)}",
             fix="hisa models ls",
         )
     weights = TABLE[name]
     say(f"{weights.title}: {gigabytes(weights.size)}, licence {weights.licence}", err=True)
     return fetch_weights(
         weights,
-        place.parent,
+        place_of(name).parent,
         lambda there, size: say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,28 +44,18 @@ ID = "browsergym/hisa"
 _T = TypeVar("_T")
 
 
-class _Words(spaces.Space[str]):
-    """Any text; an action that is drawn waits for nothing."""
+class _Any(spaces.Space[Any]):
+    """Any value of a type; an action that is drawn waits for nothing."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self._kind = kind
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         return "noop(0)"
 
     def contains(self, x: Any) -> bool:
-        return isinstance(x, str)
-
-
-class _Seconds(spaces.Space[float]):
-    """Seconds since the epoch."""
-
-    def contains(self, x: Any) -> bool:
-        return isinstance(x, float)
-
-
-class _Anything(spaces.Space[Any]):
-    """A part of the goal, such as ``{"type": "text", "text": …}``."""
-
-    def contains(self, x: Any) -> bool:
-        return isinstance(x, dict)
+        return isinstance(x, self._kind)
 
 
 class _Picture(spaces.Space[Any]):
@@ -76,16 +66,16 @@ class _Picture(spaces.Space[Any]):
 
 
 def _observation_space() -> spaces.Dict:
-    message = spaces.Dict({"role": _Words(), "timestamp": _Seconds(), "message": _Words()})
+    message = spaces.Dict({"role": _Any(str), "timestamp": _Any(float), "message": _Any(str)})
     return spaces.Dict(
         {
             "chat_messages": spaces.Sequence(message),
-            "goal": _Words(),
-            "goal_object": spaces.Sequence(_Anything()),
+            "goal": _Any(str),
+            "goal_object": spaces.Sequence(_Any(dict)),
             "screenshot": _Picture(),
-            "window_titles": spaces.Sequence(_Words()),
-            "last_action": _Words(),
-            "last_action_error": _Words(),
+            "window_titles": spaces.Sequence(_Any(str)),
+            "last_action": _Any(str),
+            "last_action_error": _Any(str),
             "elapsed_time": spaces.Box(low=0, high=np.inf, shape=(1,), dtype=np.float64),
         }
     )
@@ -144,7 +134,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = render_mode
-        self.action_space = _Words()
+        self.action_space = _Any(str)
         self.observation_space = _observation_space()
         self._settings = settings or load()
         if environment and isinstance(environment, str):
@@ -326,19 +316,17 @@ class DesktopGym(gymnasium.Env[Any, str]):
         }
 
 
-def _batches(parts: Sequence[Action | Said]) -> Iterable[list[Action] | Said]:
+def _batches(parts: Sequence[Action | Said]) -> Iterator[list[Action] | Said]:
     """Actions that follow each other as one list, and what is said between them."""
     together: list[Action] = []
     for part in parts:
-        if not isinstance(part, Said):
-            together.append(part)
-            continue
-        if together:
-            yield together
+        if isinstance(part, Said):
+            yield from filter(None, [together])
+            yield part
             together = []
-        yield part
-    if together:
-        yield together
+        else:
+            together.append(part)
+    yield from filter(None, [together])
 
 
 if ID not in gymnasium.registry:

@@ -66,7 +66,7 @@ def serve(
     tasks: Path | None,
     allow_env: tuple[str, ...],
 ) -> None:
-    """Serve HiSA to MCP clients: run tasks, look and act on desktops, read runs and patterns.
+    """Serve HiSA to MCP clients: run tasks, look and act on desktops.
 
     Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
     folders and rules are those of the settings; where these want a person asked, there is nobody,

@@ -185,7 +185,7 @@ class KeptDesktops:
         async with self._used(desktop) as used:
             del self._open[desktop]
             await used.close("closed by the client")
-        return f"closed; read_run {used.log.id} tells what was done"
+        return f"closed; the log of what was done is in {used.log.folder}"
 
     async def close(self) -> None:
         """End all of them; one that cannot be ended keeps no other one up."""

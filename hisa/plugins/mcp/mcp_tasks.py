@@ -38,7 +38,7 @@ class RunOutcome:
     """How a run ended, and where it lies."""
 
     run: str
-    """Its name, for read_run."""
+    """Its name."""
     status: str
     """succeeded and infeasible are the agent's word; ended: the task was over by itself;
     max_steps, budget, stopped, model_error, environment_error, agent_broke_machine."""
@@ -85,8 +85,8 @@ class TaskRuns:
     ) -> RunOutcome:
         """Run an agent on a task, on a desktop of its own, and score it where it has a check.
 
-        Takes minutes. Each step is told as progress; a cancellation stops the run, which stays and
-        can be read.
+        Takes minutes. Each step is told as progress; a cancellation stops the run, and its folder
+        stays.
         """
         settings = self._choose(env=env, model=model, steps=max_steps)
         with to_client():

@@ -167,6 +167,5 @@ def _mark(thing: Thing, observation: Observation, line: str, *, repeats: bool) -
         is_filled=bool(thing.element.text.strip()),
         is_off="not checked" in states,
         is_on=bool(states & {"checked", "selected"}),
-        is_folded=thing.element.states & {"expandable", "expanded"} == {"expandable"},
         repeats_task=repeats,
     )

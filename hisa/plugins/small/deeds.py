@@ -21,8 +21,6 @@ _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
 _NUMBER = re.compile(r"(?<![\w#.,:/-])-?\d+(?:[./:-]\d+)*(?: ?[AP]M\b|(?![\w.,:/%-]*\w))")
 """A number, date, time or other row of digits."""
-_INTEGER = re.compile(r"-?\d{1,4}")
-_EXPANDS = re.compile(r"\b(?:expand|unfold)", re.IGNORECASE)
 _NO_CHANGE = "No visible change"
 _CLICKS = frozenset({"click", "press", "hotkey"})
 _VERBS = {"drag": "dragged", "click": "clicked", "scroll": "scrolled"}
@@ -146,9 +144,6 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
             if len(numbers) > 1:
                 which = f"one of the elements {', '.join(map(str, numbers))}"
             missing.setdefault(at, f'{verb} {which}: {mark.kind} "{excerpt(mark.name, _TARGET)}"')
-    folded = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_folded]
-    if len(folded) == 1 and (asked := _EXPANDS.search(instruction)):
-        missing.setdefault(asked.start(), f"click element {folded[0][0]} to expand it")
     typed = "\n".join(
         deed.typed for deed in done if deed.changed and _stands(deed, shown)
     ).casefold()
@@ -158,26 +153,10 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
         if value.casefold() in f"{typed}\n{screen}" or tokens(value) <= names:
             continue
         at = instruction.find(value)
-        if turned := _turned(value, shown, done):
-            missing.setdefault(at, turned)
-            continue
         field = _field_for(instruction[:at], shown)
         is_typed = field or any(mark.is_line for mark in shown)
         missing.setdefault(at, f'type "{value}"{field}' if is_typed else f'find "{value}"')
     return [excerpt(missing[at], _WORDS) for at in sorted(missing)][:_MOST]
-
-
-def _turned(value: str, marks: Sequence[Mark], done: Sequence[Deed]) -> str:
-    """Tells how a spin button that took no typing comes to a number: by the arrow keys."""
-    for number, mark in enumerate(marks, 1):
-        tried = any(deed.typed == value and deed.was_on(mark) for deed in done)
-        if tried and mark.kind == "spin button" and _INTEGER.fullmatch(mark.value):
-            if not _INTEGER.fullmatch(value):
-                return ""
-            steps = int(value) - int(mark.value)
-            key = "up" if steps > 0 else "down"
-            return f'press "{key}" {abs(steps)} times: element {number} takes no typing'
-    return ""
 
 
 def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:

@@ -34,7 +34,5 @@ class Mark:
     """Whether it is a tick that is not set."""
     is_on: bool = False
     """Whether it is a tick that is set, or what is selected of several."""
-    is_folded: bool = False
-    """Whether a click unfolds it."""
     repeats_task: bool = False
     """Whether it shows the task's own words."""

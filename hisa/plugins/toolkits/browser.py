@@ -8,8 +8,8 @@ model writes reaches it as typed text or as a name to look for.
 
 from __future__ import annotations
 
-import csv
-import io
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -17,14 +17,6 @@ from pydantic import Field
 
 from hisa.errors import ToolFailed
 from hisa.machine.patience import patience
-from hisa.plugins.toolkits.browser_store import (
-    bookmark,
-    bookmarks,
-    clear_cookies,
-    restart,
-    setting,
-    settings,
-)
 from hisa.plugins.toolkits.guest_call import call_guest
 from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
@@ -32,12 +24,121 @@ from hisa.tools.traits import Aim, Needs, tool
 
 __all__ = ["BROWSER"]
 
-_SHOWN = 6_000
-"""Characters of a page in one answer: what the planner keeps of a tool's output is 8,000."""
-_ROWS = 100
-"""Rows of a table in one answer; chosen by hand."""
+
+_LISTED = 60
+"""Bookmarks, addresses, settings in one answer; chosen by hand."""
 _SECONDS = 90.0
 """Of one call: a page's own 20 to load, on a machine that is emulated."""
+
+
+async def _data(context: ToolContext, function: str, /, **given: Any) -> Any:
+    return await call_guest(
+        context.environment, "browser_data", function, seconds=patience(_SECONDS), **given
+    )
+
+
+@tool(reads=True)
+async def bookmarks(context: ToolContext, words: str = "") -> str:
+    """List the bookmarks, or those with some words in title, address or folder.
+
+    Examples:
+        recipes
+    """
+    lines = [
+        f"{each['folder']}: {each['title']!r} {each['url']}"
+        for each in await _data(context, "bookmarks")
+        if words.lower() in " ".join(each.values()).lower()
+    ]
+    return _listed(lines, "bookmarks")
+
+
+@tool()
+async def bookmark(
+    context: ToolContext, address: str = "", title: str = "", folder: str = "Bookmarks bar"
+) -> str:
+    """Bookmark an address, or the page in front.
+
+    Inputs:
+        address: empty: that of the page in front.
+        title: empty: that of the page, or the address.
+        folder: made as needed, as "Bookmarks bar/Work"; a folder of the bar may stand alone.
+
+    Examples:
+        {}
+        {"address": "https://example.org/", "title": "Example", "folder": "Work"}
+    """
+    page = {"url": address, "title": ""}
+    if not address:
+        page = await call_guest(context.environment, "browser_pages", "info")
+    title = title or page["title"] or page["url"]
+    told = await _data(context, "bookmark", address=page["url"], title=title, folder=folder)
+    return f"{told['folder']}: {told['title']!r} {told['url']}"
+
+
+@tool(effects=("delete",))
+async def clear_cookies(context: ToolContext, site: str) -> str:
+    """Delete the cookies of a site and its subdomains, or of "all"; people are signed out there.
+
+    Examples:
+        example.org
+    """
+    wanted = "" if site == "all" else site
+    if site != "all" and not site.strip("."):
+        raise ToolFailed('site is empty: want a host such as "example.org", or "all"')
+    told = await _data(context, "clear_cookies", site=wanted)
+    return f"Deleted {told['deleted']} cookies; {told['left']} are left"
+
+
+@tool(reads=True)
+async def settings(context: ToolContext, words: str) -> str:
+    """List the browser's settings whose names have some words, with their values.
+
+    Examples:
+        do_not_track
+        font size
+    """
+    told = await _data(context, "settings", words=words)
+    return _listed([f"{name} = {json.dumps(value)}" for name, value in told.items()], "settings")
+
+
+@tool(effects=("security",))
+async def setting(context: ToolContext, name: str, value: bool | int | float | str) -> str:
+    """Set one of the browser's settings, by the name that browser_settings lists.
+
+    Examples:
+        {"name": "enable_do_not_track", "value": true}
+        {"name": "webkit.webprefs.default_font_size", "value": 20}
+    """
+    told = await _data(context, "setting", name=name, value=value)
+    return f"{name} = {json.dumps(told['now'])}; it was {json.dumps(told['was'])}"
+
+
+@tool(seconds=180)
+async def restart(context: ToolContext) -> str:
+    """Restart the browser with its tabs and a DevTools port; text typed into pages may be lost.
+
+    Examples:
+        {}
+    """
+    told = await call_guest(context.environment, "browser_data", "restart", seconds=patience(150))
+    gone = (Counter(told["before"] or ()) - Counter(told["tabs"])).elements()
+    lines = ["The browser runs with a DevTools port. Tabs:", *told["tabs"]]
+    lines += [f"Not there any more: {url}" for url in gone]
+    if told["before"] is None:
+        lines.append("Which tabs there were before is not known.")
+    return "\n".join(lines)
+
+
+def _listed(lines: Sequence[str], what: str) -> str:
+    """The first of them, one a line, and how many there are."""
+    if not lines:
+        return f"no {what}"
+    more = [f"… {len(lines) - _LISTED} more {what}"] if len(lines) > _LISTED else []
+    return "\n".join([*lines[:_LISTED], *more])
+
+
+_SHOWN = 6_000
+"""Characters of a page in one answer: what the planner keeps of a tool's output is 8,000."""
 
 Nth = Annotated[int, Field(ge=0, le=1000)]
 
@@ -49,13 +150,13 @@ async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
 
 
 async def _aim(context: ToolContext, **given: Any) -> Aim | None:
-    """Tell what a call of click, fill, check or press would press; see `Traits`."""
+    """Tell what a call of click, fill or check would press; see `Traits`."""
     fields = list(given.get("fields", ""))
     if fields and not given["submit"]:
         return None
     target = fields[-1] if fields else given.get("target", given.get("field", ""))
-    keys = "enter" if fields else given.get("keys", "").lower()
-    told = await _pages(context, "aim", target=target, nth=given.get("nth", 0), keys=keys)
+    nth, enter = given.get("nth", 0), bool(fields)
+    told = await _pages(context, "aim", target=target, nth=nth, enter=enter)
     return None if told is None else Aim(tuple(told["names"]), (told["around"],))
 
 
@@ -209,77 +310,6 @@ async def fields(context: ToolContext) -> str:
     return "\n".join(map(_field, told)) or "the page has no fields"
 
 
-@tool(reads=True)
-async def table(
-    context: ToolContext, which: str = "", start: Annotated[int, Field(ge=0)] = 0
-) -> str:
-    """Read a table of the page as rows of CSV.
-
-    Inputs:
-        which: its caption or number from 1; empty: the first.
-        start: rows to pass over, where it is longer than one answer.
-
-    Examples:
-        {}
-        {"which": "Prices"}
-        {"which": "2", "start": 100}
-    """
-    told = await _pages(context, "look", function="table", which=which)
-    rows = told["rows"][start : start + _ROWS]
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    end, count = start + len(rows), len(told["rows"])
-    more = f"; go on with start={end}" if end < count else ""
-    name = f" {told['name']!r}" if told["name"] else ""
-    return f"Table{name}, {count} rows, from {start}{more}:\n{out.getvalue()}".rstrip()
-
-
-@tool(reads=True)
-async def wait_for(
-    context: ToolContext, text: str, seconds: Annotated[float, Field(gt=0, le=60)] = 20
-) -> str:
-    """Wait until a text is on the page.
-
-    Examples:
-        {"text": "Your order has arrived"}
-        {"text": "100 %", "seconds": 60}
-    """
-    told = await _pages(context, "wait_for", text=text, limit=seconds)
-    if not told["there"]:
-        raise ToolFailed(f"{text!r} is not on the page after {seconds:g} s")
-    return f"{text!r} is on the page, after {told['seconds']:.1f} s"
-
-
-@tool(aim=_aim)
-async def press(context: ToolContext, keys: str) -> str:
-    """Press a key in the page, such as Enter or ctrl+a; the browser's own shortcuts do nothing.
-
-    Examples:
-        Enter
-        shift+Tab
-    """
-    told = await _pages(context, "press", keys=keys)
-    return f"Pressed {keys}. {_page(told)}" + (f"\nFocus: {told['focus']}" if told["focus"] else "")
-
-
-@tool()
-async def scroll(context: ToolContext, to: str, nth: Nth = 0) -> str:
-    """Scroll the page to a text or element, or to "top", "bottom", or a screen "up" or "down".
-
-    Inputs:
-        to: where; a text or "css=SELECTOR" brings that into the middle.
-        nth: which one, from 1, where several fit.
-
-    Examples:
-        {"to": "bottom"}
-        {"to": "Terms of delivery"}
-    """
-    told = await _pages(context, "scroll", to=to, nth=nth)
-    what = f"{told['what']} is in view. " if "what" in told else ""
-    bottom = min(told["top"] + told["seen"], told["height"])
-    return f"{what}Seen: {told['top']} to {bottom} of {told['height']} pixels"
-
-
 @tool(seconds=180)
 async def download(
     context: ToolContext, link: str, folder: str = "~/Downloads", nth: Nth = 0
@@ -296,17 +326,6 @@ async def download(
         {"link": "Export", "folder": "~/Documents"}
     """
     told = await _pages(context, "download", link=link, folder=folder, nth=nth, limit=60)
-    return f"{told['path']}: {told['bytes']} bytes"
-
-
-@tool()
-async def pdf(context: ToolContext, path: str, landscape: bool = False) -> str:
-    """Print the page to a new PDF file.
-
-    Examples:
-        {"path": "~/Documents/page.pdf"}
-    """
-    told = await _pages(context, "pdf", path=path, landscape=landscape)
     return f"{told['path']}: {told['bytes']} bytes"
 
 
@@ -335,9 +354,8 @@ BROWSER = Toolkit(
     name="browser",
     title="Chromium",
     functions=(
-        *(read, click, fill, check, visit, tabs, switch, close, go, fields, table),
-        *(wait_for, press, scroll, download, pdf),
-        *(bookmarks, bookmark, clear_cookies, settings, setting, restart),
+        *(read, click, fill, check, visit, tabs, switch, close, go, fields),
+        *(download, bookmarks, bookmark, clear_cookies, settings, setting, restart),
     ),
     needs=Needs(
         capabilities=frozenset({"execute"}), apps=("chrom*", "google-chrome*", "brave-browser*")

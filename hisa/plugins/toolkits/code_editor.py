@@ -136,7 +136,7 @@ async def unset(context: ToolContext, name: str, folder: str = "") -> str:
 
 @tool(seconds=180)
 async def reload(context: ToolContext) -> str:
-    """Load the window in front again, so that settings, keys and snippets just written hold.
+    """Load the window in front again, so that settings and keys just written hold.
 
     Examples:
         {}
@@ -293,30 +293,12 @@ async def launch(
     return f"{told['path']}: {', '.join(map(str, told['names']))}"
 
 
-@tool()
-async def snippet(
-    context: ToolContext, language: str, name: str, prefix: str, body: str, description: str = ""
-) -> str:
-    """Write a snippet: typed as its prefix, it becomes its body.
-
-    Inputs:
-        language: as in the editor's status bar, in small letters: python, markdown, plaintext.
-        body: lines; $1, $2 and $0 are the places that the cursor goes to.
-
-    Examples:
-        {"language": "python", "name": "Main", "prefix": "main", "body": "def main():\\n    $0"}
-    """
-    new = {"prefix": prefix, "body": body.split("\n"), "description": description or name}
-    told = await _code(context, "snippet", language=language, name=name, new=new)
-    return f"{told['path']}: {', '.join(told['names'])}"
-
-
 CODE = Toolkit(
     name="code",
     title="Visual Studio Code",
     functions=(
         *(show, setting, settings, unset, reload, extensions, install, uninstall),
-        *(keys, bind, unbind, task, launch, snippet),
+        *(keys, bind, unbind, task, launch),
     ),
     needs=Needs(
         capabilities=frozenset({"execute"}), apps=("code", "code-oss", "vscodium", "codium")

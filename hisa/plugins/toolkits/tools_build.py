@@ -111,22 +111,17 @@ def _text(path: str, option: str) -> str:
 
 def _examples(path: str) -> tuple[str, ...]:
     """Returns the instructions of a file, which has an object with one on each line."""
-    instructions = []
-    for number, line in enumerate(_text(path, "--examples").splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            instructions.append(str(json.loads(line)["instruction"]))
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{path}, line {number}: wanted is an object with an instruction",
-                fix='{"instruction": "Make the first row bold."}',
-            ) from None
-    if not instructions:
+    wanted = '{"instruction": "Make the first row bold."}'
+    try:
+        lines = filter(str.strip, _text(path, "--examples").splitlines())
+        instructions = tuple(str(json.loads(line)["instruction"]) for line in lines)
+    except (ValueError, KeyError, TypeError):
         raise UsageError(
-            f"{path} holds no tasks", fix='{"instruction": "Make the first row bold."}'
-        )
-    return tuple(instructions)
+            f"{path}: wanted is an object with an instruction a line", fix=wanted
+        ) from None
+    if not instructions:
+        raise UsageError(f"{path} holds no tasks", fix=wanted)
+    return instructions
 
 
 async def _built(settings: Settings, request: BuildRequest, task: Task, folder: Path) -> Build:
@@ -181,4 +176,4 @@ def accept_tools(folder: str, to: str | None) -> None:
         say(f"left out: {line}")
     say("next:")
     say(f"  {install_command(shlex.quote(str(package)))}")
-    say(f"  hisa tools check {shlex.quote(str(package))} --no-run")
+    say(f"  hisa tools check {build.kit} --no-run")

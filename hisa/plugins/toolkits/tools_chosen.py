@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-import tomllib
-import traceback
+import json
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hisa.cli.tools import refuse_path
-from hisa.errors import PluginFailed, UsageError
+from hisa.errors import UsageError
 from hisa.tools.base import BaseTool
-from hisa.tools.registry import BrokenPlugin, discover, load_tools
+from hisa.tools.registry import BrokenPlugin, discover
 
 if TYPE_CHECKING:
+    from hisa.config import Settings
     from hisa.protocols import Task
 
-__all__ = ["chosen_tools", "initial_task", "one_tool"]
-
-Chosen = tuple[Sequence[BaseTool], Sequence[BaseTool], Sequence[BrokenPlugin]]
+__all__ = ["as_object", "chosen_tools", "initial_task", "one_tool", "with_kind"]
 
 _OURS = "hisa-agent"
 
@@ -46,64 +42,21 @@ def one_tool(name: str) -> BaseTool:
     raise UsageError(f"no tool {name[:80]!r}{like}", fix="hisa tools ls")
 
 
-def chosen_tools(which: str) -> Chosen:
-    """Returns the tools of a name, a pattern or a folder, those of other packages, and broken ones.
+def chosen_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]]:
+    """Returns the installed tools of a name, a toolkit or a pattern, and those that are broken.
 
     Raises:
         UsageError: there are none.
     """
-    if "/" in which or which == "." or (Path(which) / "pyproject.toml").is_file():
-        return _of_folder(Path(which))
     found, broken = discover()
     if not which:
-        foreign = [tool for tool in found if tool.source != _OURS]
-        return foreign, [], broken
+        return [tool for tool in found if tool.source != _OURS], broken
     chosen = [t for t in found if t.kit == which or fnmatchcase(t.name, which)]
     failed = [plugin for plugin in broken if fnmatchcase(plugin.name, which)]
     if not chosen and not failed:
-        raise UsageError(
-            f"no tool, toolkit or folder {which[:80]!r}", fix="hisa tools ls, or a folder's path"
-        )
-    return chosen, [], failed
-
-
-def _of_folder(folder: Path) -> Chosen:
-    """The tools that the package in a folder announces, loaded from there."""
-    announced, name = _announced(folder)
-    for place in (folder / "src", folder):
-        if place.is_dir():
-            sys.path.insert(0, str(place.resolve()))
-    tools: list[BaseTool] = []
-    broken = []
-    for point in announced:
-        try:
-            tools += load_tools(point)
-        except PluginFailed as error:
-            text = "".join(traceback.format_exception(error.__cause__ or error))
-            broken.append(BrokenPlugin(point.name, point.value, text))
-    for tool in tools:
-        tool.source = name
-    others = [tool for tool in discover()[0] if tool.source != name]
-    return tools, others, broken
-
-
-def _announced(folder: Path) -> tuple[list[EntryPoint], str]:
-    path = folder / "pyproject.toml"
-    try:
-        project = tomllib.loads(path.read_text("utf-8")).get("project", {})
-    except OSError as error:
-        raise UsageError(
-            f"{path}: {error.strerror}", fix="name a folder with a package, or a tool"
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}", fix=f"edit {path}") from error
-    named = project.get("entry-points", {}).get("hisa.tools", {})
-    if not named:
-        raise UsageError(
-            f'{path} announces no tools: it has no [project.entry-points."hisa.tools"]',
-            fix="hisa tools new NAME writes a package that does",
-        )
-    return [EntryPoint(n, v, "hisa.tools") for n, v in named.items()], project.get("name", "")
+        refuse_path(which)
+        raise UsageError(f"no tool or toolkit {which[:80]!r}", fix="hisa tools ls")
+    return chosen, failed
 
 
 def initial_task(file: str) -> Task:
@@ -118,3 +71,18 @@ def initial_task(file: str) -> Task:
     if not path.is_file():
         raise UsageError(f"no task file {file!r}", fix="--task FILE.yaml")
     return load_task(path)
+
+
+def with_kind(settings: Settings, kind: str | None) -> Settings:
+    """Returns the settings with another kind of environment, where one is named."""
+    environment = settings.environment.model_copy(update={"kind": kind} if kind else {})
+    return settings.model_copy(update={"environment": environment})
+
+
+def as_object(text: str) -> dict[str, Any] | None:
+    """Returns the JSON object that a text is; None where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -30,7 +30,7 @@ def new_tool(name: str, parent: str) -> None:
     say("next:")
     for line in (
         install_command(shown),
-        f"hisa tools check {shown}",
+        f"hisa tools check {module}",
         f"hisa tools run {module} path=/etc/os-release",
         'hisa run "Say how many lines /etc/os-release has." --model NAME',
     ):

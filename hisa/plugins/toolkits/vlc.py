@@ -24,8 +24,6 @@ _LISTED = 60
 _SECONDS = 90.0
 """Of one call: a restart takes most of it on an emulated machine."""
 
-Ratio = Literal["default", "1:1", "4:3", "5:4", "16:9", "16:10", "221:100", "235:100", "239:100"]
-
 
 async def _vlc(context: ToolContext, function: str, /, **given: Any) -> Any:
     return await call_guest(
@@ -184,35 +182,12 @@ async def speed(context: ToolContext, rate: Annotated[float, Field(ge=0.05, le=3
     return _status(await _vlc(context, "number", command="rate", name="rate", value=rate))
 
 
-@tool()
-async def aspect(context: ToolContext, ratio: Ratio) -> str:
-    """Set the aspect ratio of the video.
-
-    Examples:
-        16:9
-        default
-    """
-    told = await _vlc(context, "aspect", ratio=ratio)
-    return f"Aspect ratio: {told['aspectratio']}"
-
-
-@tool()
-async def snapshot(context: ToolContext) -> str:
-    """Save the picture of the video that is shown, and tell the file.
-
-    Examples:
-        {}
-    """
-    told = await _vlc(context, "snapshot")
-    return f"{told['path']}: {told['bytes']} bytes"
-
-
 @tool(reads=True)
 async def settings(context: ToolContext, words: str) -> str:
     """Find VLC's settings by words of their names or descriptions, with what is set.
 
     Examples:
-        snapshot
+        sound
         max volume
     """
     told = await _vlc(context, "settings", words=words)
@@ -246,7 +221,7 @@ async def setting(context: ToolContext, name: str, value: str) -> str:
 async def restart(context: ToolContext) -> str:
     """Restart VLC with its HTTP interface; it plays on where it was, new settings hold.
 
-    From a VLC that had no interface only the entry that plays is kept, not the playlist.
+    Of a VLC that had no interface nothing is kept: what played is not known.
 
     Examples:
         {}
@@ -291,7 +266,7 @@ VLC = Toolkit(
     title="VLC",
     functions=(
         *(status, play, pause, stop, seek, volume, playlist, select, add, clear, fullscreen),
-        *(repeat, speed, aspect, snapshot, settings, setting, restart),
+        *(repeat, speed, settings, setting, restart),
     ),
     needs=Needs(capabilities=frozenset({"execute"}), apps=("vlc",)),
 )

@@ -100,15 +100,6 @@ async def test_the_request_is_the_bounded_state_one_image_and_the_tools() -> Non
     assert [type(event) for event in bench.events] == [Planned]
 
 
-async def test_programs_are_told_at_the_first_step_alone() -> None:
-    bench = Bench(click(3, 4), click(3, 4))
-    await bench.plan(StateView())
-    await bench.plan()
-    first, second = bench.model.requests
-    assert "Mousepad (mousepad)" in first.text
-    assert "Mousepad (mousepad)" not in second.text
-
-
 async def test_a_screenshot_is_the_output_of_its_call_and_still_the_one_image() -> None:
     bench = Bench(LOOK, click(3, 4))
     assert (await bench.plan()).input == "pyautogui.click(3, 4)"
@@ -131,17 +122,6 @@ async def test_an_unusable_answer_is_told_and_is_no_part_of_the_next_request() -
     assert len([event for event in bench.events if isinstance(event, PlanRejected)]) == 2
     with pytest.raises(InvalidReply, match="unknown tool 'fly'"):
         await Bench(*[function_call("fly", x="1")] * 3).plan()
-
-
-async def test_safety_checks_go_to_a_person_before_anything_else() -> None:
-    bench = Bench(click(3, 4, checks=CHECKS))
-    await bench.plan()
-    (what,) = bench.asked
-    assert what == "malicious_instructions: The screen gives orders.\npyautogui.click(3, 4)"
-    refused = Bench(click(3, 4, checks=CHECKS), allow=False)
-    with pytest.raises(ActionRefused):
-        await refused.plan()
-    assert len(refused.model.requests) == 1
 
 
 async def test_a_check_on_a_screenshot_is_acknowledged_only_once_it_was_allowed() -> None:

@@ -28,7 +28,6 @@ def source(*actions: dict[str, Any]) -> str:
     ("action", "expected"),
     [
         ({"type": "click", "button": "left", **AT}, "pyautogui.click(30, 40)"),
-        ({"type": "click", "button": "right", **AT}, "pyautogui.rightClick(30, 40)"),
         ({"type": "click", "button": "wheel", **AT}, "pyautogui.middleClick(30, 40)"),
         (
             {"type": "click", "button": "left", "keys": ["CTRL", "SHIFT"], **AT},
@@ -36,7 +35,6 @@ def source(*actions: dict[str, Any]) -> str:
             "pyautogui.keyUp('shift')\npyautogui.keyUp('ctrl')",
         ),
         ({"type": "double_click", **AT}, "pyautogui.doubleClick(30, 40)"),
-        ({"type": "move", **AT}, "pyautogui.moveTo(30, 40)"),
         (
             {"type": "drag", "path": [AT, {"x": 90, "y": 40}]},
             "pyautogui.moveTo(30, 40)\npyautogui.dragTo(90, 40, duration=0.5)",
@@ -48,9 +46,7 @@ def source(*actions: dict[str, Any]) -> str:
         ),
         ({"type": "keypress", "keys": ["CTRL", "S"]}, "pyautogui.hotkey('ctrl', 's')"),
         ({"type": "keypress", "keys": ["ENTER"]}, "pyautogui.press('enter')"),
-        ({"type": "keypress", "keys": ["ARROWLEFT"]}, "pyautogui.press('left')"),
         ({"type": "keypress", "keys": ["A"]}, "pyautogui.press('A')"),
-        ({"type": "keypress", "keys": ["CMD", "/"]}, "pyautogui.hotkey('win', '/')"),
         (
             {"type": "scroll", "scroll_x": 0, "scroll_y": 300, **AT},
             "pyautogui.scroll(-3, 30, 40)",  # down there, up here
@@ -59,7 +55,6 @@ def source(*actions: dict[str, Any]) -> str:
             {"type": "scroll", "scroll_x": -250, "scroll_y": -20, **AT},
             "pyautogui.scroll(1, 30, 40)\npyautogui.hscroll(-2, 30, 40)",
         ),
-        ({"type": "scroll", "scroll_x": 0, "scroll_y": 0, **AT}, "pyautogui.scroll(0, 30, 40)"),
         ({"type": "type", "text": "it's\n"}, 'pyautogui.write("it\'s\\n")'),
         ({"type": "wait"}, "pyautogui.sleep(2)"),
         ({"type": "move", "keys": None, "later": "field", **AT}, "pyautogui.moveTo(30, 40)"),
@@ -86,23 +81,19 @@ def test_a_call_for_a_screenshot_alone_is_no_act() -> None:
     ("action", "message"),
     [
         ({"type": "fly", **AT}, "unknown action 'fly'; allowed are click, double_click, drag"),
-        ({"x": 1}, "unknown action 'None'; allowed are click"),
         ("click", "unknown action 'None'"),
         (
             {"type": "click", "button": "back", **AT},
             "button 'back'; allowed are left, right, wheel",
         ),
         ({"type": "click", "button": "left", "x": 3}, "action click: y: Field required"),
-        ({"type": "click", "x": "here", "y": 1}, "action click: x: "),
         ({"type": "click", "x": 1e9, "y": 1}, "x: 1e\\+09 is outside"),
         ({"type": "click", "x": float("nan"), "y": 1}, "action|outside"),
         ({"type": "drag", "path": [AT]}, "action drag: path: "),
-        ({"type": "keypress", "keys": []}, "action keypress: keys: "),
         ({"type": "keypress", "keys": ["HYPERSPACE"]}, "(?i)hyperspace"),
         ({"type": "keypress", "keys": ["A"] * 9}, "hotkey of 9 keys"),
         ({"type": "type", "text": "x" * 10_001}, "text of 10001 characters"),
         ({"type": "type", "text": "a\x1b[2J"}, "U\\+001B"),
-        ({"type": "type", "text": "\ud800"}, "U\\+D800"),
         ({"type": "scroll", "scroll_y": 1e6, "scroll_x": 0, **AT}, "scroll"),
     ],
 )
@@ -130,7 +121,6 @@ def test_functions_are_the_other_tools() -> None:
     [
         ("Shall I go on?", "not a list of output items"),
         ('{"type": "computer_call"}', "not a list of output items"),
-        ("[1]", "not a list of output items"),
         ("[]", r"exactly one call, not 0 \(none\)"),
         (
             json.dumps(json.loads(function_call("wait", seconds=1)) * 2),
@@ -140,7 +130,6 @@ def test_functions_are_the_other_tools() -> None:
         (function_call("gui_action", code="x"), "'gui_action' is no function here"),
         ('[{"type": "function_call", "name": "wait", "arguments": "["}]', "are not JSON"),
         ('[{"type": "function_call", "name": "wait", "arguments": "[1]"}]', "no JSON object"),
-        ('[{"type": "function_call", "name": 4}]', "'4' is no function"),
         ("[" * 5000, "not a list of output items"),
         ("x" * 200_001, "at most 200000"),
     ],

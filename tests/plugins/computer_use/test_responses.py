@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from openai.types.responses import Response
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
 from hisa.config import ModelSettings, load
 from hisa.models.budget import Budget
-from hisa.models.client_kinds import kind_name
 from hisa.models.correction import with_correction
 from hisa.models.endpoint import Endpoint
 from hisa.models.open_models import open_models
@@ -27,7 +23,6 @@ from hisa.models.tokens import estimate_input
 from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED, encode_responses, read_responses
 from hisa.plugins.computer_use.responses_client import ResponsesModel
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
-from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
 from hisa.testing.model_server import Fault, FaultKind
 from hisa.testing.responses_server import ResponsesServer, computer_call
 from tests.models.support import SCHEMA, Events, Waits, ask, picture
@@ -91,23 +86,6 @@ async def test_the_request_that_is_sent() -> None:
     assert reply.usage.tokens_in > 0
 
 
-async def test_nothing_more_is_asked_for_than_the_body_says() -> None:
-    bodies: list[dict[str, Any]] = []
-
-    def answer(asked: httpx.Request) -> httpx.Response:
-        bodies.append(json.loads(asked.content))
-        return httpx.Response(200, json={"output": [], "model": "m"})
-
-    settings = ModelSettings(model="computer-use-preview")
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    asked = ResponsesModel(
-        settings, Endpoint("http://h/v1"), profile=find(settings.model), http_client=http
-    )
-    await asked.complete(ask())
-    await asked.aclose()
-    assert bodies == [body(ask())]
-
-
 async def test_a_request_without_tools_is_answered_in_words() -> None:
     with ResponsesServer(["Succeeded. It opened.", '{"tool": "x"}']) as server:
         assert (await once(server, ask(role="state"))).text == "Succeeded. It opened."
@@ -165,17 +143,6 @@ def test_words_that_look_like_items_are_words_where_there_are_no_tools(words: st
     )["input"]
     assert sent[-2] == {"role": "assistant", "content": words}
     assert sent[-1]["role"] == "user"
-
-
-def test_the_servers_body_is_one_of_the_library() -> None:
-    with ResponsesServer([computer_call(CLICK)]) as server:
-        answer = httpx.post(
-            f"{server.url}/responses",
-            json=json.loads(json.dumps(body(ask(image=picture(), tools=(TOOL,))))),
-            trust_env=False,
-        )
-    read = Response.model_validate(answer.json())
-    assert read.output[0].type == "computer_call"
 
 
 def test_usage_and_ends_are_read() -> None:
@@ -270,40 +237,3 @@ async def test_a_seed_is_said_not_to_be_sent() -> None:
     async with opened as models:
         assert not models.profiles["planner"].seed
     assert "models.planner.seed is not sent" in str(events.all)
-
-
-def test_who_is_asked_over_it() -> None:
-    def asked(name: str, kind: str = "auto") -> bool:
-        return kind_name(kind, find(name)) == "computer"
-
-    assert asked("computer-use-preview")
-    assert not asked("computer-use-preview", kind="chat")
-    assert not asked("gpt-5.4")
-    assert asked("gpt-5.4", kind="computer")
-
-
-async def test_only_the_planners_model_is_asked_as_the_settings_say() -> None:
-    url = "http://127.0.0.1:9/v1"
-    roles = {name: {"model": "gpt-4o", "base_url": url} for name in ("planner", "state")}
-    roles["state"]["profile"] = "gpt-4o"
-    tree = {"models": roles, "planner": {"kind": "computer"}}
-    chosen = load(environ={}, overrides=tree)
-    opened = open_models(chosen.models, chosen.planner, Events(), Budget(), Ledger(), environ={})
-    async with opened as models:
-        assert not models.profiles["planner"].seed
-        assert models.profiles["state"].seed
-
-
-async def test_a_cassette_tells_tools_apart(tmp_path: Path) -> None:
-    request = ask(image=picture(), tools=(TOOL,))
-    with ResponsesServer([computer_call(CLICK)]) as server:
-        inner = model(server.url)
-        recording = RecordingModel(inner, tmp_path / "calls.jsonl")
-        said = await recording.complete(request)
-        await inner.aclose()
-    replayed = await ReplayModel(tmp_path / "calls.jsonl").complete(request)
-    assert replayed.text == said.text
-    with pytest.raises(CassetteMismatch, match="tools"):
-        await ReplayModel(tmp_path / "calls.jsonl").complete(
-            ask(image=picture(), tools=(FUNCTION,))
-        )

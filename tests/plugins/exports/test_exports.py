@@ -123,8 +123,7 @@ def test_the_command_writes_each_of_them(run: Run, tmp_path: Path) -> None:
     assert {json.loads(line)["role"] for line in only.read_text().splitlines()} == {"planner"}
     assert json.loads(call("--format", "atif").read_text())["session_id"] == run.id
     assert call("--all", "--format", "openenv", "-o", str(tmp_path / "o")).exists()
-    assert (call("--format", "osworld", "-o", str(tmp_path / "w")) / "traj.jsonl").is_file()
-    with pytest.raises(UsageError, match=r"'csv': allowed are jsonl, atif, openenv, osworld"):
+    with pytest.raises(UsageError, match=r"'csv': allowed are jsonl, atif, openenv"):
         call("--format", "csv")
     assert {"runs.export.parquet", "runs.export.otel"} <= set(announced_names("commands"))
 

@@ -18,16 +18,10 @@ import pytest
 
 import hisa
 from hisa.config import ModelSettings
-from hisa.errors import InvalidReply, NotFound
-from hisa.events import Event, GroundingTried, ModelCalled, ModelFailed, Planned
-from hisa.grounder.matchers import FinderParts
-from hisa.patterns.induction import MOST, induce
-from hisa.planner.reply import parse_reply
+from hisa.events import Event, ModelCalled, ModelFailed
 from hisa.plugins.gguf.gguf_model import GgufModel
 from hisa.plugins.gguf.model_names import fetched_names
-from hisa.plugins.matching.checked_choice import ChoiceGrounder
-from hisa.protocols import Message, ModelRequest, Task, TextPart
-from hisa.testing import FakeEnvironment, tool_call
+from hisa.protocols import Message, ModelRequest, TextPart
 
 MODEL = {"model": "gguf:coder-1.5b", "timeout": 1800}
 
@@ -55,20 +49,6 @@ def settings(folder: Path, **more: object) -> hisa.Settings:
 def called(events: list[Event]) -> list[ModelCalled]:
     assert not [event for event in events if isinstance(event, ModelFailed)]
     return [event for event in events if isinstance(event, ModelCalled)]
-
-
-def test_a_form_is_filled_in_steps_that_can_be_read(tmp_path: Path) -> None:
-    events: list[Event] = []
-    result = hisa.run_sync(
-        'Click the button "Save".',
-        settings=settings(tmp_path),
-        environment=FakeEnvironment(),
-        on_event=events.append,
-    )
-    assert result.status not in ("model_error", "environment_error", "stopped")
-    assert [event for event in events if isinstance(event, Planned)]
-    planned = [call for call in called(events) if call.role == "planner"]
-    assert any(call.cached_in for call in planned[1:]) or len(planned) == 1
 
 
 @pytest.mark.browser
@@ -106,59 +86,6 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
 
 def log_in(folder: Path) -> str:
     return "".join(path.read_text("utf-8") for path in folder.glob("runs/*/events.jsonl"))
-
-
-def test_a_sequence_can_be_asked_for(tmp_path: Path) -> None:
-    events: list[Event] = []
-    result = hisa.run_sync(
-        'Type "Ada" as the name, then click "Save".',
-        settings=settings(
-            tmp_path,
-            planner={"sees": "elements", "sequence": 3},
-            run={"folder": str(tmp_path / "runs"), "max_steps": 1},  # its long form takes minutes
-        ),
-        environment=FakeEnvironment(),
-        on_event=events.append,
-    )
-    assert result.status not in ("model_error", "environment_error", "stopped")
-    assert all(len(event.following) < 3 for event in events if isinstance(event, Planned))
-    assert called(events)
-
-
-async def test_lessons_rest_on_steps_or_are_refused() -> None:
-    lines = [
-        'Step 1: gui_action | Description: button "Save" | Input: pyautogui.click(9, 9) | '
-        "Result: Failed. Grey.",
-        'Step 2: gui_action | Description: field "Name" | Input: pyautogui.write("Ada") | '
-        "Result: Succeeded. It reads Ada.",
-        'Step 3: gui_action | Description: button "Save" | Input: pyautogui.click(9, 9) | '
-        "Result: Succeeded. Saved.",
-    ]
-    model = GgufModel(ModelSettings.model_validate(MODEL))
-    try:
-        lessons = await induce(model, Task("t", "Save as Ada."), run_id="r", lines=lines)
-    except InvalidReply:
-        lessons = ()  # refused twice is an answer
-    finally:
-        await model.aclose()
-    assert len(lessons) <= MOST
-
-
-async def test_it_picks_from_a_list_in_words(tmp_path: Path) -> None:
-    model, events = GgufModel(ModelSettings.model_validate(MODEL)), list[Event]()
-    grounder = ChoiceGrounder(FinderParts(events.append, min_score=0.5, picker=model))
-    environment = FakeEnvironment()
-    await environment.reset()
-    look = await environment.observe(elements=True)
-    wanted = "the button that keeps what was written"
-    call = parse_reply(tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", wanted))
-    try:
-        await grounder.resolve(call, look)
-    except NotFound:
-        pass  # a refusal is an answer
-    finally:
-        await model.aclose()
-    assert [event for event in events if isinstance(event, GroundingTried)]
 
 
 async def test_an_answer_keeps_to_a_schema_of_tools() -> None:

@@ -164,40 +164,6 @@ def test_a_wordless_button_is_told_by_its_source_and_stands_where_it_belongs() -
     ]
 
 
-def test_what_lies_under_something_and_what_has_no_place_of_its_own_is_left_out() -> None:
-    seen = {"visibility": 1.0, "clickable": True}
-    time = {**node("InputTime", "", "1"), "childIds": ["2"]}
-    part = {**node("spinbutton", "Hours", "2"), "browsergym_id": "1"}
-    page = {
-        **observed(),
-        "axtree_object": {
-            "nodes": [
-                time,
-                part,
-                node("textbox", "To", "3"),
-                node("tab", "Details", "4", expanded=False),
-                {**node("link", "", "5"), "childIds": ["6"]},
-                node("image", "Palma", "6"),
-            ]
-        },
-        "extra_element_properties": {
-            "1": {**seen, "bbox": [0, 0, 200, 20]},
-            "3": {**seen, "bbox": [0, 30, 100, 20]},
-            "4": {**seen, "bbox": [0, 80, 200, 20]},
-            "5": {**seen, "bbox": [0, 25, 100, 30]},  # a suggestion over the field
-            "6": {**seen, "bbox": [10, 30, 80, 20]},
-        },
-    }
-    look = read_look(page, elements=True, image_limit=Size(200, 200))
-    assert [(each.role, each.name) for each in look.elements or ()] == [
-        ("date editor", ""),
-        ("page tab", "Details"),
-        ("link", ""),
-        ("image", "Palma"),
-    ]
-    assert "expandable" in (look.elements or ())[1].states
-
-
 def test_a_task_is_named_with_what_it_takes() -> None:
     task = gym_task("browsergym:openended?start_url=http://127.0.0.1:1/a%26b&goal=Send+it", seed=3)
     (step,) = task.setup

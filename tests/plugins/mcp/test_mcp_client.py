@@ -145,19 +145,6 @@ async def test_of_a_thousand_tools_so_many_are_taken_and_a_list_in_a_circle_ends
         assert len(served.notes) == 1
 
 
-async def test_what_is_no_tool_of_the_protocol_takes_no_other_tool_away() -> None:
-    async with serving(hostile("bent")) as served:
-        assert set(served.tools) == {"bad_echo", "bad_step"}
-        assert (await served.call("bad_echo", "hi")).output == "hi"
-        assert (await served.call("bad_step", {"a": 2})).ok
-    (note,) = served.notes
-    assert note.startswith(
-        "the server 'bad' lists what is no tool of the protocol, and is left out"
-    )
-    assert "number 2: name: Field required; number 3: inputSchema: " in note
-    assert note.endswith("; and 1 more")
-
-
 def test_no_schema_makes_a_check_take_forever() -> None:
     branch = {f"l{n}": {"anyOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 3} for n in range(20)}
     last = {"l20": {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}}

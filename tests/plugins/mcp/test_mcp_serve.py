@@ -12,10 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import mcp
 import pytest
-from mcp.client.streamable_http import streamable_http_client
 
 from hisa.events import Acted, RunFinished
 from hisa.runs.read import load_run
@@ -27,10 +25,7 @@ TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.
 check: [{file: ~/hi.txt, contains: hello}]
 """
 LONG = "Open the text editor. " + " ".join(f'Type "line {n}" and press Enter.' for n in range(40))
-TOOLS = [
-    *("act", "close_desktop", "list_runs", "look", "open_desktop", "read_run", "run_task"),
-    "search_patterns",
-]
+TOOLS = ["act", "close_desktop", "look", "open_desktop", "run_task"]
 
 
 class Client:
@@ -88,11 +83,6 @@ async def test_a_client_has_a_task_done_and_scored_and_hears_of_each_step(tmp_pa
         assert steps == list(range(1, result["steps"] + 1))
         assert {total for _, total, _ in used.progress} == {20.0}
         assert any("pyautogui.write('hello')" in line for _, _, line in used.progress)
-        (listed,) = await used.call("list_runs")
-        assert (listed["run"], listed["status"]) == (result["run"], "succeeded")
-        read = await used.call("read_run", run="latest", step=2)
-        assert [step["step"] for step in read["steps"]] == steps
-        assert read["whole_step"].startswith("Step 2")
     run = load_run(Path(result["folder"]))
     assert (run.status, run.score) == ("succeeded", 1.0)
 
@@ -104,17 +94,13 @@ async def test_a_cancelled_run_is_stopped_and_kept(tmp_path: Path) -> None:
         await used.stepped.wait()
         work.cancel()
         await asyncio.wait([work])
-        await _until_ended(used)
-        read = await used.call("read_run", run="latest")
-        assert read["status"] == "stopped"
-        assert len(read["steps"]) >= 2
-        assert read["steps"][0]["verdict"] == "succeeded"
-        assert len(await used.call("list_runs")) == 1, "and the server serves on"
-
-
-async def _until_ended(used: Client) -> None:
-    while (await used.call("list_runs"))[0]["status"] == "running":  # noqa: ASYNC110 - of the server
-        await asyncio.sleep(0.2)
+        while load_run("latest", tmp_path / "runs").status == "running":  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+        assert "either" in await used.refused("run_task"), "the server serves on"
+    run = load_run("latest", tmp_path / "runs")
+    assert run.status == "stopped"
+    assert run.last_step >= 2
+    assert run.steps[0].verdict == "succeeded"
 
 
 @pytest.mark.desktop
@@ -194,7 +180,6 @@ async def test_a_client_looks_and_acts_itself_and_all_of_it_is_logged(tmp_path: 
         await used.call("close_desktop", desktop=desktop)
         assert "no desktop" in await used.refused("look", desktop=desktop)
         await used.call("open_desktop")
-        assert "not a run id" in await used.refused("read_run", run="../../etc")
     run = load_run(opened["run"], tmp_path / "runs")
     assert [e.input for e in run.events if isinstance(e, Acted)] == [acted["done"]]
     ends = [e for e in run.events if isinstance(e, RunFinished)]
@@ -224,9 +209,6 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
                 assert "is not offered to clients" in said
         assert "either" in await used.refused("run_task")
         assert "not offered" in await used.refused("run_task", task_file="no.yaml")
-        assert "no runs" in await used.refused("read_run", run="../../etc")
-        assert await used.call("list_runs") == []
-        assert await used.call("search_patterns", text="Save a file") == []
     async with client(tmp_path, "--allow-env", "display=*") as used:
         said = await used.refused("run_task", instruction="Go.", env="display=:0")
         assert "nobody can be asked" in said or "display" in said
@@ -235,13 +217,6 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
 
 
 SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
-
-
-async def test_an_error_quotes_nothing_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "shadow").write_text(SHADOW, "utf-8")
-    async with client(tmp_path) as used:
-        said = await used.refused("run_task", task_file=str(tmp_path / "shadow"))
-    assert "Quartz9w0rd" not in said
 
 
 async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> None:
@@ -258,45 +233,6 @@ async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> No
             assert "is no usable task file of the server's folder" in said, name
             assert "Quartz9w0rd" not in said
             assert "good.yaml" in said
-
-
-def _over_http(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "hisa", "mcp", "serve", "--http", "0", "--token-env", "MCP_TOKEN"],
-        env={**Command(folder).environ, "MCP_TOKEN": "open-sesame"},
-        cwd=ROOT,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-async def test_http_serves_this_machine_and_asks_for_the_token(tmp_path: Path) -> None:
-    server = _over_http(tmp_path)
-    assert server.stderr is not None
-    with server:
-        url = server.stderr.readline().split()[3].rstrip(";")
-        assert url.startswith("http://127.0.0.1:")
-        try:
-            headers = {"Authorization": "Bearer open-sesame"}
-            async with (
-                httpx2.AsyncClient(headers=headers, timeout=60) as http,
-                streamable_http_client(url, http_client=http) as (read, write),
-                mcp.ClientSession(read, write) as session,
-            ):
-                await session.initialize()
-                used = Client(session)
-                assert await used.call("list_runs") == []
-            async with httpx2.AsyncClient() as http:
-                for shown in ({}, {"Authorization": "Bearer other"}):
-                    assert (await http.post(url, headers=shown)).status_code == 401
-                foreign = {**headers, "Host": "evil.example"}
-                assert (await http.post(url, headers=foreign, json={})).status_code == 421
-        finally:
-            server.send_signal(signal.SIGTERM)
-            output, _ = server.communicate()
-    assert output == ""
 
 
 def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:

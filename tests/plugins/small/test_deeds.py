@@ -87,18 +87,6 @@ def test_numbers_and_values_that_nothing_shows_are_missing() -> None:
     assert to_do('Look for "Bo".', (SAVE,), []) == ['find "Bo"']
 
 
-@pytest.mark.parametrize(
-    ("task", "expected"),
-    [
-        ("Fly on 10/03/2016.", ['type "10/03/2016" into element 1']),
-        ("Set the time to 12:30 PM.", ['type "12:30 PM" into element 1']),
-        ("The name: the one of the ship that sailed in 1912.", ['type "1912" into element 1']),
-    ],
-)
-def test_a_row_of_digits_is_one_value(task: str, expected: list[str]) -> None:
-    assert to_do(task, (NAME,), []) == expected
-
-
 def test_a_field_is_told_for_what_stands_close_behind_its_name() -> None:
     to = replace(NAME, name="To:", box=GIFT.box)
     fields = (NAME, to)
@@ -121,20 +109,8 @@ def test_of_things_of_one_name_that_of_the_named_row_is_meant() -> None:
     ]
 
 
-def test_a_text_that_was_typed_is_not_asked_for_as_a_click() -> None:
-    filled = replace(NAME, value="Ada", is_filled=True)
-    result = Mark("", "link", "Ada", "", GIFT.box)
-    assert to_do('Enter "Ada".', (filled, result), deeds([TYPED])) == []
-
-
 def test_a_scroll_leaves_a_thing_to_do() -> None:
     scrolled = CLICKED.replace("click(30, 60)", "scroll(-5, 30, 60)")
     asked = ['click element 1: button "Save"']
     assert to_do("Press Save.", (SAVE,), deeds([scrolled])) == asked
     assert to_do("Press Save.", (SAVE,), deeds([CLICKED])) == []
-
-
-def test_a_name_counts_as_it_is_written_where_two_differ_by_capitals() -> None:
-    low = Mark("", "link", "eget", "", SAVE.box)
-    high = Mark("", "link", "Eget", "", GIFT.box)
-    assert to_do('Click on the link "Eget".', (low, high), []) == ['click element 2: link "Eget"']

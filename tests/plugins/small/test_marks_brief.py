@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
@@ -38,20 +36,6 @@ def test_fields_tell_that_they_are_empty_and_carry_their_labels() -> None:
         element("password text", "", (80, 40, 200, 20), text="••"),
     )
     assert brief(look, "Log in.") == ['field near "User" (empty)', "password text (filled)"]
-
-
-def test_a_part_of_a_sentence_that_a_page_listens_to_is_a_link_told_once() -> None:
-    elements = (
-        element("section", "", (0, 0, 300, 48), text="Lorem  dolor sit amet and more"),
-        element("static", "Lorem", (0, 0, 60, 24), text="Lorem "),
-        element("section", "", (60, 0, 60, 24), text="ipsum"),
-        element("static", "ipsum", (60, 0, 60, 24), text="ipsum"),
-        element("static", "dolor sit amet and more", (0, 0, 300, 48), text="dolor sit amet"),
-    )
-    parents = (-1, 0, 0, 2, 0)
-    look = scene(*(replace(e, parent=p) for e, p in zip(elements, parents, strict=True)))
-    assert 'link "ipsum"' in brief(look, "Click on ipsum.")
-    assert sum("ipsum" in line for line in brief(look, "Click on ipsum.")) == 1
 
 
 def test_what_the_task_names_is_kept_of_a_crowd() -> None:

@@ -16,9 +16,8 @@ from hisa.events import Event, Planned, PlanRejected
 from hisa.models.families import BUILT_IN
 from hisa.models.profiles import Profile, find
 from hisa.models.tokens import estimate_tokens
-from hisa.planner.call_schema import bounded, reply_schema
+from hisa.planner.call_schema import bounded
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.reply import REPLY_SCHEMA
 from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.plugins.small.mark import Mark
 from hisa.plugins.small.short_form import SHORT_TOKENS, ShortForm
@@ -217,17 +216,6 @@ async def test_a_reply_that_cannot_be_used_is_asked_for_again_once() -> None:
 async def test_without_a_constraint_no_schema_is_sent() -> None:
     _, model = await planned(['{"action": "click", "element": 1}'], form(constrain=False))
     assert model.requests[0].schema is None
-
-
-def test_the_long_form_held_to_tools_names_them_and_is_else_as_before() -> None:
-    tool = {"name": "wait", "parameters": {"properties": {"seconds": {"type": "number"}}}}
-    schema = reply_schema([tool], 1)
-    assert [form["properties"]["tool"]["enum"] for form in schema["anyOf"]] == [
-        ["gui_action"],
-        ["wait"],
-    ]
-    assert "anyOf" not in REPLY_SCHEMA
-    assert reply_schema([tool], 3)["properties"]["actions"]["maxItems"] == 3
 
 
 def chosen(settings: Settings, profile: Profile, *, elements: bool = True) -> tuple[str, str]:

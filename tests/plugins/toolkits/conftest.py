@@ -10,9 +10,6 @@ import pytest_asyncio
 
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from tests.plugins.toolkits.whole_file import pytest_runtest_makereport, pytest_runtest_setup
-
-__all__ = ["pytest_runtest_makereport", "pytest_runtest_setup"]
 
 Start = Callable[[str, str], Awaitable[None]]
 """Starts a program by its command, and waits for a window of that class with that in its title."""

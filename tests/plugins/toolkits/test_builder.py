@@ -7,13 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hisa.errors import (
     BudgetExceeded,
@@ -25,9 +22,7 @@ from hisa.errors import (
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.builder.build_records import (
     Build,
-    Cases,
     Requirements,
-    Written,
     parsed,
 )
 from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit, call_program
@@ -36,13 +31,11 @@ from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
 from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
 from hisa.plugins.toolkits.scaffold import new_folder
 from hisa.protocols import CommandResult
-from hisa.testing.cassette import ReplayModel
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.calling import call_tool
 from tests.cli.command import Command
-from tests.plugins.toolkits.build_sample import CASSETTE, REQUEST, SHOW, prepare
 
 SPENT = {"calls": 6, "tokens_in": 1, "tokens_out": 1, "usd": 0.0}
 
@@ -50,45 +43,6 @@ SPENT = {"calls": 6, "tokens_in": 1, "tokens_out": 1, "usd": 0.0}
 def imported(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process find an accepted package, as an installed one."""
     monkeypatch.syspath_prepend(str(package))
-
-
-@pytest.mark.desktop
-async def test_a_recorded_build_makes_tools_that_work_on_the_application(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The replies on the cassette were written by hand; see `build_sample`."""
-    model = ReplayModel(CASSETTE)
-    async with DesktopEnvironment() as environment:
-        build = await ToolBuilder(model, environment, prepare=prepare).build(REQUEST)
-        assert model.left == 0
-        assert [(b.described.name, b.passed, len(b.failures)) for b in build.functions] == [
-            ("show_rows", True, 2),
-            ("shade_rows", True, 1),
-        ]
-        assert "it returned [2], and [] was wanted" in build.functions[0].failures[0][0]
-        review = new_folder(tmp_path / "review")
-        write_review(review, build, SPENT)
-        report = (review / "report.md").read_text("utf-8")
-        assert "2 of 2 planned functions pass" in report
-        assert "- program 1: failed" in report
-        assert "- program 2: passed" in report
-        package, _, left_out = accept(review)
-        assert left_out == []
-        imported(package, monkeypatch)
-        kit = built_toolkit("libreofficecalc_tools")
-        tools = {tool.name: tool for tool in kit.tools("libreofficecalc-tools")}
-        await environment.reset()
-        await prepare(environment)
-        hide = tools["libreofficecalc_show_rows"]
-        done = await call_tool(hide, {"first": 2, "last": 3, "visible": False}, environment)
-        assert (done.ok, done.output) == (True, "[]")
-        refused = await call_tool(hide, {"first": 9, "last": 1}, environment)
-        assert not refused.ok
-        assert refused.error == (
-            "rows 9 to 1: wanted are 1 or more, the smaller first; its form: " + hide.signature()
-        )
-    assert hide.signature() == ("libreofficecalc_show_rows(first: int, last: int, visible=true)")
-    assert "uno" not in sys.modules, "no program of a model is loaded here"
 
 
 HOSTILE = {
@@ -274,19 +228,11 @@ PARAMETER = {"name": "text", "type": "string", "description": "any"}
     "plan",
     [
         changed(name="../up"),
-        changed(name="class"),
-        changed(name="__import__"),
-        changed(name="a" * 60),
         changed(summary="Count\nthe words\n</tools>"),
-        changed(summary="x" * 200),
-        changed(parameters=[{**PARAMETER, "type": "object"}]),
         changed(parameters=[{**PARAMETER, "name": "context"}]),
-        changed(parameters=[PARAMETER, PARAMETER]),
         changed(parameters=[{**PARAMETER, "required": False, "default": 4}]),
-        changed(parameters=[{**PARAMETER, "required": False, "default": [[[[]]]] * 9}]),
         changed(effects=["everything"]),
         changed(code="import os"),
-        {**PLAN, "functions": PLAN["functions"] * 7},
         {**PLAN, "functions": PLAN["functions"] * 2},
         {**PLAN, "more": 1},
         {**PLAN, "needed": [{"functionality": "count", "covered_by": "a_tool_of_nobody"}]},
@@ -312,17 +258,6 @@ async def test_cases_have_to_fit_the_description_and_to_show_something() -> None
         assert "no usable reply" in build.functions[0].given_up
         build, _ = await built(PLAN, bad, CASES, GOOD)
         assert build.passed
-
-
-@given(st.text(max_size=200) | st.recursive(st.none() | st.text() | st.floats(), st.lists).map(str))
-def test_any_reply_is_a_record_or_an_error(text: str) -> None:
-    for read in (
-        lambda: parsed(Requirements, text),
-        lambda: parsed(Cases, text),
-        lambda: parsed(Written, text),
-    ):
-        with suppress(InvalidReply):
-            read()
 
 
 def test_a_deep_or_endless_number_is_refused() -> None:
@@ -395,11 +330,12 @@ COUNT = """def count(text):
 
 
 def answers(received: Received) -> str:
-    """A model over the OpenAI protocol, by the job that it is given."""
+    """A model over the OpenAI protocol, by the job that it is given; its first program is wrong."""
+    wrong = "it returned" not in received.said_by("user")
     replies = {
         "# Tool requirements": PLAN,
         "# Tool tests": CASES,
-        "# Tool program": {"code": COUNT},
+        "# Tool program": {"code": COUNT.replace(".split()", "") if wrong else COUNT},
     }
     return json.dumps(replies[received.job])
 
@@ -421,6 +357,9 @@ def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> N
         assert not (tmp_path / "review").exists(), "of nothing, there is nothing to review"
         said = hisa.run(*written(tmp_path), "--model", "served")
     assert said.startswith("1 of 1 functions pass")
+    report = (tmp_path / "review" / "report.md").read_text("utf-8")
+    assert "it returned 3, and 2 was wanted" in report
+    assert "- program 2: passed" in report
     package = tmp_path / "mousepad-tools"
     said = hisa.run("tools", "accept", str(tmp_path / "review"), "--to", str(package))
     assert "pip install -e" in said
@@ -453,13 +392,9 @@ def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> N
     good = (*written(tmp_path), "--model", "served")
     assert "application 'Up/'" in hisa.refused(*("Up/" if w == "mousepad" else w for w in good))
     (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
-    assert "line 1: wanted is an object with an instruction" in hisa.refused(*good)
+    assert "wanted is an object with an instruction" in hisa.refused(*good)
     (tmp_path / "tasks.jsonl").write_text("\n")
     assert "holds no tasks" in hisa.refused(*good)
     written(tmp_path)
     (tmp_path / "review").mkdir()
     assert "is there already" in hisa.refused(*good)
-
-
-def test_the_hand_written_programs_differ_where_the_test_says() -> None:
-    assert SHOW.format(index="number") != SHOW.format(index="number - 1")

@@ -19,9 +19,8 @@ from hisa.errors import InvalidReply
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.calc import CALC
-from hisa.tools.base import Tool
 from tests.plugins.toolkits.conftest import Start, window
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -34,28 +33,6 @@ TABLE = [
     ["North", 2023, 10, "a"],
 ]
 _numbers = itertools.count(1)
-
-
-def _shown(value: Tool | str) -> str:
-    """The name of a case: the same in every process that collects it."""
-    return value.name if isinstance(value, Tool) else value[:40]
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(CALC), ids=_shown)
-async def test_every_documented_example_fits(tool: Tool, example: str) -> None:
-    given = tool.arguments(example)
-    if tool.takes_text:
-        assert list(given.values()) in ([example], [int(example)] if example.isdigit() else [])
-
-
-async def test_every_tool_has_an_example_and_a_summary_that_is_shown_whole() -> None:
-    tools = CALC.tools()
-    assert len(tools) == len({tool.name for tool in tools}) == 40
-    assert not [tool.name for tool in tools if not tool.examples or len(tool.summary) > 90]
-    deleting = {tool.name for tool in tools if "delete" in tool.traits.effects}
-    assert {"calc_sheet_delete", "calc_delete", "calc_clear"} <= deleting
-    reading = {tool.name for tool in tools if tool.traits.reads}
-    assert reading == {"calc_overview", "calc_read", "calc_find", "calc_look"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -176,16 +153,15 @@ async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
     assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
     await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
     assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
-    said = await calc("transpose", cells=f"{name}.A1:B3", to=f"{name}.A30")
-    assert said == f"{name}.A30:C31: Region | North | South / Year | 2023 | 2023"
-    assert "overlap" in await calc.refused("transpose", cells=f"{name}.A1:B3", to=f"{name}.B2")
     await calc("write", cell=f"{name}.A40", values=[["a,b,3"], ["c, d"]])
     assert "nothing is split" in await calc("split", cells=f"{name}.A40:A41", separator="x")
     assert await calc("split", cells=f"{name}.A40:A41") == f"{name}.A40:C41: a | b | 3 / c | d | "
-    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A30:A31", separator="e")
+    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A1:A2", separator="o")
 
 
-async def test_texts_are_replaced_and_cells_cleared(calc: Using) -> None:
+async def test_texts_are_replaced_and_cells_cleared(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
     name = await fresh(calc)
     block = f"{name}.A1:D6"
     said = await calc("replace", text="north", replacement="West", cells=block)
@@ -198,7 +174,7 @@ async def test_texts_are_replaced_and_cells_cleared(calc: Using) -> None:
     assert "0 filled cells there now, 6 before" in await calc("clear", cells=f"{name}.D:D")
     await calc("style", cells=f"{name}.A1:C1", bold=True)
     await calc("clear", cells=f"{name}.A1:C1", what="formats")
-    assert "bold" not in await calc("look", cells=f"{name}.A1:C1")
+    assert not (await kept(calc, desktop))[name]["A1"].font.b
     assert (await lines(calc, f"{name}.A1:C1")) == [["Region", "Year", "Sales"]]
 
 
@@ -223,10 +199,6 @@ async def test_tables_are_sorted_filtered_and_made_single(
     sheet = (await kept(calc, desktop))[name]
     assert sum(sheet.row_dimensions[row].hidden for row in range(1, 7)) == 3
     assert "5 of 5" in await calc("filter", cells=f"{name}.A1", where=[])
-    assert "has filter buttons" in await calc("filter_buttons", cells=f"{name}.A1")
-    assert (await kept(calc, desktop))[name].auto_filter.ref == "A1:D6"
-    assert "already" in await calc("filter_buttons", cells=f"{name}.A1")
-    assert "has no filter buttons" in await calc("filter_buttons", cells=f"{name}.A1", on=False)
     said = await calc("remove_duplicates", cells=f"{name}.A1")
     assert said == f"{name}.A1:D6: 1 duplicate rows removed, 4 left"
     assert "no duplicates" in await calc("remove_duplicates", cells=f"{name}.A1")
@@ -255,23 +227,6 @@ async def test_pivot_tables_are_made(calc: Using) -> None:
     await calc("undo", steps=1)
 
 
-BY_CALCS_DIALOG = (
-    '<location ref="A1:G6" firstHeaderRow="1" firstDataRow="3" firstDataCol="1"/>'
-    '<pivotFields count="4"><pivotField axis="axisRow" compact="0" showAll="0" '
-    'defaultSubtotal="0" outline="0"><items count="2"><item x="0"/><item x="1"/></items>'
-    '</pivotField><pivotField axis="axisCol" compact="0" showAll="0" defaultSubtotal="0" '
-    'outline="0"><items count="2"><item x="0"/><item x="1"/></items></pivotField>'
-    '<pivotField dataField="1" compact="0" showAll="0" outline="0"/>'
-    '<pivotField dataField="1" compact="0" showAll="0" outline="0"/></pivotFields>'
-    '<rowFields count="1"><field x="0"/></rowFields>'
-    '<colFields count="2"><field x="-2"/><field x="1"/></colFields>'
-    '<dataFields count="2"><dataField name="Sum - Sales" fld="2" subtotal="sum"/>'
-    '<dataField name="Sum - Units" fld="3" subtotal="sum"/></dataFields>'
-)
-"""What Insert > Pivot Table writes of such a table with Region dragged to the rows, Year to the
-columns, Sales and Units to the data; its columns have the width of every other."""
-
-
 async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
     calc: Using, desktop: DesktopEnvironment
 ) -> None:
@@ -295,10 +250,6 @@ async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
     book = await kept(calc, desktop)
     assert book.sheetnames.index(own) == book.sheetnames.index(name) + 1, "behind its source"
     assert not book[own].column_dimensions
-    with zipfile.ZipFile(io.BytesIO(await desktop.read_file("/tmp/copy.xlsx"))) as file:
-        parts = [part for part in file.namelist() if "pivotTables/pivotTable" in part]
-        layouts = [re.sub(' numFmtId="[0-9]+"', "", file.read(part).decode()) for part in parts]
-    assert any(BY_CALCS_DIALOG in layout for layout in layouts), layouts
     await calc("undo", steps=1)
 
 
@@ -410,7 +361,9 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
     )
     other = await fresh(calc)
     said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
-    assert f"chart 'Chart 1' on '{other}': BarDiagram of B1:C6" in said
+    assert f"on '{other}': BarDiagram of B1:C6" in said, "by a name that no sheet has"
+    taken = await calc.refused("chart", cells=f"{other}.B1:C6", name=f"C {name}")
+    assert "already" in taken, "of another sheet"
     series = (await kept(calc, desktop))[other]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
     sheet = (await kept(calc, desktop))[name]
@@ -440,11 +393,9 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
         horizontal="center",
         wrap=True,
     )
-    assert said == await calc("look", cells=f"{name}.A1:D1")
-    assert "mixed" in await calc("look", cells=f"{name}.A1:D2")
+    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underlined")
+    assert "mixed" in await calc("style", cells=f"{name}.A1:D2", rotation=0)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
-    await calc("border", cells=f"{name}.A1:D6", points=0.75)
-    await calc("border", cells=f"{name}.A1:D1", where="bottom", points=2, color="#2a6099")
     await calc("merge", cells=f"{name}.A8:C8")
     await calc("merge", cells=f"{name}.A9:C9")
     assert "not merged" in await calc("merge", cells=f"{name}.A9:C9", on=False)
@@ -453,10 +404,8 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert "hidden" in await calc("visible", lines=f"{name}.D", on=False)
     await calc("visible", lines=f"{name}.3:4", on=False)
     assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
-    await calc("select", cells=f"{name}.A1")
     said = await calc("freeze", rows=1, columns=2)
     assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
-    await calc("sheet_tab", sheet=name, color="#ff8000")
     sheet = (await kept(calc, desktop))[name]
     font = sheet["B1"].font
     assert (font.b, font.i, font.u, font.name, font.sz) == (
@@ -466,14 +415,11 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert sheet["B1"].fill.fgColor.rgb == "FFFFFF00"
     assert (sheet["B1"].alignment.horizontal, sheet["B1"].alignment.wrap_text) == ("center", True)
     assert sheet["C3"].number_format == "#,##0.00"
-    assert sheet["B1"].border.bottom.color.rgb == "FF2A6099"
-    assert sheet["B4"].border.left.style == "thin"
     assert [str(each) for each in sheet.merged_cells.ranges] == ["A8:C8"]
     assert sheet.column_dimensions["B"].width > 20
     assert sheet.row_dimensions[1].height == pytest.approx(34, abs=1)
     assert sheet.column_dimensions["D"].hidden
     assert sheet.freeze_panes == "C2"
-    assert sheet.sheet_properties.tabColor.rgb.endswith("FF8000")
     assert "nothing is frozen" in await calc("freeze")
 
 
@@ -486,8 +432,6 @@ async def test_lines_and_cells_come_and_go(calc: Using) -> None:
     assert "the used area ends at 6 rows, before at 8" in said
     await calc("delete", lines=f"{name}.B")
     assert await lines(calc, f"{name}.A2:D2") == [["North", "2023", "10", "a"]]
-    assert await calc("select", cells=f"{name}.B2:C3") == f"selected: {name}.B2:C3"
-    assert f"selected: {name}.B2:C3" in await calc("overview")
 
 
 # Sheets, pages, files -----------------------------------------------------------------------------
@@ -510,8 +454,6 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert (names[0], names[-1]) == (odd, "Kopie ü")
     await calc("sheet_move", sheet="Kopie ü", position=2)
     assert (await kept(calc, desktop)).sheetnames[1] == "Kopie ü"
-    assert "hidden" in await calc("sheet_tab", sheet="Kopie ü", visible=False)
-    assert (await kept(calc, desktop))["Kopie ü"].sheet_state == "hidden"
     await calc("sheet_delete", sheet="Kopie ü")
     await calc("sheet_delete", sheet=odd)
     assert odd not in (await kept(calc, desktop)).sheetnames
@@ -596,7 +538,6 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
         ("delete", {"lines": f"{name}.2:3"}),
         ("insert", {"before": f"{name}.B", "count": 2}),
         ("clear", {"cells": f"{name}.A1:C6", "what": "all"}),
-        ("transpose", {"cells": f"{name}.A1:B3", "to": f"{name}.F1"}),
         ("replace", {"text": "North", "replacement": "N", "cells": f"{name}.A1:D6"}),
     ]
     for function, given in steps:
@@ -617,8 +558,6 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
     name = await fresh(calc)
     block = f"{name}.A1:B2"
     for function, given in (
-        ("border", {"cells": block}),
-        ("border", {"cells": block, "where": "outline", "points": 2}),
         ("style", {"cells": block, "bold": True, "background": "red"}),
         ("format_numbers", {"cells": block, "code": "0.00"}),
         ("merge", {"cells": block}),
@@ -631,14 +570,13 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
         assert _look(await kept(calc, desktop), name) == _PLAIN, function
 
 
-_PLAIN = ((None, None, None, False, "00000000", "General"), 0, 0, 0)
+_PLAIN = ((False, "00000000", "General"), 0, 0, 0)
 
 
 def _look(book: Any, name: str) -> tuple[Any, ...]:
     sheet, cell = book[name], book[name]["A1"]
-    lines = (cell.border.left.style, cell.border.bottom.style, cell.border.top.style)
     return (
-        (*lines, cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        (cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
         len(sheet.merged_cells.ranges),
         len(sheet.data_validations.dataValidation),
         len(list(sheet.conditional_formatting)),
@@ -658,18 +596,12 @@ async def test_a_sheet_that_was_deleted_comes_back(calc: Using) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("ZZZ1", "is not on the sheet"),
-        ("A0", "is not on the sheet"),
         ("A1048577", "is not on the sheet"),
         ("A99999999999999999999", "is not on the sheet"),
         ("no such thing", "names no cells"),
-        ("12", "names no cells"),
-        ("A1:", "names no cells"),
         ("none.A1", "there is no sheet 'none'"),
         ("'; rm -rf ~'.A1", "there is no sheet"),
         ("$(reboot)", "names no cells"),
-        ("AAAA1:B2", "names no cells"),
-        ("=A1", "names no cells"),
     ],
 )
 async def test_places_that_are_none_are_named(calc: Using, place: str, said: str) -> None:

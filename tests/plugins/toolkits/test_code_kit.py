@@ -23,8 +23,7 @@ from hisa.plugins.machines.tree import find_tree
 from hisa.plugins.toolkits.code_editor import CODE
 from hisa.plugins.toolkits.guest import code_jsonc
 from hisa.plugins.toolkits.guest.files_common import Refused
-from hisa.tools.base import Tool
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 IS_BUILT = find_tree(recipe("osworld")) is not None
 with_files = pytest.mark.desktop
@@ -42,15 +41,6 @@ WRITTEN = """// Mine, "quoted": {
     "a\\"b // c": "no /* comment */",
 }
 """
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(CODE))
-def test_every_example_fits(tool: Tool, example: str) -> None:
-    tool.arguments(example)
-
-
-def test_every_tool_has_an_example() -> None:
-    assert [tool.name for tool in CODE.tools() if not tool.examples] == []
 
 
 class TestFilesWithComments:
@@ -221,17 +211,6 @@ class TestFiles:
         assert kept == [{"key": "ctrl+alt+c", "command": "c.d"}]
         assert "has no key 'x'" in await editor.use.refused("unbind", key="x")
 
-    async def test_snippets_are_written(self, editor: Editor) -> None:
-        told = await editor.use(
-            "snippet", language="plaintext", name="Sign", prefix="hsig", body="Kind regards,\nAda$0"
-        )
-        assert told == f"{USER}/snippets/plaintext.json: Sign"
-        kept = json.loads(await editor.text(f"{USER}/snippets/plaintext.json"))
-        assert kept["Sign"]["body"] == ["Kind regards,", "Ada$0"]
-        assert "is no language's name" in await editor.use.refused(
-            "snippet", language="../x", name="a", prefix="a", body="a"
-        )
-
 
 def vsix() -> bytes:
     """A small extension, whole."""
@@ -277,7 +256,6 @@ class TestEditor:
 
     async def test_files_and_folders_are_shown(self, editor: Editor) -> None:
         await editor.use("setting", name="security.workspace.trust.enabled", value=False)
-        await editor.use("setting", name="editor.tabCompletion", value="on")
         told = await editor.use("show", path=PROJECT)
         assert "project" in told
         await editor.use("show", path=f"{PROJECT}/main.py", line=3, column=2)
@@ -317,20 +295,7 @@ class TestEditor:
         await editor.do("pyautogui.hotkey('ctrl', 'shift', 'b')")
         await editor.eventually(is_built)
 
-    async def test_a_snippet_is_written_out_and_a_key_does_its_command(
-        self, editor: Editor
-    ) -> None:
-        await editor.put("letter.txt", "")
-        await editor.use("show", path=f"{PROJECT}/letter.txt", line=1)
-        await editor.titled("letter.txt")
-        await editor.has_element("Ln 1, Col 1")
-        await editor.do("pyautogui.write('hsig'); pyautogui.press('tab')")
-        await editor.do("pyautogui.hotkey('ctrl', 's')")
-
-        async def is_signed() -> bool:
-            return await editor.text(f"{PROJECT}/letter.txt") == "Kind regards,\nAda"
-
-        await editor.eventually(is_signed)
+    async def test_a_key_does_its_command(self, editor: Editor) -> None:
         await editor.do("pyautogui.hotkey('ctrl', 'alt', 'y')")
         await editor.titled("Untitled-1")
 

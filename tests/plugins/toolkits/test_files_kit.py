@@ -10,9 +10,7 @@ import pytest_asyncio
 
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.files import FILES
-from hisa.tools.base import Tool
-from hisa.tools.toolkit import Toolkit
-from tests.plugins.toolkits.using import Using, documented
+from tests.plugins.toolkits.using import Using
 
 KITS = (FILES,)
 HOSTILE = ("$(touch gone).txt", "; rm -rf ~ #", "a\nb.txt", "-rf", "`id`.txt", "o'n\"e & |.txt")
@@ -47,17 +45,6 @@ def folder() -> str:
 
 async def is_there(machine: DesktopEnvironment, path: str) -> bool:
     return (await machine.execute(["test", "-e", path])).exit_code == 0
-
-
-@pytest.mark.parametrize(("tool", "example"), documented(*KITS))
-async def test_every_example_fits(tool: Tool, example: str) -> None:
-    assert tool.arguments(example)
-    assert tool.takes_text != example.startswith("{"), "a text alone where there is one argument"
-
-
-@pytest.mark.parametrize("kit", KITS, ids=lambda kit: kit.name)
-async def test_every_tool_has_an_example(kit: Toolkit) -> None:
-    assert [tool.name for tool in kit.tools() if not tool.examples] == []
 
 
 @desktop

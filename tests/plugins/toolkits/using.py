@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hisa.errors import ToolFailed
 from hisa.protocols import Environment, GroundedCall, Outcome, ToolCall
 from hisa.testing.form import FakeEnvironment
-from hisa.tools.base import Tool, ToolContext
+from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
-
-
-def documented(*kits: Toolkit) -> Sequence[tuple[Tool, str]]:
-    """Every example of the toolkits' tools, with its tool."""
-    return [(tool, each) for kit in kits for tool in kit.tools() for each in tool.examples]
 
 
 class Using:

@@ -18,7 +18,7 @@ from typing import Any
 import mcp_types
 from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, ToolFailed
@@ -34,8 +34,6 @@ __all__ = ["Connection", "in_words"]
 
 _MOST_TOOLS = 500
 """Tools that are taken of one server; the largest public ones have about a hundred."""
-_NAMED = 5
-"""Things that one note names; chosen by hand."""
 _MOST_PAGES = 50
 """Pages of its list; a list can go round in a circle."""
 _PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
@@ -195,7 +193,7 @@ class Connection:
         found: dict[str, ListedTool] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
-            page = await self._page(client, cursor)
+            page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
                 found.setdefault(tool.name, _listed_tool(tool))
             cursor = page.next_cursor
@@ -207,26 +205,6 @@ class Connection:
                 f"{min(len(found), _MOST_TOOLS)} are taken; `tools` in its settings says which"
             )
         return list(found.values())[:_MOST_TOOLS]
-
-    async def _page(self, client: Client, cursor: str | None) -> mcp_types.ListToolsResult:
-        """A page of the list, asked for again without what the protocol calls no tool.
-
-        Raises:
-            ValidationError: the page itself is none, or is another one each time.
-        """
-        try:
-            return await client.list_tools(cursor=cursor)
-        except ValidationError as error:
-            wrong = _no_tools(error)
-            if not wrong:
-                raise
-        told = [f"number {n + 1}: {why}" for n, why in list(wrong.items())[:_NAMED]]
-        told += [f"and {len(wrong) - _NAMED} more"] * (len(wrong) > _NAMED)
-        self._watch.note(
-            f"lists what is no tool of the protocol, and is left out: {'; '.join(told)}"
-        )
-        self._watch.left_out = wrong
-        return await client.list_tools(cursor=cursor)
 
     def _transport(self) -> AbstractAsyncContextManager[TransportStreams]:
         settings = self._settings
@@ -277,19 +255,6 @@ def _listed_tool(tool: mcp_types.Tool) -> ListedTool:
         reads=hints.read_only_hint,
         destroys=hints.destructive_hint,
     )
-
-
-def _no_tools(error: ValidationError) -> dict[int, str]:
-    """Returns the places in a page of tools that are refused, and why; empty: it is the page."""
-    found: dict[int, str] = {}
-    for each in error.errors(include_input=False, include_url=False):
-        match each["loc"]:
-            case ("tools", int(number), *rest):
-                where = excerpt(".".join(map(str, rest)), 60)
-                found.setdefault(number, f"{where}: {each['msg']}".removeprefix(": "))
-            case _:
-                return {}
-    return found
 
 
 def _variables(given: Iterable[str], *, where: str) -> dict[str, str]:

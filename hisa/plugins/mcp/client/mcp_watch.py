@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from hisa.text.prompt_text import excerpt
 
@@ -43,8 +43,6 @@ class Watch:
         self._messages = 0
         self.refuse: Callable[[str], None] = self.note
         """Takes the reason why a request that is under way can have no answer."""
-        self.left_out: Collection[int] = ()
-        """Places in the page of tools that comes next, of what is no tool of the protocol."""
         self.ended = anyio.Event()
         """Set where nothing more comes."""
 
@@ -69,9 +67,6 @@ class Watch:
             self.note("sent what is no message of the protocol; that is passed over")
             return False
         match message.message:
-            case JSONRPCResponse(result={"tools": list(tools)} as result) if self.left_out:
-                result["tools"] = [t for n, t in enumerate(tools) if n not in self.left_out]
-                self.left_out = ()
             case JSONRPCRequest(method=method) if method in _ASKING:
                 self.note(f"{_ASKING[method]}; it was told that there is none to be had")
             case JSONRPCNotification(method="notifications/tools/list_changed"):

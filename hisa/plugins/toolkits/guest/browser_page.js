@@ -129,18 +129,9 @@
     return `${kind(element)} "${short(String(shown), 60)}"`;
   };
 
-  const focus = () => {
-    let at = document.activeElement;
-    while (at && (at.shadowRoot || (at.tagName === "IFRAME" && inner(at)))) {
-      const below = (at.shadowRoot || at.contentDocument).activeElement;
-      if (!below) break;
-      at = below;
-    }
-    return at;
-  };
   // The button that Enter in a field sends its form by.
-  const sent = (field, key) =>
-    key !== "enter" || field.tagName === "TEXTAREA" || field.isContentEditable || !field.form ? null
+  const sent = field =>
+    field.tagName === "TEXTAREA" || field.isContentEditable || !field.form ? null
       : [...field.form.elements].find(each => ["submit", "image"].includes(each.type)) || null;
 
   const POOLS = {
@@ -233,47 +224,13 @@
     ? (element.value ? `${element.value.length} characters, hidden` : "") : value(element);
 
   const FUNCTIONS = {
-    info: () => {
-      const focus = document.activeElement;
-      return {
-        url: location.href, title: document.title, state: document.readyState,
-        top: Math.round(scrollY), seen: innerHeight, height: document.documentElement.scrollHeight,
-        selection: short(String(getSelection()), 300),
-        focus: focus && focus !== document.body ? describe(focus) : "",
-        ratio: devicePixelRatio,
-      };
-    },
+    info: () => ({url: location.href, title: document.title, state: document.readyState}),
     outline: () => outline(document.body),
     fields: () => POOLS.field().map(element => ({
       name: fieldNames(element)[0] || "", kind: kind(element), value: short(told(element), 200),
       required: !!element.required, disabled: !!element.disabled, read_only: !!element.readOnly,
       options: element.tagName === "SELECT" ? [...element.options].map(o => plain(o.text)) : [],
     })),
-    find: ({text, around}) => {
-      const whole = outline(document.body, true).text, folded = whole.toLowerCase();
-      const sought = text.toLowerCase(), found = [];
-      let count = 0;
-      for (let at = folded.indexOf(sought); sought && at >= 0; at = folded.indexOf(sought, at + 1)) {
-        count += 1;
-        if (found.length < 10)
-          found.push(plain(whole.slice(Math.max(0, at - around), at + sought.length + around)));
-      }
-      return {count, found};
-    },
-    has: ({text}) => fold(outline(document.body, true).text).includes(fold(text)),
-    table: ({which}) => {
-      const all = matching("table").filter(visible);
-      const named = table => plain((table.caption || {}).innerText) || table.id ||
-        table.getAttribute("aria-label") || "";
-      const number = Number(which) || (which ? 0 : 1);
-      const table = number ? all[number - 1]
-        : all.find(each => fold(named(each)) === fold(which)) ||
-          all.find(each => fold(named(each)).includes(fold(which)));
-      if (!table) return {problem: `no table ${JSON.stringify(which)}; there are ` +
-        (all.map((t, at) => `${at + 1} ${JSON.stringify(named(t))}`).join(", ") || "none")};
-      const rows = [...table.rows].filter(visible);
-      return {name: named(table), rows: rows.map(row => [...row.cells].map(c => plain(c.innerText)))};
-    },
     // Chooses an element, brings it into view, and keeps it for the next call.
     hold: ({pools, target, nth}) => {
       const found = pick(pools, target, nth);
@@ -286,15 +243,12 @@
         read_only: !!held.readOnly, settled: SETTLED.has(held.type), secret: held.type === "password",
       };
     },
-    // Tells what a click or a key would press, and does nothing.
-    aim: ({pools, target, nth, keys}) => {
-      const found = target ? pick(pools, target, nth) : {element: focus()};
+    // Tells what a click, or Enter in a field, would press, and does nothing.
+    aim: ({pools, target, nth, enter}) => {
+      const found = pick(pools, target, nth);
       if (found.problem) return found;
-      const key = keys.split("+").pop(), alt = /^(alt|shift\+alt|alt\+shift)\+.$/.test(keys);
       let one = found.element;
-      if (alt) one = matching("[accesskey]").find(each => each.accessKey.toLowerCase() === key);
-      else if (keys && !["enter", "space", " "].includes(key)) one = null;
-      else if (keys && one && isField(one) && !TICKED.has(one.type)) one = sent(one, key);
+      if (enter && isField(one) && !TICKED.has(one.type)) one = sent(one);
       if (!one || (isField(one) && !TICKED.has(one.type)) || one === one.ownerDocument.body)
         return {aim: null};
       const place = one.closest(PLACES) || one;
@@ -352,13 +306,6 @@
       }
       return {value: value(held)};
     },
-    scroll: ({place}) => {
-      const root = document.scrollingElement || document.documentElement;
-      const step = innerHeight * 0.9;
-      const tops = {top: 0, bottom: root.scrollHeight, up: scrollY - step, down: scrollY + step};
-      if (place in tops) root.scrollTo({top: tops[place], behavior: "instant"});
-      return {top: Math.round(scrollY), seen: innerHeight, height: root.scrollHeight};
-    },
     save: ({name}) => {
       const link = document.createElement("a");
       link.href = held.href;
@@ -384,8 +331,7 @@
   };
 
   // The page as lines of text: headings, links, fields, lists and rows as a reader marks them.
-  // Bare, it is what stands there alone.
-  const outline = (root, bare) => {
+  const outline = root => {
     let lines = [], line = "", mark = "", nodes = 0, cut = false, unread = 0;
     const flush = () => {
       const text = plain(line).replace(/(\s*\|)+$/, "");
@@ -410,7 +356,7 @@
       walkAll(element);
       flush();
       const text = lines.splice(depth).join(" ");
-      line = kept[0] + (text ? (bare ? text : before + text + after) : "");
+      line = kept[0] + (text ? before + text + after : "");
       mark = kept[1];
     };
     const walk = node => {
@@ -436,13 +382,13 @@
       }
       if (isField(node) || (tag === "INPUT" && node.type !== "hidden")) {
         const seen = visible(node) || (TICKED.has(node.type) && fieldSeen(node));
-        if (seen) line += ` ${bare ? told(node) : fieldText(node)} `;
+        if (seen) line += ` ${fieldText(node)} `;
         return;
       }
       if (tag === "BUTTON") return marked(node, ' [button "', '"] ');
       if (tag === "A" && node.href) return marked(node, "[", `](${short(address(node), 200)})`);
       if (tag === "IMG") {
-        if (plain(node.alt) && !bare && visible(node)) line += ` [picture: ${short(plain(node.alt), 100)}] `;
+        if (plain(node.alt) && visible(node)) line += ` [picture: ${short(plain(node.alt), 100)}] `;
         return;
       }
       if (tag === "BR") return flush();
@@ -454,8 +400,8 @@
       const block = style.display !== "inline" && style.display !== "contents" &&
         !style.display.startsWith("inline");
       if (block) flush();
-      if (/^H[1-6]$/.test(tag) && !bare) mark = "#".repeat(Number(tag[1])) + " ";
-      if (tag === "LI" && !bare) mark = "- ";
+      if (/^H[1-6]$/.test(tag)) mark = "#".repeat(Number(tag[1])) + " ";
+      if (tag === "LI") mark = "- ";
       walkAll(node);
       if (!block) return;
       flush();

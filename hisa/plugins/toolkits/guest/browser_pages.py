@@ -5,7 +5,6 @@ Each function takes and answers plain JSON data; see `files_common.serve`.
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,26 +13,6 @@ from typing import Any
 from .browser_devtools import Tab, chosen, found_port, front, targets, whole_browser
 from .files_common import Refused, path_of, serve
 
-_MODIFIERS = {"alt": 1, "ctrl": 2, "control": 2, "meta": 4, "super": 4, "shift": 8}
-_KEYS = {
-    "enter": ("Enter", 13, "\r"),
-    "tab": ("Tab", 9, ""),
-    "escape": ("Escape", 27, ""),
-    "esc": ("Escape", 27, ""),
-    "backspace": ("Backspace", 8, ""),
-    "delete": ("Delete", 46, ""),
-    "space": (" ", 32, " "),
-    "left": ("ArrowLeft", 37, ""),
-    "up": ("ArrowUp", 38, ""),
-    "right": ("ArrowRight", 39, ""),
-    "down": ("ArrowDown", 40, ""),
-    "home": ("Home", 36, ""),
-    "end": ("End", 35, ""),
-    "pageup": ("PageUp", 33, ""),
-    "pagedown": ("PageDown", 34, ""),
-    **{f"f{number}": (f"F{number}", 111 + number, "") for number in range(1, 13)},
-}
-"""Name to the page's name of the key, its code, and the text that it types."""
 _SCHEMES = ("http", "https", "file", "chrome", "about", "data", "view-source")
 _STARTS = 0.3
 """Seconds after a click until the page's own answer to it, such as a new address, has begun."""
@@ -129,23 +108,10 @@ def go(to: str) -> Any:
 
 def look(function: str, **given: Any) -> Any:
     """Returns what a function of our script answers that only reads."""
-    if function not in ("outline", "fields", "table"):
+    if function not in ("outline", "fields"):
         raise Refused(f"no function {function!r}")
     with front() as tab:
         return tab.page(function, **given)
-
-
-def wait_for(text: str, limit: float) -> Any:
-    """Waits until a text is on the page; returns whether it is, and the seconds that took."""
-    begun = time.monotonic()
-    with front() as tab:
-        while True:
-            tab.again()
-            if tab.page("has", text=text):
-                return {"there": True, "seconds": time.monotonic() - begun}
-            if time.monotonic() - begun > limit:
-                return {"there": False, "seconds": time.monotonic() - begun}
-            time.sleep(0.2)
 
 
 def fill(fields: dict[str, str], submit: bool) -> Any:
@@ -232,11 +198,11 @@ def click(target: str, nth: int, double: bool) -> Any:
         return {"what": held["what"], "opened": opened, "page": page}
 
 
-def aim(target: str, nth: int, keys: str) -> Any:
-    """Returns the words of what a click or a key would press; without a target, on the focus."""
-    pools = ["field"] if keys else ["place", "field", "any"]
+def aim(target: str, nth: int, enter: bool) -> Any:
+    """Returns the words of what a click, or Enter in a field, would press."""
+    pools = ["field"] if enter else ["place", "field", "any"]
     with front() as tab:
-        return tab.page("aim", pools=pools, target=target, nth=nth, keys=keys)["aim"]
+        return tab.page("aim", pools=pools, target=target, nth=nth, enter=enter)["aim"]
 
 
 def _clicked(tab: Tab, count: int) -> None:
@@ -253,26 +219,6 @@ def _mouse(tab: Tab, kind: str, **params: Any) -> None:
     tab.call("Input.dispatchMouseEvent", type=kind, seconds=_TAKEN, **params)
 
 
-def press(keys: str) -> Any:
-    """Presses a key with its modifiers."""
-    *held, last = [part.strip() for part in keys.split("+")] if keys != "+" else ["+"]
-    modifiers = 0
-    for name in held:
-        if name.lower() not in _MODIFIERS:
-            raise Refused(f"{name!r} in {keys!r} is none of {', '.join(_MODIFIERS)}")
-        modifiers |= _MODIFIERS[name.lower()]
-    if last.lower() in _KEYS:
-        key, code, text = _KEYS[last.lower()]
-    elif len(last) == 1:
-        key, code, text = last, ord(last.upper()), last
-    else:
-        raise Refused(f"no key {last!r}; known: one character, {', '.join(_KEYS)}")
-    with front(acts=True) as tab:
-        _key(tab, key, code, text, modifiers)
-        time.sleep(_STARTS)
-        return tab.settled()
-
-
 def _key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None:
     typed: dict[str, Any] = {"text": text} if text and not modifiers & 7 else {}
     name = f"Key{key.upper()}" if len(key) == 1 and key.isalpha() else key
@@ -281,41 +227,6 @@ def _key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None:
     kind = "keyDown" if typed else "rawKeyDown"
     tab.call("Input.dispatchKeyEvent", type=kind, **said, **typed)
     tab.call("Input.dispatchKeyEvent", type="keyUp", **said)
-
-
-def scroll(to: str, nth: int) -> Any:
-    """Scrolls to a place, and returns where the page is then."""
-    with front() as tab:
-        place = to.strip().lower()
-        if place not in ("top", "bottom", "up", "down"):
-            held = tab.page("hold", pools=["any", "place", "field"], target=to, nth=nth)
-            return {**tab.page("scroll", place=""), "what": held["what"]}
-        return tab.page("scroll", place=place)
-
-
-def pdf(path: str, landscape: bool) -> Any:
-    """Writes the page as a PDF, and returns where it is and its size."""
-    file = _new(path, ".pdf")
-    with front() as tab:
-        data = tab.call("Page.printToPDF", landscape=landscape, printBackground=True, seconds=60.0)
-    return _written(file, data["data"])
-
-
-def _new(path: str, ending: str) -> Path:
-    file = path_of(path)
-    if file.suffix.lower() != ending:
-        raise Refused(f"{path!r}: the name must end in {ending}")
-    if not file.parent.is_dir():
-        raise Refused(f"there is no folder {str(file.parent)!r}")
-    if file.exists():
-        raise Refused(f"{str(file)!r} is there already; give another name")
-    return file
-
-
-def _written(file: Path, data: str) -> Any:
-    with file.open("xb") as new:
-        new.write(base64.b64decode(data))
-    return {"path": str(file), "bytes": file.stat().st_size}
 
 
 def download(link: str, folder: str, nth: int, limit: float) -> Any:
@@ -362,13 +273,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "close": close,
     "go": go,
     "look": look,
-    "wait_for": wait_for,
     "fill": fill,
     "check": check,
     "click": click,
-    "press": press,
-    "scroll": scroll,
-    "pdf": pdf,
     "download": download,
 }
 

@@ -31,8 +31,6 @@ _TEXT = 6000
 """Characters of an answer with cells."""
 _FOUND = 25
 """Cells that an answer lists by name."""
-_FORMULAS = 16
-"""com.sun.star.sheet.CellFlags."""
 
 Value = str | float | bool | None
 
@@ -299,32 +297,6 @@ def _block_at(start: Area, columns: int, rows: int) -> Area:
     return Area(start.sheet, start.left, start.top, right, bottom)
 
 
-_TRANSPOSED = 5000
-"""Cells; each is copied by itself, which takes 0.3 ms."""
-
-
-@changes("calc", "Transpose")
-def transpose(desk: Desk, cells: str, to: str) -> str:
-    """Copy a block so that rows become columns; results stand in for formulas."""
-    block = filled(area(desk, cells))
-    target = _block_at(area(desk, to), block.rows, block.columns)
-    if block.meets(target):
-        raise Refused(f"{target.label} would overlap {block.label}; choose another place")
-    if block.count > _TRANSPOSED:
-        raise Refused(f"{block.label} has {block.count} cells; at most {_TRANSPOSED} can be")
-    for y in range(block.rows):
-        for x in range(block.columns):
-            source = block.range.getCellByPosition(x, y)
-            place = target.range.getCellByPosition(y, x).CellAddress
-            target.sheet.copyRange(place, source.RangeAddress)
-    formulas = block.range.queryContentCells(_FORMULAS).Count
-    if formulas:
-        data = block.range.DataArray
-        target.range.DataArray = tuple(zip(*data, strict=True))
-    reveal(desk, target)
-    return state(target) + ("; results stand in for formulas" if formulas else "")
-
-
 @changes("calc", "Text to columns")
 def split(desk: Desk, cells: str, separator: str, overwrite: bool) -> str:
     """Split the texts of one column over the columns at its right."""
@@ -348,5 +320,5 @@ def split(desk: Desk, cells: str, separator: str, overwrite: bool) -> str:
 
 FUNCTIONS = {
     "read": read, "write": write, "formula": formula, "fill": fill, "clear": clear, "find": find,
-    "replace": replace, "copy": copy, "transpose": transpose, "split": split,
+    "replace": replace, "copy": copy, "split": split,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Makes, changes and deletes charts."""
+"""Makes charts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def chart(
             "or make a pivot table with rows and columns the other way round"
         )
     target = area(desk, at) if at else _beside(sources[-1])
-    taken = target.sheet.Charts.ElementNames
+    taken = _names(desk)
     name = name or _free(taken)
     if name in taken:
         raise Refused(f"there is a chart {name!r} already; charts: {', '.join(taken)}")
@@ -84,6 +84,13 @@ def _pivot_of(sources: Sequence[Area]) -> str:
 
 def _beside(source: Area) -> Area:
     return Area(source.sheet, source.right + 2, source.top, source.right + 2, source.top)
+
+
+def _names(desk: Desk) -> list[str]:
+    """The charts of all sheets; a name that another sheet's chart has is refused too."""
+    sheets = desk.document.Sheets
+    every = (sheets.getByIndex(index) for index in range(sheets.Count))
+    return [name for sheet in every for name in sheet.Charts.ElementNames]
 
 
 def _free(taken: Sequence[str]) -> str:

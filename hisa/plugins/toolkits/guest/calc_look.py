@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import uno  # type: ignore[import-not-found]
-
 from .calc_places import (
     Area,
     area,
@@ -16,7 +14,7 @@ from .calc_places import (
     number_format,
     reveal,
 )
-from .office_bridge import Desk, Refused, changes, looks, works
+from .office_bridge import Desk, Refused, changes, works
 
 __all__ = ["FUNCTIONS"]
 
@@ -163,13 +161,6 @@ def _properties(name: str, value: Any) -> dict[str, Any]:
     return made
 
 
-@looks("calc")
-def look(desk: Desk, cells: str) -> str:
-    """Tell how cells look, on one line; what differs between them is told as mixed."""
-    block = area(desk, cells)
-    return f"{block.label}: {_look_of(desk, block)}"
-
-
 _SEEN = {
     "CharFontName": "font", "CharHeight": "size", "CharWeight": "bold", "CharPosture": "italic",
     "CharUnderline": "underline", "CharStrikeout": "strikethrough", "CharColor": "color",
@@ -211,51 +202,6 @@ def _hex(color: int) -> str:
     return f"#{color & 0xFFFFFF:06x}"
 
 
-_SIDES = {
-    "all": ("TopLine", "BottomLine", "LeftLine", "RightLine", "HorizontalLine", "VerticalLine"),
-    "outline": ("TopLine", "BottomLine", "LeftLine", "RightLine"),
-    "inside": ("HorizontalLine", "VerticalLine"), "top": ("TopLine",), "bottom": ("BottomLine",),
-    "left": ("LeftLine",), "right": ("RightLine",),
-}  # fmt: skip
-
-
-@changes("calc", "Borders")
-def border(desk: Desk, cells: str, where: str, points: float, color: str) -> str:
-    """Draw lines around or between cells; 0 points: no line."""
-    block = area(desk, cells)
-    line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
-    line.Color = color_of(color)
-    line.LineWidth = line.OuterLineWidth = round(points * 35.28)
-    wanted = block.range.TableBorder2
-    for side in _SIDES[where]:
-        setattr(wanted, side, line)
-        setattr(wanted, f"Is{side}Valid", True)
-    _remember_looks(block)
-    block.range.TableBorder2 = wanted
-    reveal(desk, block)
-    now = getattr(block.range.TableBorder2, _SIDES[where][0])
-    width = now.LineWidth / 35.28
-    told = f"{width:.2g} pt {_hex(now.Color)}" if now.LineWidth else "none"
-    return f"{block.label}: lines {where}: {told}"
-
-
-def _remember_looks(block: Area) -> None:
-    """Put the looks of cells and their neighbours into the undo list.
-
-    Undoing the lines of a table leaves them there in LibreOffice 7.4; undoing a property that every
-    cell has empty gives the cells back all that they looked like before it was set.
-    """
-    last_column, last_row = block.sheet.Columns.Count - 1, block.sheet.Rows.Count - 1
-    around = Area(
-        block.sheet,
-        max(block.left - 1, 0),
-        max(block.top - 1, 0),
-        min(block.right + 1, last_column),
-        min(block.bottom + 1, last_row),
-    )
-    around.range.UserDefinedAttributes = around.range.UserDefinedAttributes
-
-
 @works("calc")
 def freeze(desk: Desk, rows: int, columns: int) -> str:
     """Keep the first rows and columns of the sheet that is shown in sight; 0 and 0: none."""
@@ -273,20 +219,8 @@ def freeze(desk: Desk, rows: int, columns: int) -> str:
     )
 
 
-@works("calc")
-def select(desk: Desk, cells: str) -> str:
-    """Select cells, as a click would."""
-    block = area(desk, cells)
-    desk.controller.ActiveSheet = block.sheet
-    desk.controller.select(block.range)
-    reveal(desk, block)
-    now = desk.document.CurrentSelection.RangeAddress
-    found = Area(block.sheet, now.StartColumn, now.StartRow, now.EndColumn, now.EndRow)
-    return f"selected: {found.label}"
-
-
 FUNCTIONS = {
     "insert": insert, "delete": delete, "size": size, "visible": visible, "merge": merge,
-    "format_numbers": format_numbers, "style": style, "look": look, "border": border,
-    "freeze": freeze, "select": select,
+    "format_numbers": format_numbers, "style": style,
+    "freeze": freeze,
 }  # fmt: skip

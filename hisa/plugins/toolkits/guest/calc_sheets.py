@@ -7,7 +7,7 @@ from typing import Any
 import uno  # type: ignore[import-not-found]
 
 from . import office_files
-from .calc_places import area, color_of, of_address, sheet_of, used
+from .calc_places import area, of_address, sheet_of, used
 from .calc_text import sheet_text
 from .office_bridge import Desk, Refused, changes, looks, setting, works
 from .office_files import target_file, write_copy, written
@@ -116,24 +116,6 @@ def sheet_move(desk: Desk, sheet: str, position: int) -> str:
     target = _position(desk, position)
     sheets.moveByName(name, target + 1 if position > 0 and target > before else target)
     return f"sheets: {_order(desk)}"
-
-
-@changes("calc", "Sheet tab")
-def sheet_tab(desk: Desk, sheet: str, color: str | None, visible: bool | None) -> str:
-    """Color a sheet's tab, or hide or show the sheet."""
-    found = sheet_of(desk, sheet)
-    if color is None and visible is None:
-        raise Refused("neither color nor visible is given")
-    if color is not None:
-        found.TabColor = color_of(color)
-    if visible is not None:
-        names = desk.document.Sheets.ElementNames
-        shown = [each for each in names if desk.document.Sheets.getByName(each).IsVisible]
-        if not visible and shown == [found.Name]:
-            raise Refused(f"{found.Name!r} is the only visible sheet")
-        found.IsVisible = visible
-    tab = "no color" if found.TabColor < 0 else f"#{found.TabColor:06x}"
-    return f"{found.Name!r}: tab {tab}, {'visible' if found.IsVisible else 'hidden'}"
 
 
 _PAPERS = {"A3": (29700, 42000), "A4": (21000, 29700), "A5": (14800, 21000)}
@@ -257,7 +239,7 @@ def export(desk: Desk, path: str, cells: str, overwrite: bool) -> str:
 FUNCTIONS = {
     "overview": overview, "sheet_add": sheet_add, "sheet_rename": sheet_rename,
     "sheet_delete": sheet_delete, "sheet_copy": sheet_copy, "sheet_move": sheet_move,
-    "sheet_tab": sheet_tab,
+
     "page": page, "save": save, "export": export,
     "undo": office_files.undo("calc"),
 }  # fmt: skip

@@ -135,33 +135,6 @@ def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
     return f"{block.label}: {shown} of {block.rows - 1} rows are shown"
 
 
-_BUTTONS = ".uno:DataFilterAutoFilter"
-
-
-@changes("calc", "AutoFilter")
-def filter_buttons(desk: Desk, cells: str, on: bool) -> str:
-    """Put the buttons of an AutoFilter onto a table's header, or take them away.
-
-    UNO offers them for named ranges only, which become tables of another kind in an .xlsx file; so
-    this is the command of the menu, on a selection that is put back.
-    """
-    block = _table(desk, cells)
-    before = desk.document.CurrentSelection
-    desk.controller.ActiveSheet = block.sheet
-    desk.controller.select(block.range)
-    if bool(desk.state_of(_BUTTONS)) == on:
-        has = "has" if on else "has no"
-        return Unchanged(f"{block.label} {has} filter buttons already")
-    if on:
-        _filter(block, [])  # it then knows that the first row is a header, and need not ask
-    desk.dispatch(_BUTTONS)
-    has = "has" if desk.state_of(_BUTTONS) else "has no"
-    reveal(desk, block)
-    if before is not None and block.sheet.Name == before.Spreadsheet.Name:
-        desk.controller.select(before)
-    return f"{block.label} {has} filter buttons now"
-
-
 @changes("calc", "Remove duplicates")
 def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) -> str:
     """Take away the rows of a table that are as an earlier one in those columns."""
@@ -411,7 +384,7 @@ def _function(name: str) -> Any:
 
 
 FUNCTIONS = {
-    "sort": sort, "filter": filter_rows, "filter_buttons": filter_buttons,
+    "sort": sort, "filter": filter_rows,
     "remove_duplicates": remove_duplicates, "highlight": highlight, "validate": validate,
     "pivot": pivot,
 }  # fmt: skip

@@ -207,25 +207,11 @@ def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
     return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[1][key]]}
 
 
-def _snippets(language: str) -> Path:
-    if not re.fullmatch(r"[a-z0-9_+#-]+", language):
-        raise Refused(f"{language!r} is no language's name, such as python or plaintext")
-    return _user() / "snippets" / f"{language}.json"
-
-
-def snippet(language: str, name: str, new: dict[str, Any]) -> Any:
-    """Sets a snippet, and returns the file and the names of all."""
-    path = _snippets(language)
-    text, kept = load(path, dict)
-    write(path, with_value(text, name, new), {**kept, name: new})
-    return {"path": str(path), "names": list(load(path, dict)[1])}
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
         *(show, extensions, install, uninstall, settings, setting, unset),
-        *(keys, bind, unbind, entry, snippet),
+        *(keys, bind, unbind, entry),
     )
 }
 

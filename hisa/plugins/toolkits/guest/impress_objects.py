@@ -38,14 +38,6 @@ from .writer_ranges import excerpt, note_of
 
 __all__ = ["FUNCTIONS"]
 
-_CUSTOM = {
-    "rectangle": "rectangle", "rounded_rectangle": "round-rectangle", "ellipse": "ellipse",
-    "triangle": "isosceles-triangle", "diamond": "diamond", "right_arrow": "right-arrow",
-    "left_arrow": "left-arrow", "up_arrow": "up-arrow", "down_arrow": "down-arrow",
-    "star": "star5", "heart": "heart", "cloud": "cloud", "speech": "rectangular-callout",
-}  # fmt: skip
-"""Shapes by the names of LibreOffice's own gallery."""
-_LINE = "line"
 _TABLE = "com.sun.star.drawing.TableShape"
 _VERTICAL = {"top": "TOP", "middle": "CENTER", "bottom": "BOTTOM"}
 
@@ -183,41 +175,6 @@ def _bullets(cursor: Any, kind: str) -> None:
     uno.invoke(rules, "replaceByIndex", (0, value))
     cursor.NumberingRules = rules
     cursor.NumberingLevel = 0
-
-
-@changes("impress", "Insert shape")
-def shape_insert(
-    desk: Desk,
-    slide: str,
-    kind: str,
-    *,
-    left_cm: float,
-    top_cm: float,
-    width_cm: float,
-    height_cm: float,
-    text: str,
-    fill: str,
-    line: str,
-    name: str,
-) -> str:
-    """Draws a shape or a line on a slide."""
-    target = one_slide(desk, slide)
-    service = "LineShape" if kind == _LINE else "CustomShape"
-    shape = desk.document.createInstance(f"com.sun.star.drawing.{service}")
-    box = (left_cm, top_cm, width_cm, height_cm)
-    with Unrecorded(desk):
-        number = _insert(target, shape, box)
-        if kind != _LINE:
-            geometry = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
-            geometry.Name, geometry.Value = "Type", _CUSTOM[kind]
-            shape.CustomShapeGeometry = (geometry,)
-            shape.TextAutoGrowHeight = False  # its size is what was asked for, whatever it holds
-            shape.String = text
-            place(shape, box)
-        shape.Name = name
-        _paint(shape, fill, line, None)
-    made = f"{kind}, {_painted(shape)}, {box_of(shape)}"
-    return f"shape {number} of slide {_on(desk, slide)} is a {made}"
 
 
 def _paint(shape: Any, fill: str, line: str, width_pt: float | None) -> None:
@@ -421,7 +378,7 @@ def _replaced(holder: Any, pattern: re.Pattern[str], replacement: str, *, regex:
 
 FUNCTIONS = {
     "write": write, "text_box": text_box, "format_text": format_text,
-    "format_paragraphs": format_paragraphs, "shape_insert": shape_insert,
+    "format_paragraphs": format_paragraphs,
     "shape_change": shape_change, "shape_delete": shape_delete, "image_insert": image_insert,
     "table_insert": table_insert, "table_write": table_write, "replace": replace,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Slides of a presentation: their order, layout, background, transition, notes and size."""
+"""Slides of a presentation: their order, layout, background, notes and size."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ import uno  # type: ignore[import-not-found]
 
 from .impress_places import chosen_slides, fill, number_of, one_slide, place, shapes, slides, told
 from .office_bridge import Desk, Refused, changes, looks, works
-from .writer_looks import character, color, paragraph, put, shown_color, told_character
+from .writer_looks import color, shown_color
 from .writer_parts import graphic
-from .writer_ranges import excerpt, named, note_of
+from .writer_ranges import excerpt, note_of
 
 __all__ = ["FUNCTIONS"]
 
 _LAYOUTS = {
     "title_slide": 0, "title_content": 1, "two_content": 3, "title_only": 19, "blank": 20,
     "centered_text": 32,
-}  # fmt: skip
-_TRANSITIONS = {
-    "none": ("", ""), "fade": ("FADE", "CROSSFADE"), "wipe": ("BARWIPE", "LEFTTORIGHT"),
-    "push": ("PUSHWIPE", "FROMBOTTOM"), "cover": ("SLIDEWIPE", "FROMLEFT"),
-    "split": ("BARNDOORWIPE", "HORIZONTAL"), "dissolve": ("DISSOLVE", "DEFAULT"),
-    "wheel": ("PINWHEELWIPE", "FOURBLADE"), "random_bars": ("RANDOMBARWIPE", "VERTICAL"),
 }  # fmt: skip
 _SIZES = {"16:9": (28.0, 15.75), "4:3": (28.0, 21.0), "A4": (29.7, 21.0), "16:10": (28.0, 17.5)}
 
@@ -214,33 +208,6 @@ def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
     return f"{note_of(len(picked), 'slide')}; the background is {style}{shade}"
 
 
-@changes("impress", "Slide transition")
-def transition(desk: Desk, slides_: str, kind: str, lasts: float, after: float | None) -> str:
-    """Sets how slides come up, and after how many seconds the next one does."""
-    picked = chosen_slides(desk, slides_)
-    type_, subtype = (
-        _constant(group, name)
-        for group, name in zip(("Type", "SubType"), _TRANSITIONS[kind], strict=True)
-    )
-    for each in picked:
-        each.TransitionType, each.TransitionSubtype = type_, subtype
-        each.TransitionDuration = lasts
-        if after is not None:
-            each.Change = 1
-            each.HighResDuration = after
-    first = picked[0]
-    auto = f", the next after {first.HighResDuration:g} s" if first.Change == 1 else ""
-    count = note_of(len(picked), "slide")
-    long = f"{first.TransitionDuration:g} s"
-    return f"{count}; transition {kind} (type {first.TransitionType}), {long}{auto}"
-
-
-def _constant(group: str, name: str) -> int:
-    if not name:
-        return 0
-    return int(uno.getConstantByName(f"com.sun.star.animations.Transition{group}.{name}"))
-
-
 @changes("impress", "Slide size")
 def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | None) -> str:
     """Sets the size of all slides; what is on them stays where it is."""
@@ -253,16 +220,6 @@ def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | No
         each.Width, each.Height = round(wide * 1000), round(high * 1000)
     first = slides(desk)[0]
     return f"slides are now {first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
-
-
-@changes("impress", "Change style")
-def style(desk: Desk, name: str, master: str, **given: Any) -> str:
-    """Changes a style of a master, such as its titles, and so all slides that have it."""
-    families = desk.document.StyleFamilies
-    family = families.getByName(master or slides(desk)[0].MasterPage.Name)
-    target = named(family, name, "style")
-    put([target], character(given) | paragraph(given))
-    return f"the style {target.Name} is now {told_character(target)}"
 
 
 @changes("impress", "Speaker notes")
@@ -307,6 +264,6 @@ def _on_off(value: bool) -> str:
 FUNCTIONS = {
     "overview": overview, "read": read, "add": add, "duplicate": duplicate, "delete": delete,
     "move": move, "layout": layout, "show": show, "background": background,
-    "transition": transition, "size": size, "style": style, "notes": notes,
+    "size": size, "notes": notes,
     "footer": footer,
 }  # fmt: skip

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import uno  # type: ignore[import-not-found]
-import unohelper  # type: ignore[import-not-found]
 
 from .office_dialogs import front_title, modal_dialogs
 
@@ -91,31 +90,11 @@ class Desk:
         """The document's view."""
         return self.document.CurrentController
 
-    def state_of(self, command: str) -> Any:
-        """The state of a command of the menus, as of a button that is pressed or not."""
-        url = uno.createUnoStruct("com.sun.star.util.URL")
-        url.Complete = command
-        url = self.service("com.sun.star.util.URLTransformer").parseStrict(url)[1]
-        found, listener = self.controller.Frame.queryDispatch(url, "", 0), _Listener()
-        found.addStatusListener(listener, url)
-        found.removeStatusListener(listener, url)
-        return listener.state
-
     def dispatch(self, command: str, **settings: Any) -> Any:
         """Do a command of the menus, as ``.uno:Undo``, in the document's window."""
         helper = self.service("com.sun.star.frame.DispatchHelper")
         given = tuple(setting(name, value) for name, value in settings.items())
         return helper.executeDispatch(self.controller.Frame, command, "", 0, given)
-
-
-class _Listener(unohelper.Base, uno.getClass("com.sun.star.frame.XStatusListener")):  # type: ignore[misc]
-    state: Any = None
-
-    def statusChanged(self, event: Any) -> None:
-        self.state = event.State
-
-    def disposing(self, event: Any) -> None:
-        """Does nothing: no reference is held."""
 
 
 def setting(name: str, value: Any) -> Any:

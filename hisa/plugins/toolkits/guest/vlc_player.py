@@ -322,41 +322,6 @@ def number(command: str, name: str, value: float) -> Any:
     return status()
 
 
-def aspect(ratio: str) -> Any:
-    """Sets the aspect ratio."""
-    order("aspectratio", val="" if ratio == "default" else ratio)
-    told = until(lambda s: s.get("aspectratio") == ratio)
-    if told.get("aspectratio") != ratio:
-        raise Refused(f"the ratio is {told.get('aspectratio') or 'not set: no video plays'}")
-    return status()
-
-
-def _streams(told: dict[str, Any]) -> dict[str, Any]:
-    every = told.get("information", {}).get("category", {})
-    return {name: each for name, each in every.items() if re.fullmatch(r"Stream \d+", name)}
-
-
-def snapshot() -> Any:
-    """Saves the picture that is shown, and returns the file."""
-    player = running()
-    if not any(each.get("Type") == "Video" for each in _streams(ask(player)).values()):
-        raise Refused("no video plays")
-    given = player.option("snapshot-path")
-    said = subprocess.run(["xdg-user-dir", "PICTURES"], capture_output=True, text=True, check=False)
-    place = Path(given or said.stdout.strip() or Path.home())
-    folder = place if place.is_dir() else place.parent
-    before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
-    order("snapshot")
-    deadline = time.monotonic() + _HAPPENS
-    while time.monotonic() < deadline:
-        for file in folder.iterdir():
-            size = file.stat()
-            if size.st_size and before.get(file) != size.st_mtime_ns:
-                return {"path": str(file), "bytes": size.st_size}
-        time.sleep(0.2)
-    raise Refused(f"no picture came into {str(folder)!r}")
-
-
 def known() -> dict[str, tuple[str, str]]:
     """Returns the options that VLC knows, by name: the kind of value, and a line of help."""
     said = subprocess.run(
@@ -467,42 +432,14 @@ def restart() -> Any:
 
 
 def _kept(old: Player) -> tuple[list[str], int | None, int]:
-    """The addresses of the playlist, which of them plays, and where it is."""
+    """The addresses of the playlist, which of them plays, and where; none without an interface."""
     try:
         told, entries = ask(old), list(_leaves(ask(old, "playlist"), ""))
     except Refused:
-        return _by_bus()
+        return [], None, 0
     playing = [at for at, each in enumerate(entries) if each["current"]]
     at = playing[0] if playing and told["state"] != "stopped" else None
     return [each["uri"] for each in entries], at, int(told["time"])
-
-
-def _by_bus() -> tuple[list[str], int | None, int]:
-    """The same, as far as the session's bus tells it: of the entry that plays alone."""
-    said = subprocess.run(
-        [
-            "gdbus",
-            "call",
-            "--session",
-            "--dest",
-            "org.mpris.MediaPlayer2.vlc",
-            "--object-path",
-            "/org/mpris/MediaPlayer2",
-            "--method",
-            "org.freedesktop.DBus.Properties.GetAll",
-            "org.mpris.MediaPlayer2.Player",
-        ],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_ANSWER,
-        check=False,
-    )
-    uri = re.search(r"'xesam:url': <'([^']+)'>", said.stdout)
-    place = re.search(r"'Position': <int64 (\d+)>", said.stdout)
-    if not uri:
-        return [], None, 0
-    return [uri[1]], 0, int(place[1]) // 1_000_000 if place else 0
 
 
 def _flags(words: list[str]) -> list[str]:
@@ -541,7 +478,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
         *(status, playlist, play, pause, stop, select, add, clear, seek, volume),
-        *(switch, repeat, number, aspect, snapshot, settings, setting, restart),
+        *(switch, repeat, number, settings, setting, restart),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Pages of a text document: their size, headers and footers, breaks, and the table of contents."""
+"""Pages of a text document: their size, headers and footers, and breaks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .office_bridge import Desk, Refused, changes, works
 from .writer_looks import color, hundredths, put, shown_color
-from .writer_ranges import chosen, enum, excerpt, note_of, place_of_its_own, style_called
+from .writer_ranges import chosen, enum, excerpt, note_of, style_called
 
 __all__ = ["FUNCTIONS", "PAPER", "insert_with_fields"]
 
@@ -190,26 +190,7 @@ def page_break(desk: Desk, paragraph: str, style: str, number_from: int, remove:
     return f"paragraph {number} {'begins' if begins else 'does not begin'} a page; {pages}"
 
 
-@changes("writer", "Table of contents")
-def contents(desk: Desk, title: str, levels: int, before: int) -> str:
-    """Inserts a table of contents, or brings the one that is there up to date."""
-    indexes = desk.document.DocumentIndexes
-    there = [indexes.getByIndex(at) for at in range(indexes.Count)]
-    there = [each for each in there if each.supportsService("com.sun.star.text.ContentIndex")]
-    if there:
-        index, did = there[0], "brought up to date"
-    else:
-        index, did = desk.document.createInstance("com.sun.star.text.ContentIndex"), "inserted"
-        index.CreateFromOutline = True
-        cursor = place_of_its_own(desk, before)
-        cursor.Text.insertTextContent(cursor, index, False)
-    index.Title, index.Level = title, levels
-    index.update()
-    count = len([line for line in index.Anchor.String.splitlines() if line.strip()]) - bool(title)
-    return f"table of contents {did}: {note_of(count, 'entry').replace('entrys', 'entries')}"
-
-
 FUNCTIONS = {
     "page": page, "header_footer": header_footer, "page_break": page_break,
-    "contents": contents,
+
 }  # fmt: skip

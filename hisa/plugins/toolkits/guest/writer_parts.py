@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from typing import Any
 
@@ -11,8 +10,7 @@ import uno  # type: ignore[import-not-found]
 from .files_common import path_of
 from .office_bridge import Desk, Refused, changes, setting
 from .writer_looks import hundredths
-from .writer_ranges import enum, excerpt, note_of, place_of_its_own, places
-from .writer_text import comment_fields
+from .writer_ranges import enum, place_of_its_own
 
 __all__ = ["FUNCTIONS", "graphic", "size_of"]
 
@@ -93,46 +91,7 @@ def image_insert(
     return f"picture {shape.Name} is there, {shape.Width / 1000:.2f} x {shape.Height / 1000:.2f} cm"
 
 
-@changes("writer", "Hyperlink")
-def hyperlink(desk: Desk, text: str, url: str, paragraphs: str, occurrence: int) -> str:
-    """Makes a text that is there a link; without an address it is none any more."""
-    found = places(desk, paragraphs, text, occurrence=occurrence)
-    for each in found:
-        each.HyperLinkURL = url
-    now = found[0].HyperLinkURL
-    return f"{note_of(len(found), 'place')} {excerpt(text)}: {now or 'no link'}"
-
-
-@changes("writer", "Insert note")
-def footnote(desk: Desk, text: str, note: str, endnote: bool, paragraphs: str) -> str:
-    """Inserts a footnote or an endnote behind a text."""
-    (place, *_) = places(desk, paragraphs, text)
-    kind = "Endnote" if endnote else "Footnote"
-    made = desk.document.createInstance(f"com.sun.star.text.{kind}")
-    place.Text.insertTextContent(place.End, made, False)
-    made.String = note
-    label = made.Anchor.String
-    return f"{kind.lower()} {label} behind {excerpt(text)}: {excerpt(made.String)}"
-
-
-@changes("writer", "Insert comment")
-def comment(desk: Desk, text: str, comment: str, author: str, paragraphs: str) -> str:
-    """Puts a comment on a text."""
-    (place, *_) = places(desk, paragraphs, text)
-    made = desk.document.createInstance("com.sun.star.text.textfield.Annotation")
-    made.Content, made.Author = comment, author
-    now, stamp = datetime.datetime.now(), uno.createUnoStruct("com.sun.star.util.DateTime")
-    stamp.Year, stamp.Month, stamp.Day = now.year, now.month, now.day
-    stamp.Hours, stamp.Minutes, stamp.Seconds = now.hour, now.minute, now.second
-    made.DateTimeValue = stamp
-    cursor = place.Text.createTextCursorByRange(place.Start)
-    cursor.gotoRange(place.End, True)
-    place.Text.insertTextContent(cursor, made, True)
-    count = len(comment_fields(desk.document))
-    return f"comment on {excerpt(text)}: {excerpt(made.Content)}; {note_of(count, 'comment')} now"
-
-
 FUNCTIONS = {
-    "image_insert": image_insert, "hyperlink": hyperlink,
-    "footnote": footnote, "comment": comment,
+    "image_insert": image_insert,
+
 }  # fmt: skip

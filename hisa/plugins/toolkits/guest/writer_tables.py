@@ -101,48 +101,6 @@ def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) ->
     return f"{note_of(len(wanted), 'cell')} of {target.Name} read back as written, from {cell} on"
 
 
-def _range(target: Any, cells: str) -> tuple[Any, str]:
-    """Returns cells such as "A1:C2", or all."""
-    if not cells:
-        last = target.CellNames[-1]
-        cells = f"A1:{last}"
-    first, _, last = cells.partition(":")
-    for each in (first, last or first):
-        _position(each)
-        if each.upper() not in target.CellNames:
-            raise Refused(f"table {target.Name} has no cell {each}: {size_of(target)}")
-    return target.getCellRangeByName(f"{first}:{last or first}".upper()), cells
-
-
-@changes("writer", "Change table")
-def change(desk: Desk, table: str, action: str, at: int, count: int, cells: str) -> str:
-    """Inserts or deletes rows and columns, merges cells, or deletes the table."""
-    target = _table(desk, table)
-    name = target.Name
-    if action == "delete_table":
-        desk.document.Text.removeTextContent(target)
-        left = desk.document.TextTables.ElementNames
-        return f"table {name} is gone; there are {', '.join(left) or 'none'}"
-    if action == "merge":
-        first, _, last = cells.partition(":")
-        _range(target, cells)
-        cursor = target.createCursorByCellName(first.upper())
-        cursor.gotoCellByName(last.upper(), True)
-        if not last or not cursor.mergeRange():
-            raise Refused(f"{cells!r} cannot be merged")
-        return f"{cells} of {name} is one cell: {target.getCellByName(first.upper()).String!r}"
-    verb, _, what = action.partition("_")
-    lines = target.Rows if what == "rows" else target.Columns
-    if verb == "insert":
-        lines.insertByIndex((at - 1) if at else lines.Count, count)
-    else:
-        if not at >= 1 or at + count - 1 > lines.Count or count == lines.Count:
-            raise Refused(f"{count} from {at} on: table {name} has {lines.Count} {what}")
-        lines.removeByIndex(at - 1, count)
-    return f"table {name} now has {size_of(target)}"
-
-
 FUNCTIONS = {
     "table_insert": insert, "table_read": read, "table_write": write,
-    "table_change": change,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from .writer_ranges import (
     style_called,
 )
 
-__all__ = ["FUNCTIONS", "comment_fields", "size_of", "tracked"]
+__all__ = ["FUNCTIONS", "size_of"]
 
 _LISTED = 60
 """Headings, pictures and the like that an overview tells."""
@@ -50,10 +50,13 @@ def overview(desk: Desk) -> str:
     lines += [
         f"bookmark {name}: {excerpt(each.Anchor.String)}" for name, each in _all(document.Bookmarks)
     ]
-    lines += [f"comment {at}, {who}: {excerpt(text)}" for at, who, text in comments(document)]
+    lines += [
+        f"comment {at}, {each.Author}: {excerpt(each.Content)}"
+        for at, each in enumerate(_comments(document), 1)
+    ]
     notes = document.Footnotes.Count, document.Endnotes.Count
     lines += [f"{note_of(notes[0], 'footnote')}, {note_of(notes[1], 'endnote')}"] * any(notes)
-    changed = len(list(tracked(document)))
+    changed = len(list(_listed(document.Redlines)))
     recording = "changes are being tracked" if document.RecordChanges else ""
     lines += [f"{note_of(changed, 'tracked change')}; {recording}"] * bool(changed or recording)
     return "\n".join(lines)
@@ -78,27 +81,18 @@ def _outline(document: Any) -> list[tuple[int, int, str]]:
     return found[:_LISTED]
 
 
-def comments(document: Any) -> Iterator[tuple[int, str, str]]:
-    """Gives number, author and text of each comment."""
-    for at, field in enumerate(comment_fields(document), 1):
-        yield at, field.Author, field.Content
-
-
-def comment_fields(document: Any) -> list[Any]:
+def _comments(document: Any) -> list[Any]:
     """Returns the comments in the order in which they were made."""
-    found = []
-    walk = document.TextFields.createEnumeration()
-    while walk.hasMoreElements():
-        field = walk.nextElement()
-        if field.supportsService("com.sun.star.text.textfield.Annotation"):
-            found.append(field)
-    found.sort(key=lambda field: int(field.Name or 0) if (field.Name or "0").isdigit() else 0)
-    return found
+    fields = [
+        field
+        for field in _listed(document.TextFields)
+        if field.supportsService("com.sun.star.text.textfield.Annotation")
+    ]
+    return sorted(fields, key=lambda field: int(field.Name) if str(field.Name).isdigit() else 0)
 
 
-def tracked(document: Any) -> Iterator[Any]:
-    """Gives the tracked changes."""
-    walk = document.Redlines.createEnumeration()
+def _listed(collection: Any) -> Iterator[Any]:
+    walk = collection.createEnumeration()
     while walk.hasMoreElements():
         yield walk.nextElement()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -40,7 +39,7 @@ def check_name(name: str) -> None:
         raise UsageError(
             f"name {name[:80]!r}: wanted are small letters, digits and single hyphens, a letter "
             f"first, at most {_LONGEST} characters",
-            fix=_new_command(Path(name)) if "/" in name else "hisa tools new word-count",
+            fix="hisa tools new word-count",
         )
     if keyword.iskeyword(module) or _is_taken(module):
         raise UsageError(
@@ -52,11 +51,6 @@ def check_name(name: str) -> None:
             f"name {name!r}: a tool {module!r} is installed already",
             fix=f"hisa tools show {module}",
         )
-
-
-def _new_command(path: Path) -> str:
-    name = path.name if _NAME.fullmatch(path.name) else "word-count"
-    return f"hisa tools new {name} --dir {shlex.quote(str(path.parent))}"
 
 
 def _is_tool(name: str) -> bool:

@@ -1,8 +1,7 @@
 """A server that speaks the protocol by hand, so that it can also break it. Python alone.
 
 ``python hostile.py KIND``: tools (each does what its name says), orders, many, circle, mute (never
-answers), bent (lists what is no tool), dead (ends at once), noise (says what is no protocol), old
-(knows ``initialize`` alone).
+answers), dead (ends at once), noise (says what is no protocol), old (knows ``initialize`` alone).
 """
 
 from __future__ import annotations
@@ -34,21 +33,6 @@ def listed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     text = {"type": "string"}
     if kind == "many":
         return {"tools": [{"name": f"tool_{n}", "inputSchema": schema()} for n in range(1000)]}
-    if kind == "bent":
-        bent: list[Any] = [
-            "\x1b[2J",
-            {"inputSchema": schema()},
-            {"name": "text", "inputSchema": "{}"},
-        ]
-        bent += [{"name": "list", "inputSchema": {"type": "array"}}] * 3
-        step = schema(a={"type": "number", "multipleOf": 0})
-        return {
-            "tools": [
-                *bent,
-                {"name": "echo", "inputSchema": schema(text=text)},
-                {"name": "step", "inputSchema": step},
-            ]
-        }
     if kind == "circle":
         return {"tools": [{"name": "one", "inputSchema": schema()}], "nextCursor": "again"}
     if kind == "orders":
