@@ -6,17 +6,25 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
-from hisa.plugins.guard.policy.program_table import Program, find_program, is_listed, is_ruled
+from hisa.plugins.guard.policy.program_table import (
+    Program,
+    find_program,
+    is_listed,
+    is_ruled,
+    leading_options,
+)
 from hisa.plugins.guard.policy.shell_lines import (
     Folders,
     Redirect,
     SimpleCommand,
     Word,
+    entered,
     read_line,
 )
 
@@ -120,8 +128,12 @@ class _Reading:
         self, words: _Words, source: str, *, reads: _Words = (), why: str = ""
     ) -> Iterator[Part]:
         name, unsafe = _name(words)
-        arguments = words[1:]
-        program = Program(name) if unsafe else find_program(name, arguments)
+        if leading := leading_options(name, words[1:]):
+            plain = (words[0], *words[1 + len(leading) :])
+            yield from self._led(leading, plain, source, reads=reads, why=why)
+            return
+        program = Program(name) if unsafe else find_program(name, words[1:])
+        arguments = words[2:] if " " in program.name else words[1:]
         doing = _does(program, name, arguments)
         unread = why or unsafe or _sets(name, arguments)
         unread = unread or program.unread(_own(program, arguments)) or doing.unread
@@ -145,6 +157,17 @@ class _Reading:
                 words, name, source, doing=doing, effects=effects, exact=not why, others=others
             )
         yield from inner
+
+    def _led(
+        self, options: Sequence[Word], words: _Words, source: str, *, reads: _Words, why: str
+    ) -> Iterator[Part]:
+        """Yields a command without its leading options; ``-C x`` is a ``cd x`` before it."""
+        places = [where for option, where in pairwise(options) if option.text == "-C"]
+        folders = self.folders
+        for where in places:
+            folders = entered(where, folders)
+        reads = (*reads, *(Word(".") for _ in places[:1]))
+        yield from replace(self, folders=folders)._run(words, source, reads=reads, why=why)
 
     def _redirected(self, redirects: Sequence[Redirect], words: Sequence[Word]) -> Iterator[Part]:
         """Yields each file that is written: a pattern that allows `echo *` allows none of them."""
@@ -363,7 +386,8 @@ def _scripted(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program whose first argument is one of its own language, or those after ``-e``."""
     pairs = list(zip([Word(""), *arguments], arguments, strict=False))
     scripts = [word for before, word in pairs if before.text == "-e"]
-    plain = [w for _, w in pairs if w not in scripts and not w.text.startswith("-")]
+    valued = [word for before, word in pairs if any(program.matching("valued", [before]))]
+    plain = [w for _, w in pairs if w not in (*scripts, *valued) and not w.text.startswith("-")]
     if not scripts:
         scripts, plain = plain[:1], plain[1:]
     known = len(list(program.matching("script", scripts))) == len(scripts) > 0

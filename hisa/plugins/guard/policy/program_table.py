@@ -14,12 +14,12 @@ from typing import Any, get_args
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.shell_lines import Word
 
-__all__ = ["Program", "find_program", "is_listed", "is_ruled"]
+__all__ = ["Program", "find_program", "is_listed", "is_ruled", "leading_options"]
 
 _VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
 """Programs that are also installed with a version, or what they are for, behind their name."""
-_MAY_BE_OPTION = re.compile(r"\W?[$`]|-")
-"""How a word is written that is not known and may come to be an option."""
+_QUOTED = re.compile(r'"[^"]*"')
+_LATE = re.compile(r"[$`]")
 _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
@@ -27,8 +27,8 @@ _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 class Program:
     """What is known of a command by its program, or by that and its first argument.
 
-    ``kind`` is one of the lists of ``programs.toml``; empty: nothing is known of it, so that it
-    could do anything, unless it has effects.
+    ``name`` has that too. ``kind`` is one of the lists of ``programs.toml``; empty: nothing is
+    known of it, so that it could do anything, unless it has effects.
     """
 
     name: str
@@ -61,10 +61,17 @@ class Program:
             other = next((text for text in dashed if not options.fullmatch(text)), "")
             if other:
                 return f"{self.name} gets {other}"
-        late = any(not word.known and _MAY_BE_OPTION.match(word.text) for word in words)
-        if late and any(key in self.arguments for key in ("options", *_EFFECTS)):
+        if any(map(_may_hold_options, words)) and any(
+            key in self.arguments for key in ("options", *_EFFECTS)
+        ):
             return f"an argument of {self.name} is filled in later"
         return ""
+
+
+def _may_hold_options(word: Word) -> bool:
+    """Whether a word may come to be an option, or several words, as what stands in no quotes."""
+    bare = _QUOTED.sub("x", word.text)
+    return not word.known and (word.text.startswith(("-", '"$', '"`')) or bool(_LATE.search(bare)))
 
 
 @cache
@@ -100,6 +107,20 @@ def is_ruled(name: str) -> bool:
     return bool(program.effects or program.kind)
 
 
+def leading_options(name: str, words: Sequence[Word]) -> Sequence[Word]:
+    """Returns the options before the argument that says what a program does, as of ``git -C x``."""
+    pattern, count = _arguments().get(name, {}).get("leading"), 0
+    while pattern is not None and count < len(words):
+        known = all(word.known and not word.glob for word in words[count : count + 2])
+        if pattern.fullmatch(words[count].text):
+            count += 1
+        elif known and pattern.fullmatch(" ".join(w.text for w in words[count : count + 2])):
+            count += 2
+        else:
+            break
+    return words[:count]
+
+
 def find_program(name: str, words: Sequence[Word]) -> Program:
     """Returns what is known of a command.
 
@@ -109,9 +130,9 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
     """
     found = _VERSIONED.fullmatch(name)
     plain = found[1] if found else name
-    first = words[0].text if words and words[0].known else ""
+    first = words[0].text if words else ""
     longer = f"{plain}:{first}"
-    names = [longer, plain] if first else [plain]
+    names = [longer, plain] if not words or (first and words[0].known) else [plain]
     kinds = (
         (kind, key) for key in names for kind, known in _listed("kinds").items() if key in known
     )
@@ -125,4 +146,4 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
     arguments = _arguments().get(key or longer) or ({} if key else _arguments().get(plain, {}))
     if [word.text for word in words] in (["--version"], ["--help"]) and kind != "runs":
         return Program(plain, "quiet") if kind or effects else Program(plain)
-    return Program(key.replace(":", " ") or plain, kind, effects, arguments)
+    return Program(key.replace(":", " ").strip() or plain, kind, effects, arguments)

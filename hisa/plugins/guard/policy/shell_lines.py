@@ -20,7 +20,7 @@ from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "read_line"]
+__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "entered", "read_line"]
 
 Folders = tuple[str | None, ...]
 """Those in which a command may run; None: one that is not known."""
@@ -434,8 +434,14 @@ def _after(command: SimpleCommand, folders: Folders) -> Folders:
     if not words or words[0].text not in ("cd", "pushd", "popd"):
         return folders
     where = words[1] if len(words) > 1 else Word("~")
-    known = where.known and not where.glob and len(words) <= 2 and words[0].text != "popd"
-    if not known or where.text.startswith("-"):
+    return (
+        (*folders, None) if len(words) > 2 or words[0].text == "popd" else entered(where, folders)
+    )
+
+
+def entered(where: Word, folders: Folders) -> Folders:
+    """Returns the folders in which a command runs after a ``cd`` that does its work."""
+    if not where.known or where.glob or where.text.startswith("-"):
         return (*folders, None)
     if where.text[:1] in ("/", "~"):
         return (where.text,)
