@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import time
 from typing import Any
 
 from PIL import Image
@@ -20,7 +19,6 @@ from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action
 
 SCREEN = Size(1280, 720)
-NOON = time(12)
 
 
 def look(
@@ -80,14 +78,13 @@ def decide(
     found: CallFacts,
     *rules: Mapping[str, Any],
     guarded: bool = False,
-    now: time = NOON,
     home: str = "",
     memory: Memory | None = None,
     **settings: Any,
 ) -> Ruling:
     """The decision by some rules."""
     policy = PolicySettings.model_validate({"rules": rules, **settings})
-    return Policy(policy, guarded=guarded, home=home, memory=memory).decide(found, now)
+    return Policy(policy, guarded=guarded, home=home, memory=memory).decide(found)
 
 
 def verdict(line: str, *rules: Mapping[str, Any], **settings: Any) -> str:

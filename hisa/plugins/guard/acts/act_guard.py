@@ -30,7 +30,7 @@ from hisa.actions import (
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
@@ -52,7 +52,9 @@ from hisa.state.roi import changed_mask
 
 __all__ = [
     "ActGuard",
+    "corners",
     "in_another_row",
+    "instead",
     "new_dialog",
     "own_boxes",
     "pressed",
@@ -122,8 +124,8 @@ class ActGuard:
             told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
             for point in points:
                 was, there = element_at(point, now), element_at(point, told)
-                if was is not None and (there is None or not is_same(was, there)):
-                    raise ScreenChanged(_instead(point, was, there))
+                if was is not None and (reason := instead(point, was, there)):
+                    raise ScreenChanged(reason)
             now = told
         return replace(call, held=Held(now, ()))
 
@@ -163,11 +165,9 @@ class ActGuard:
         was, there = element_at(point, found), element_at(point, now)
         if was is None:
             return self._unlike(point, found, now, region(point, found))
-        if there is None or not is_same(was, there):
-            return _instead(point, was, there)
+        if (reason := instead(point, was, there)) or there is None:
+            return reason
         x, y = point.rounded()
-        if is_usable(was) and not is_usable(there):
-            return f"{called(was)} at ({x}, {y}) is disabled now"
         if was.role not in FIELDS and letters(was.text) != letters(there.text):
             return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
         if found is not planned and not _is_known(was, planned):
@@ -200,12 +200,15 @@ class ActGuard:
         return f"the focus is on {called(focused)}, no longer on {called(was)}"
 
 
-def _instead(point: Point, was: Element, there: Element | None) -> str:
-    """Returns what lies at a point in place of what lay there."""
+def instead(point: Point, was: Element, there: Element | None) -> str:
+    """Returns what lies at a point in place of what lay there; empty: the same, as usable."""
     x, y = point.rounded()
     if there is None:
         return f"{called(was)} is no longer at ({x}, {y})"
-    return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+    if not is_same(was, there):
+        return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+    disabled = is_usable(was) and not is_usable(there)
+    return f"{called(was)} at ({x}, {y}) is disabled now" if disabled else ""
 
 
 # ---------------------------------------------------------------- what is acted on
@@ -235,6 +238,11 @@ def pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
             if isinstance(place, Point) and place not in seen and _is_on(place, look):
                 seen.add(place)
                 yield place
+
+
+def corners(box: BoundingBox) -> tuple[int, int, int, int]:
+    """Returns the sides of a box as Pillow wants them: left, top, right, bottom."""
+    return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
 def _is_on(point: Point, look: Observation) -> bool:
@@ -316,9 +324,8 @@ def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Obse
     controls = [e.box.centre for e in before.elements or () if e.role in CONTROLS]
     for text in texts:
         box = now.convert_box(text.box, "image")
-        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         plain = not any(map(text.box.contains, controls))
-        changed = plain and mask.crop(corners).getbbox() is not None
+        changed = plain and mask.crop(corners(box)).getbbox() is not None
         if changed and not any(lit_boxes([box], before, now, moved=_PRESSED)):
             return True
     return False
@@ -383,8 +390,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
     mask = changed_mask(before, now)
     box = region(point, before)
-    corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
-    if mask is None or (changed := mask.crop(corners)).getbbox() is None:
+    if mask is None or (changed := mask.crop(corners(box))).getbbox() is None:
         return ""
     x, y = point.rounded()
     own = now.convert_box(element.box, "image").intersection(box)
@@ -392,17 +398,8 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
         other = f"{called(element)} around ({x}, {y}) shows another thing"
         return "" if alike >= _LIKE_BEFORE else other
-    inside = tuple(
-        round(side)
-        for side in (
-            own.left - box.left,
-            own.top - box.top,
-            own.right - box.left,
-            own.bottom - box.top,
-        )
-    )
     changed = changed.copy()
-    changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
+    changed.paste(0, corners(shifted(own, 0.5 - box.left, 0.5 - box.top)))
     around = box.area - own.area
     lit = element.role in CONTROLS - FIELDS and any(
         lit_boxes([own], before, now, moved=_PRESSED, at=point)
@@ -421,7 +418,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
 def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
     """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
     within, near = grown(box, _GLOW), grown(box, 3 * _GLOW)
-    part = changed.crop((int(near.left), int(near.top), int(near.right), int(near.bottom)))
+    part = changed.crop(corners(near))
     left, top = int(within.left - near.left), int(within.top - near.top)
     part.paste(0, (left, top, part.width - left, part.height - top))
     return part.getbbox() is None

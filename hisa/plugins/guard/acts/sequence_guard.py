@@ -17,7 +17,9 @@ from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.act_guard import (
     ActGuard,
+    corners,
     in_another_row,
+    instead,
     new_dialog,
     own_boxes,
     pressed,
@@ -25,7 +27,7 @@ from hisa.plugins.guard.acts.act_guard import (
     row_boxes,
 )
 from hisa.protocols import Environment, GroundedCall, Held, MadeCall
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
@@ -35,7 +37,6 @@ from hisa.state.held_regions import (
     CONTROLS,
     called,
     is_same,
-    is_usable,
     other_window,
     quoted,
     region,
@@ -186,8 +187,7 @@ class SequenceGuard(ActGuard):
         Around a known element up to half may, as where a sheet's cell cursor comes or goes: whether
         the same element lies there is asked afterwards.
         """
-        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
-        if left.crop(corners).getbbox() is None:
+        if left.crop(corners(box)).getbbox() is None:
             return ""
         planned, reference, now = looks
         reason = self._unlike(point, planned, now, box)
@@ -209,8 +209,7 @@ def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> boo
     mask = changed_mask(planned, now)
     if mask is None:
         return False
-    left, top, right, bottom = (round(side) for side in _sides(box))
-    part = mask.crop((left, top, right, bottom))
+    part = mask.crop(corners(shifted(box, 0.5, 0.5)))
     if part.histogram()[255] <= _COVERED * part.width * part.height:
         return False
     return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < _DRAWN
@@ -225,8 +224,8 @@ def _unexplained(
         return None
     mask = mask.copy()
     for box in acted:
-        left, top, right, bottom = (round(side) for side in _sides(box))
-        mask.paste(0, (max(0, left), max(0, top), max(0, right), max(0, bottom)))
+        left, top, right, bottom = (max(0, side) for side in corners(shifted(box, 0.5, 0.5)))
+        mask.paste(0, (left, top, right, bottom))
     return mask if mask.getbbox() else None
 
 
@@ -307,15 +306,11 @@ def _other_element(
     was, there = element_at(point, reference), element_at(point, now)
     if was is None:
         return ""
+    if (reason := instead(point, was, there)) or there is None:
+        return reason
     x, y = point.rounded()
-    if there is None:
-        return f"{called(was)} is no longer at ({x}, {y})"
-    if not is_same(was, there):
-        return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
     if not _at_same_place(was, there):
         return f"{called(was)} at ({x}, {y}) has moved"
-    if is_usable(was) and not is_usable(there):
-        return f"{called(was)} at ({x}, {y}) is disabled now"
     if in_another_row(was, reference, there, now):
         return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
     its_own = any(box.contains(point) for box in acted)

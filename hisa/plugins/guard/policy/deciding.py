@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import time
 from itertools import product
 from typing import Literal
 
@@ -140,18 +139,13 @@ class Policy:
         """Whether it matters what an act would do."""
         return self._guarded or any(rule.effect for rule in self.settings.rules)
 
-    def decide(self, facts: CallFacts, now: time) -> Ruling:
-        """Returns the strictest decision on the parts of a call.
-
-        Args:
-            facts: of the call.
-            now: time of day.
-        """
+    def decide(self, facts: CallFacts) -> Ruling:
+        """Returns the strictest decision on the parts of a call."""
         reasons: dict[Reason, None] = {}
         counted: dict[str, None] = {}
         for part in facts.parts:
             for atom in self._atoms(part, facts):
-                reasons[self._decided(atom, facts, now, counted)] = None
+                reasons[self._decided(atom, facts, counted)] = None
         verdicts = {reason.verdict for reason in reasons}
         verdict: Verdict = next((each for each in _STRICT if each in verdicts), "allow")
         decisive = tuple(reason for reason in reasons if reason.verdict == verdict)
@@ -176,13 +170,11 @@ class Policy:
             return True
         return path is not None and path.writes and bool(folders) and not is_inside(path, folders)
 
-    def _decided(
-        self, atom: _Atom, facts: CallFacts, now: time, counted: dict[str, None]
-    ) -> Reason:
+    def _decided(self, atom: _Atom, facts: CallFacts, counted: dict[str, None]) -> Reason:
         """Returns the first reason that applies, and notes the counts that the call is one of."""
         first: Reason | None = None
         for rule, words in zip(self.settings.rules, self._words, strict=True):
-            match = _applies(rule, atom, facts, now)
+            match = _applies(rule, atom, facts)
             if match is Match.NO or (rule.then == "allow" and match is not Match.YES):
                 continue
             if rule.after is not None:
@@ -227,7 +219,7 @@ def _outside(atom: _Atom) -> str:
     return f"[{atom.path.text}]" if atom.path is not None else ""
 
 
-def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts, now: time) -> Match:
+def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
     strict = rule.then != "allow"
     found = [
         text_match(rule.tool, facts.tool) if rule.tool else Match.YES,
@@ -240,7 +232,6 @@ def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts, now: time) -> Ma
         if rule.path
         else Match.YES,
         _effect_match(rule.effect, atom) if rule.effect else Match.YES,
-        Match.YES if not rule.hours or _within(rule.hours, now) else Match.NO,
     ]
     if rule.then == "allow" and atom.unread and not rule.command and (rule.path or rule.url):
         return min(*found, Match.MAYBE)  # it may name others too
@@ -278,11 +269,6 @@ def _effect_match(effect: Effect, atom: _Atom) -> Match:
         return Match.YES
     could = effect in _COULD or atom.part.command is None
     return Match.MAYBE if atom.unread and could else Match.NO
-
-
-def _within(hours: str, now: time) -> bool:
-    first, last = (time.fromisoformat(text) for text in hours.split("-"))
-    return first <= now < last if first <= last else now >= first or now < last
 
 
 def rule_words(rule: RuleSettings, number: int) -> str:
