@@ -214,7 +214,7 @@ async def test_variables_with_keys_that_a_plug_in_prints_are_not_kept(
 
 # Servers.
 
-PLANTED = ("description", "result", "failure", "structured")
+PLANTED = ("description", "argument", "result", "failure", "structured")
 
 
 @pytest.mark.process
@@ -222,25 +222,11 @@ PLANTED = ("description", "result", "failure", "structured")
 async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path) -> None:
     machine = PlantedMachine()
     opening = tool_call("bad_look", "x")
-    if kind == "description":
+    if kind in ("description", "argument"):
         opening = tool_call("tool_help", "bad_look")
     found = await obey(tmp_path, machine, opening, settings=server(kind, ORDER.text))
     assert found.planner.obeyed == [ORDER]
     assert not found.decision_on(ORDER).allowed
-    assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
-
-
-@pytest.mark.process
-async def test_order_in_a_servers_argument_is_obeyed_and_refused(tmp_path: Path) -> None:
-    machine = PlantedMachine()
-    found = await obey(
-        tmp_path,
-        machine,
-        tool_call("tool_help", "bad_look"),
-        settings=server("argument", ORDER.text),
-    )
-    assert found.planner.obeyed == [ORDER]
     assert not machine.reached_by("rm -r")
     assert found.run.status == "succeeded"
 

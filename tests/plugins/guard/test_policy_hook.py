@@ -84,14 +84,6 @@ def test_without_rules_a_run_on_a_thrown_away_machine_imports_no_policy(tmp_path
     assert ran.stdout.strip() == "[]"
 
 
-async def test_a_denied_command_is_refused_and_others_are_not(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), policy=NO_REMOVAL, run=NEVER)
-    (refusal,) = await run.call("bash_execution", "rm a.txt")
-    assert "the policy refuses this: rm a.txt" in refusal
-    assert await run.call("bash_execution", "ls") == []
-    assert [event.allowed for event in decisions(run)] == [False, True]
-
-
 async def test_ending_and_waiting_are_not_decided(tmp_path: Path) -> None:
     run = await started(tmp_path, Kept(), run=NEVER, policy={"unknown": "deny"})
     assert await run.call("wait", "0") == await run.call("termination", "Done.") == []
@@ -146,18 +138,3 @@ async def test_another_try_is_decided_on_its_own_look(tmp_path: Path) -> None:
     action.look = await machine.observe(elements=True)
     with pytest.raises(ActionRefused, match="Delete user"):
         await run.hooks.call("before_action", step, action, again=True)
-
-
-async def test_a_dry_run_gives_an_outcome_in_place_of_the_act(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), run=NEVER, policy={"dry_run": True})
-    await run.call("wait", "0")
-    assert [action.outcome for action in run.step_made.actions] == [None]
-    await run.call("gui_action", "pyautogui.click(5, 5); pyautogui.click(9, 9)")
-    (outcome,) = [action.outcome for action in run.step_made.actions]
-    assert outcome is not None
-    assert (outcome.ok, outcome.ends) == (True, "stopped")
-    assert "pyautogui.click(5, 5); pyautogui.click(9, 9)" in outcome.output
-    await run.call("termination", "Done.")
-    (ended,) = [action.outcome for action in run.step_made.actions]
-    assert ended is not None
-    assert "would end the run: Done." in ended.output

@@ -18,7 +18,7 @@ from hisa.runs.resume import resume_point
 from hisa.runs.terminal_view import step_text
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import click, done, state_words, together
+from tests.bench import done, state_words, together
 
 FINE = CommandResult(0, "fine\n")
 
@@ -203,9 +203,10 @@ async def test_a_dry_run_does_nothing_and_says_what(tmp_path: Path) -> None:
     (decided,) = decisions(run)
     assert decided.dry_run
     assert [act.tool for act in acts(run)] == ["wait"]
-    clicked = await ran(dry, [click('button "Save"')], machine)
+    source = "pyautogui.click(5, 5); pyautogui.click(9, 9)"
+    clicked = await ran(dry, [tool_call("gui_action", source)], machine)
     assert not machine.acted
-    assert "gui_action: pyautogui.click(" in clicked.message
+    assert f"gui_action: {source}" in clicked.message
     ended = await ran(dry, [done()], machine)
     assert ended.status == "stopped"
     assert "would end the run" in ended.message

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy.effect_words import is_app
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
 from hisa.plugins.guard.policy.program_table import (
     Program,
     find_program,
-    is_listed,
     is_ruled,
     leading_options,
+    listed,
 )
 from hisa.plugins.guard.policy.shell_lines import (
     Folders,
@@ -46,16 +47,6 @@ _TOUCHY = re.compile(
 """Variables that change what a program with a known name does."""
 _SETTERS = frozenset(("export", "declare", "typeset", "readonly", "local", "read", "unset"))
 _SETTING = re.compile(r"([A-Za-z_]\w*)=")
-_PROGRAM_URL = re.compile(
-    r"(macro|vnd\.[\w.+-]*|service|slot|private|javascript|data|exec):", re.IGNORECASE
-)
-"""Addresses that an application runs as a program."""
-_APP_OPTIONS = re.compile(
-    r"--(writer|calc|impress|draw|math|base|norestore|nologo|view|new-window|new-tab|version|help"
-    r"|headless|convert-to|outdir|incognito|private-window|maximized|start-maximized|fullscreen"
-    r"|no-first-run|minimized|goto|wait|reuse-window|view-mode)(=.*)?|-[nohvfN]|-"
-)
-"""Options of applications that start nothing else."""
 _Words = tuple[Word, ...]
 
 
@@ -211,7 +202,7 @@ class _Reading:
         others: Sequence[_Words] = (),
     ) -> Part:
         recursive = any(re.match(r"-[A-Za-z]*[rR]|--recursive", word.text) for word in words[1:])
-        paths = tuple(self._paths(doing, deep=recursive or is_listed("deep", program)))
+        paths = tuple(self._paths(doing, deep=recursive or program in listed("words")["deep"]))
         texts = [word.text for word in words[1:]]
         name = words[0].text.rpartition("/")[2] if words else ""
         command = " ".join([program, *texts]) if words else ""
@@ -298,7 +289,7 @@ def _does(program: Program, name: str, arguments: _Words) -> _Doing:
     if program.kind == "writes":
         return _Doing(writes=files, urls=urls)
     if program.effects:
-        deletes = "delete" in program.effects or is_listed("deep", name)
+        deletes = "delete" in program.effects or name in listed("words")["deep"]
         return _Doing(writes=files if deletes else _path_like(files), urls=urls)
     if name in ("eval", "trap") and all(word.known for word in arguments):
         later = "a trap runs later" if name == "trap" else ""
@@ -427,27 +418,17 @@ def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
 
 def _opened(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program with a window, and the pages and files that it opens."""
-    urls, files = list[NamedUrl](), list[Word]()
-    for word in arguments:
-        text = word.text
-        if text.startswith("-") and not _APP_OPTIONS.fullmatch(text):
-            return _Doing(unread=f"{name} gets {text}", writes=_files(arguments))
-        if _PROGRAM_URL.match(text):
-            return _Doing(unread=f"{name} gets {text}", urls=urls_in(text))
-        if text.startswith("-"):
-            continue
-        if not word.known or _is_page(name, text):
-            urls += [url for url in [read_url(text)] if url]
-            files += [word] if text[:5].lower() == "file:" or not word.known else []
-        else:
-            files.append(word)
-    return _Doing(reads=tuple(files), urls=tuple(urls))
+    plain = [word for word in arguments if not word.text.startswith("-")]
+    pages = [word for word in plain if not word.known or _is_page(name, word.text)]
+    files = [w for w in plain if w not in pages or not w.known or w.text[:5].lower() == "file:"]
+    urls = (read_url(word.text) for word in pages)
+    return _Doing(reads=tuple(files), urls=tuple(url for url in urls if url))
 
 
 def _is_page(name: str, text: str) -> bool:
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text):
         return True
-    return is_listed("browsers", name) and "/" not in text[:1] and looks_like_address(text)
+    return is_app("browsers", [name]) and "/" not in text[:1] and looks_like_address(text)
 
 
 def _runner(program: Program, name: str, arguments: _Words) -> _Doing:

@@ -263,4 +263,4 @@ def _takes_commands(window: Window | None, focus: Element | None) -> bool:
     apps = () if window is None else (window.app.lower(),)
     if focus is not None and focus.role != "terminal":
         return False
-    return said.is_app(said.TERMINALS, apps) or said.is_app(said.LAUNCHERS, apps)
+    return said.is_app("terminals", apps) or said.is_app("launchers", apps)

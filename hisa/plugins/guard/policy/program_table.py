@@ -7,14 +7,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.shell_lines import Word
 
-__all__ = ["Program", "find_program", "is_listed", "is_ruled", "leading_options"]
+__all__ = ["Program", "expressions", "find_program", "is_ruled", "leading_options"]
+__all__ += ["listed"]
 
 _VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
 """Programs that are also installed with a version, or what they are for, behind their name."""
@@ -80,9 +81,14 @@ def _lists() -> Mapping[str, Any]:
 
 
 @cache
-def _listed(section: str) -> Mapping[str, frozenset[str]]:
-    """Returns the names of each list of a section."""
+def listed(section: str) -> Mapping[str, frozenset[str]]:
+    """Returns the names of each list of a section of ``programs.toml``."""
     return {key: frozenset(names.split()) for key, names in _lists()[section].items()}
+
+
+def expressions(section: str) -> Mapping[Any, str]:
+    """Returns the expressions of a section, which may stand on several lines."""
+    return {key: text.replace("\n", "") for key, text in _lists()[section].items()}
 
 
 @cache
@@ -92,13 +98,9 @@ def _arguments() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
         patterns = {
             key: re.compile(text.replace("\n", "")) for key, text in entry.items() if key != "of"
         }
-        found |= dict.fromkeys(entry["of"].split(), patterns)
+        names = (listed("kinds").get(name[1:], {name}) for name in entry["of"].split())
+        found |= dict.fromkeys(chain.from_iterable(names), patterns)
     return found
-
-
-def is_listed(what: str, name: str) -> bool:
-    """Whether a program stands in a list of words, such as ``deep``."""
-    return name in _listed("words")[what]
 
 
 def is_ruled(name: str) -> bool:
@@ -134,14 +136,14 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
     longer = f"{plain}:{first}"
     names = [longer, plain] if not words or (first and words[0].known) else [plain]
     kinds = (
-        (kind, key) for key in names for kind, known in _listed("kinds").items() if key in known
+        (kind, key) for key in names for kind, known in listed("kinds").items() if key in known
     )
     kind, key = next(kinds, ("", ""))
     effects = frozenset(
         effect
         for effect in _EFFECTS
         for each in names
-        if each in _listed("effects").get(effect, ()) and (key != longer or each == longer)
+        if each in listed("effects").get(effect, ()) and (key != longer or each == longer)
     )
     arguments = _arguments().get(key or longer) or ({} if key else _arguments().get(plain, {}))
     if [word.text for word in words] in (["--version"], ["--help"]) and kind != "runs":

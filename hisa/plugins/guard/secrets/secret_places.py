@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 from hisa.errors import ActionRefused
+from hisa.plugins.guard.policy.effect_words import ADDRESS_BAR
 from hisa.plugins.guard.secrets.secret_pictures import all_focused
 from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact.named_secrets import placeholder
 
 __all__ = ["check_command", "check_file", "check_typing"]
-
-_ADDRESS_BAR = re.compile(r"address and search bar|search with .+ or enter address|^location$")
-"""The names of the address bars of Chromium and Firefox, in small letters."""
 
 
 def check_typing(secret: Secret, look: Observation) -> None:
@@ -48,7 +45,7 @@ def _check_site(secret: Secret, look: Observation) -> None:
 
 
 def _is_address_bar(element: Element) -> bool:
-    return "editable" in element.states and bool(_ADDRESS_BAR.search(element.name.lower()))
+    return "editable" in element.states and bool(ADDRESS_BAR.search(element.name))
 
 
 def _is_in_front(element: Element, look: Observation) -> bool:

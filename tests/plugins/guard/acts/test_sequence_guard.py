@@ -268,10 +268,6 @@ async def test_a_screen_of_another_size_ends_it() -> None:
         await SequenceGuard(None).allow(call(1), [made(0)], looks=(planned, planned, small))
 
 
-def test_a_box_is_clicked_in_its_middle() -> None:
-    assert call(0).actions == (Click(at=Point(250, 35, "image")),)
-
-
 # ---------------------------------------------------------------- where keys go after a click
 
 BUTTON = Element(
@@ -489,19 +485,6 @@ def test_an_entry_of_the_menu_that_the_same_call_opened_is_pressed(beneath: str)
         return look([replace(shown[0], parent=-1), *shown[1:]])
 
     planned = opened()
-    assert _next_of_menu(planned, opened(entry)) == ""
+    assert presses_next(opened(entry), call(0), call(2), planned) == ""
     button = replace(entry, role="push button", text="Pay")
-    assert _next_of_menu(planned, opened(button)) != ""
-
-
-def _next_of_menu(planned: Observation, now: Observation) -> str:
-    """Why what lies in the third row after a click on the menu is not pressed; empty: it is."""
-    guard = SequenceGuard(Reader(planned, now))
-    before = [MadeCall(call(0), Outcome(ok=True), planned)]
-    looks = planned, planned, replace(now, elements=None)
-    try:
-        press = asyncio.run(guard.next_press(call(2), before, looks=looks))
-    except ScreenChanged as error:
-        return str(error)
-    assert press.held is not None
-    return ""
+    assert presses_next(opened(button), call(0), call(2), planned) != ""
