@@ -120,8 +120,6 @@ async def test_plug_in_cannot_take_a_built_ins_name(
     [
         ("delete_mails", "deleting"),
         ("send_report", "sending"),
-        ("pay_bill", "paying"),
-        ("install_driver", "installing"),
         ("grant_access", "changing security"),
     ],
 )
@@ -232,7 +230,7 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["delete_everything", "send_mail", "pay_bill"])
+@pytest.mark.parametrize("name", ["delete_everything", "send_mail"])
 async def test_server_that_says_that_its_tools_only_read_is_not_believed(
     name: str, tmp_path: Path
 ) -> None:

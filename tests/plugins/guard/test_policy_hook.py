@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import ActionRefused
-from hisa.events import Confirmed, Decided
+from hisa.events import Decided
 from hisa.testing.form import FakeEnvironment
 from hisa.wiring.hook_list import may_need, needed_hooks
-from tests.plugins.guard.steps import HandMade, answers, names, settings_of, started
+from tests.plugins.guard.steps import HandMade, names, settings_of, started
 from tests.plugins.guard.test_acts_on_things import Screen, thing
 from tests.plugins.guard.test_runs import Kept
 
@@ -82,24 +82,6 @@ def test_without_rules_a_run_on_a_thrown_away_machine_imports_no_policy(tmp_path
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "[]"
-
-
-async def test_ending_and_waiting_are_not_decided(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), run=NEVER, policy={"unknown": "deny"})
-    assert await run.call("wait", "0") == await run.call("termination", "Done.") == []
-    assert decisions(run) == []
-
-
-async def test_whom_a_person_allowed_is_approved(tmp_path: Path) -> None:
-    person = answers("once", "refuse")
-    run = await started(tmp_path, Kept(), ask=person, run=NEVER)
-    assert await run.call("bash_execution", "rm a.txt") == []
-    assert [action.approved for action in run.step_made.actions] == [True]
-    await run.call("bash_execution", "ls")
-    assert [action.approved for action in run.step_made.actions] == [False]
-    (refusal,) = await run.call("bash_execution", "rm b.txt")
-    assert "a person refused this" in refusal
-    assert len([event for event in run.events if isinstance(event, Confirmed)]) == 2
 
 
 DELETE = thing("push button", "Delete user", (135, 497))
