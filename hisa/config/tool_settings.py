@@ -139,9 +139,6 @@ class RuleSettings(Section):
     effect: Effect | None = None
     """What the call would do, as far as it can be told: delete, pay, send, install, security, leave
     (the allowed sites or folders)."""
-    after: int | None = Field(None, ge=0)
-    """Applies once so many calls that the rest of the rule is about were made in the run; 0: from
-    the first on."""
     why: str = ""
     """Told to the agent with a refusal."""
 

@@ -10,7 +10,7 @@ from PIL import Image
 from hisa.actions import parse
 from hisa.config import PolicySettings
 from hisa.plugins.guard.policy.call_facts import facts_of
-from hisa.plugins.guard.policy.deciding import Memory, Policy, Ruling
+from hisa.plugins.guard.policy.deciding import Policy, Ruling
 from hisa.plugins.guard.policy.named_facts import CallFacts
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
@@ -79,12 +79,11 @@ def decide(
     *rules: Mapping[str, Any],
     guarded: bool = False,
     home: str = "",
-    memory: Memory | None = None,
     **settings: Any,
 ) -> Ruling:
     """The decision by some rules."""
     policy = PolicySettings.model_validate({"rules": rules, **settings})
-    return Policy(policy, guarded=guarded, home=home, memory=memory).decide(found)
+    return Policy(policy, guarded=guarded, home=home).decide(found)
 
 
 def verdict(line: str, *rules: Mapping[str, Any], **settings: Any) -> str:

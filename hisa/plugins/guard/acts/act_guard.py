@@ -51,6 +51,8 @@ from hisa.state.held_regions import (
 from hisa.state.roi import changed_mask
 
 __all__ = [
+    "LARGE",
+    "UNDERLINED",
     "ActGuard",
     "corners",
     "in_another_row",
@@ -65,17 +67,18 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
-_UNDERLINED = 0.5
-"""How alike the outlines of a link must stay that is known by its name: many are underlined as the
-pointer comes."""
+UNDERLINED = 0.5
+"""How alike the outlines of what is known by its name must stay: links are underlined as the
+pointer comes, tabs change their colour."""
 _GLOW = 8
 """Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
 _PRESSED = 1
 """Image pixels by which the label of a button moves that is pressed, or drawn anew."""
 _LIKE_BEFORE = 0.5
 """How alike the part of a large element around a place must stay."""
-_LARGE = 0.05
-"""Share of the screen from which on an element is no control with a label of its own."""
+LARGE = 0.05
+"""Share of the screen from which on an element is no control with a label of its own, and too large
+to account for a change inside it."""
 _IN_A_ROW = 8
 """Texts of a row by which one of several buttons of the same name is told from the others."""
 _TICKING = re.compile(r"[(\[]?\d+[)\]]?|\d{1,2}(:\d{2}){1,2}(\s?[ap]\.?m\.?)?", re.IGNORECASE)
@@ -359,7 +362,7 @@ def row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
 
 def own_boxes(points: Iterable[Point], look: Observation) -> tuple[BoundingBox, ...]:
     """The screen-space boxes of what lights up with a pointer at some points, or no longer does."""
-    most = _LARGE * look.screen.width * look.screen.height
+    most = LARGE * look.screen.width * look.screen.height
     places = [*points, *((look.cursor,) if look.cursor is not None else ())]
     things = (element_at(place, look) for place in places)
     return tuple(e.box for e in things if e is not None and 0 < e.box.area <= most)
@@ -394,7 +397,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
         return ""
     x, y = point.rounded()
     own = now.convert_box(element.box, "image").intersection(box)
-    if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
+    if own is None or element.box.area > LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
         other = f"{called(element)} around ({x}, {y}) shows another thing"
         return "" if alike >= _LIKE_BEFORE else other
@@ -410,7 +413,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     if element.role not in CONTROLS - FIELDS or lit:
         return ""
     drawn = (look.screenshot.crop(own) for look in (before, now))
-    if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
+    if element.role == "link" and outlines_alike(*drawn) >= UNDERLINED:
         return ""
     return f"what is drawn on {called(element)} is another thing now"
 

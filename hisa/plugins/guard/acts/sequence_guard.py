@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from PIL import Image
 
@@ -16,6 +17,8 @@ from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, Write, point
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.act_guard import (
+    LARGE,
+    UNDERLINED,
     ActGuard,
     corners,
     in_another_row,
@@ -47,16 +50,13 @@ __all__ = ["SequenceGuard"]
 
 _RING = 6
 """Image pixels around an element within which a change is its own: a ring of focus, a shadow."""
-_LARGE = 0.05
-"""Share of the screen from which on an element is too large to account for a change inside it."""
 _FRAME = 3
 """Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
 _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
-_DRAWN = 0.5
-"""How alike the outlines on something must stay, as in `hisa.plugins.guard.acts.act_guard`."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
+_SIDES = attrgetter("left", "top", "right", "bottom")
 _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
 """Roles of what a click switches; it brings up nothing."""
 _OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
@@ -194,7 +194,7 @@ class SequenceGuard(ActGuard):
         known = element_at(point, reference)
         if not reason or known is None or self._reader is None:
             return reason
-        if known.box.area > _LARGE * reference.screen.width * reference.screen.height:
+        if known.box.area > LARGE * reference.screen.width * reference.screen.height:
             return reason
         own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
         covered = own is not None and own.area > 0 and _is_covered(own, planned, now)
@@ -212,7 +212,7 @@ def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> boo
     part = mask.crop(corners(shifted(box, 0.5, 0.5)))
     if part.histogram()[255] <= _COVERED * part.width * part.height:
         return False
-    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < _DRAWN
+    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < UNDERLINED
 
 
 def _unexplained(
@@ -229,17 +229,13 @@ def _unexplained(
     return mask if mask.getbbox() else None
 
 
-def _sides(box: BoundingBox) -> tuple[float, float, float, float]:
-    return box.left, box.top, box.right, box.bottom
-
-
 def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[BoundingBox]:
     """The image-space boxes of what earlier actions were about, and of what lost the focus."""
     screen = reference.screen.width * reference.screen.height
     places = [point for each in made for point in points(each.call.actions)]
     elements = [element_at(point, reference) for point in places]
     for element in (*elements, smallest_focused(reference.elements or ())):
-        if element is not None and element.box.area <= _LARGE * screen:
+        if element is not None and element.box.area <= LARGE * screen:
             yield grown(reference.convert_box(element.box, "image"), _RING)
 
 
@@ -482,5 +478,5 @@ def _is_relabelled(
 
 
 def _at_same_place(one: Element, other: Element) -> bool:
-    sides = zip(_sides(one.box), _sides(other.box), strict=True)
-    return all(abs(a - b) <= _MOVED for a, b in sides)
+    pairs = zip(_SIDES(one.box), _SIDES(other.box), strict=True)
+    return all(abs(a - b) <= _MOVED for a, b in pairs)

@@ -127,7 +127,8 @@ class Decider:
         word = await self._word(call, facts, ruling)
         decided = _decided(call, facts, ruling, word=word)
         self._emit(decided)
-        self.policy.memory.take(decided)
+        if decided.answer == "kind":
+            self.policy.always.update(decided.kinds)
         if not word.allowed:
             raise ActionRefused(word.refusal)
         return bool(word.answer)
@@ -182,7 +183,7 @@ class Decider:
             return _Word(True)
         if ruling.verdict == "deny":
             return _Word(False, refusal=self._refusal(ruling, "the policy refuses this"))
-        if all(reason.kind in self.policy.memory.always for reason in ruling.reasons):
+        if all(reason.kind in self.policy.always for reason in ruling.reasons):
             return _Word(True, "earlier")
         if self._ask is None:
             refusal = "this needs a person's word, and nobody can be asked"
@@ -250,6 +251,5 @@ def _decided(
         asked=word.answer in ("once", "kind", "stop", "refuse"),
         answer=word.answer,
         dry_run=dry,
-        counted=ruling.counted,
         kinds=tuple(dict.fromkeys(reason.kind for reason in ruling.reasons if reason.kind)),
     )
