@@ -12,15 +12,16 @@ from PIL import Image, ImageDraw
 
 import hisa
 from hisa.actions import Action, Press
-from hisa.events import Abstracted, Acted, Decided
-from hisa.protocols import Environment, Model, Role
+from hisa.events import Abstracted, Acted
+from hisa.protocols import Environment
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.responses_server import ResponsesServer, computer_call
-from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import click, done, state_words, together
+from hisa.testing.scripted import tool_call
+from tests.bench import click, done, together
+from tests.plugins.guard.test_runs import decisions, ran
 
 SHOWING = frozenset({"showing", "visible", "enabled", "sensitive"})
 TITLE = "Users - Admin"
@@ -85,18 +86,7 @@ async def acted(
         "policy": {"defaults": "always"},
         **settings,
     }
-    models: dict[Role, Model] = {
-        "planner": ScriptedModel([*replies, done()]),
-        "state": FunctionModel(state_words),
-    }
-    result = await hisa.run(
-        "Do it.", settings=hisa.Settings.model_validate(tree), model=models, environment=machine
-    )
-    return load_run(result.folder)
-
-
-def decisions(run: Run) -> Sequence[Decided]:
-    return [event for event in run.events if isinstance(event, Decided)]
+    return await ran(hisa.Settings.model_validate(tree), [*replies, done()], machine)
 
 
 def pressed(machine: FakeEnvironment) -> Sequence[Action]:

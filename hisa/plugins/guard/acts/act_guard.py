@@ -14,21 +14,10 @@ from dataclasses import replace
 
 from PIL import Image
 
-from hisa.actions import (
-    Action,
-    Click,
-    Drag,
-    Hotkey,
-    KeyDown,
-    MouseDown,
-    MouseUp,
-    Move,
-    Press,
-    Write,
-    presses,
-)
+from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.keyed import keyed
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, focused_element, lies_in
@@ -103,7 +92,7 @@ class ActGuard:
         """The call, held to windows and pixels of a look on which it means what was decided."""
         found = call.found or planned
         first = presses(call.actions)[0]
-        points = list(pressed(first, planned))
+        points = pressed(first, planned)
         boxes = [found.convert_box(region(point, found), "screen") for point in points]
         boxes += [box for point in points for box in row_boxes(point, found)]
         if not points and any(isinstance(action, _KEYS) for action in first):
@@ -122,7 +111,7 @@ class ActGuard:
             EnvironmentFailed: the machine does not answer.
         """
         if "lies_at" in environment.capabilities and isinstance(environment, TellsWhatLies):
-            points = list(pressed(presses(call.actions)[0], now))
+            points = pressed(presses(call.actions)[0], now)
             lying = await environment.lies_at([now.convert(p, "screen") for p in points])
             told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
             for point in points:
@@ -153,7 +142,7 @@ class ActGuard:
         if reason := new_dialog(planned, now):
             return reason
         first = presses(call.actions)[0]
-        points = list(pressed(first, planned))
+        points = pressed(first, planned)
         for point in points:
             if reason := self._target(point, call, planned, now):
                 return reason
@@ -217,30 +206,11 @@ def instead(point: Point, was: Element, there: Element | None) -> str:
 # ---------------------------------------------------------------- what is acted on
 
 
-def pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
-    """Yields the image-space points at which a button goes down or up, each once."""
+def pressed(actions: Iterable[Action], look: Observation) -> Sequence[Point]:
+    """Returns the image-space points at which a button goes down or up, each once."""
     at = None if look.cursor is None else look.convert(look.cursor, "image")
-    seen: set[Point] = set()
-    for action in actions:
-        places: tuple[object, ...] = ()
-        match action:
-            case Move():
-                at = action.to if isinstance(action.to, Point) else at
-            case Click() | MouseDown() | MouseUp():
-                at = action.at if isinstance(action.at, Point) else at
-                places = (at,)
-            case Drag():
-                at, start = (
-                    (action.to if isinstance(action.to, Point) else at),
-                    (action.start if isinstance(action.start, Point) else at),
-                )
-                places = start, at
-            case _:
-                pass
-        for place in places:
-            if isinstance(place, Point) and place not in seen and _is_on(place, look):
-                seen.add(place)
-                yield place
+    places = (place for place, _ in keyed(actions, at=at).clicks)
+    return [*dict.fromkeys(p for p in places if p is not None and _is_on(p, look))]
 
 
 def corners(box: BoundingBox) -> tuple[int, int, int, int]:

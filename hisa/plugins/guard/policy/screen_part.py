@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.keyed import Keyed, keyed
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.plugins.guard.policy.command_facts import parts_of_line
-from hisa.plugins.guard.policy.keyed import Keyed, keyed
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url
-from hisa.plugins.guard.policy.pressing import Pressed, descriptions
+from hisa.plugins.guard.policy.pressing import Pressed, descriptions, window_at
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
 
@@ -46,11 +46,8 @@ def apps_of(call: GroundedCall, look: Observation) -> tuple[str, ...]:
         return ()
     found = [look.active.app.lower()] if look.active is not None else []
     for point, _ in keyed(call.actions).clicks:
-        if point is None:
-            continue
-        there = look.convert(point, "screen")
-        under = [w for w in look.windows if w.box is not None and w.box.contains(there)]
-        found += [under[-1].app.lower()] if under else []
+        under = window_at(point, look)
+        found += [under.app.lower()] if under else []
     return tuple(dict.fromkeys(found)) or ("",)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from hisa.errors import ActionRefused
 from hisa.plugins.guard.policy.effect_words import ADDRESS_BAR
+from hisa.plugins.guard.policy.named_sites import read_url
 from hisa.plugins.guard.secrets.secret_pictures import all_focused
 from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
@@ -35,7 +34,8 @@ def check_typing(secret: Secret, look: Observation) -> None:
 
 def _check_site(secret: Secret, look: Observation) -> None:
     bars = [bar for bar in look.elements or () if _is_address_bar(bar) and _is_in_front(bar, look)]
-    hosts = {_host(bar.text) for bar in bars}
+    shown_by = (read_url(bar.text) for bar in bars)
+    hosts = {url.host if url else "" for url in shown_by}
     if not hosts or not all(host and fits(host, secret.sites) for host in hosts):
         shown = ", ".join(sorted(host or "no site" for host in hosts)) or "no address bar is seen"
         raise ActionRefused(
@@ -50,15 +50,6 @@ def _is_address_bar(element: Element) -> bool:
 
 def _is_in_front(element: Element, look: Observation) -> bool:
     return look.active is None or not element.window or element.window == look.active.title
-
-
-def _host(address: str) -> str:
-    """The host of an address as a browser shows it, which leaves ``https://`` out."""
-    whole = address if "://" in address else f"https://{address}"
-    try:
-        return urlsplit(whole.strip()).hostname or ""
-    except ValueError:
-        return ""
 
 
 def check_command(secret: Secret, command: str) -> None:
