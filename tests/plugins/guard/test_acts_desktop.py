@@ -15,7 +15,8 @@ from hisa.testing.scripted import tool_call
 from tests.bench import click
 from tests.environments.conformance import seen_when
 from tests.plugins.guard.kept_desktop import KeptDesktop
-from tests.plugins.guard.test_acts_on_things import acted, decisions, gui, refusals
+from tests.plugins.guard.test_acts_on_things import acted, gui, refusals
+from tests.plugins.guard.test_runs import decisions
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
