@@ -327,13 +327,6 @@ async def test_keys_after_a_button_do_not_press_another_one() -> None:
     assert "“PIN”" in await keys_refused(now, clicked(BUTTON))
 
 
-async def test_keys_after_a_field_go_to_that_field_alone() -> None:
-    now = focused(*fields(), BUTTON, PAY, on="Phone")
-    assert await keys_refused(now, clicked(fields()[1])) == "the focus is on text “Phone”"
-    now = focused(*fields(), BUTTON, PAY, on="Street")
-    assert await keys_refused(now, clicked(fields()[1])) == ""
-
-
 async def test_a_focus_that_is_taken_between_two_keys_ends_them() -> None:
     answer = focused(*fields(), BUTTON, PAY, on="City")
     typed = MadeCall(replace(TYPING, found=answer), Outcome(ok=True), answer)
