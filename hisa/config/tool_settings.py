@@ -115,7 +115,6 @@ class ToolSettings(Section):
 
 Verdict = Literal["allow", "ask", "deny"]
 _SITE = re.compile(r"[^\s/@:]+(:\d{1,5})?")
-_CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d")
 
 
 class RuleSettings(Section):
@@ -140,20 +139,8 @@ class RuleSettings(Section):
     effect: Effect | None = None
     """What the call would do, as far as it can be told: delete, pay, send, install, security, leave
     (the allowed sites or folders)."""
-    hours: str = ""
-    """Time of day here, such as "22:00-06:00"."""
-    after: int | None = Field(None, ge=0)
-    """Applies once so many calls that the rest of the rule is about were made in the run; 0: from
-    the first on."""
     why: str = ""
     """Told to the agent with a refusal."""
-
-    @field_validator("hours")
-    @classmethod
-    def _clock(cls, value: str) -> str:
-        if value and (not _CLOCK.fullmatch(value) or value[:5] == value[6:]):
-            raise ValueError('wanted are two times of day, such as "22:00-06:00"')
-        return value
 
     @field_validator("path")
     @classmethod

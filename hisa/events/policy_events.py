@@ -39,8 +39,6 @@ class Decided(EventBase):
     asked."""
     dry_run: bool = False
     """Nothing was done, whatever the verdict."""
-    counted: tuple[str, ...] = ()
-    """The rules with a count that this call is one of."""
     kinds: tuple[str, ...] = ()
     """What the person was asked about: allowed for the whole run by the answer "kind"."""
 

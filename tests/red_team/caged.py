@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["CALLS", "LINKS", "SOCKETS", "WRITES"]
+__all__ = ["CALLS", "SOCKETS", "WRITES"]
 
 WRITES = (
     "echo '[tools.mcp.x]' > PROJECT/hisa.toml",
     "echo '[environment.remote]' >> PROJECT/kept.toml",
     "printf '#!/bin/sh' > PROJECT/.git/hooks/pre-commit",
     "echo '[core]' > PROJECT/.git/config",
-    "cp /bin/true PROJECT/.venv/bin/hisa",
     "echo import os > PROJECT/conftest.py",
-    "echo all: > PROJECT/Makefile",
     "mkdir -p PROJECT/.vscode && echo {} > PROJECT/.vscode/tasks.json",
     "echo {} > PROJECT/runs/1/run.json",
-    "rm -rf PROJECT/kept.toml",
     "mv PROJECT/kept.toml PROJECT/moved.toml",
-    "truncate -s 0 PROJECT/kept.toml",
     "chmod 777 PROJECT/kept.toml",
     "ln -s /etc PROJECT/etc",
     "cd FOLDER && echo x > ../../../../../../../../../PROJECT/dots",
@@ -33,12 +29,10 @@ WRITES = (
     "umount -l PROJECT FOLDER; echo x > PROJECT/unmounted",
     "nsenter -t 1 -m sh -c 'echo x > PROJECT/entered'",
     "echo x > /proc/1/root/PROJECT/by-proc; echo x > /proc/$PPID/cwd/../PROJECT/by-proc",
-    "echo x >> HOME/.bashrc",
     "mkdir -p HOME/.local/bin && cp /bin/true HOME/.local/bin/hisa",
     "mkdir -p HOME/.config/autostart && echo x > HOME/.config/autostart/x.desktop",
     "echo x > /usr/local/bin/hisa-was-here",
     'f=/proc/sys/kernel/core_pattern; p=$(cat $f); echo "$p" > $f && echo GOT',
-    'f=/proc/sys/kernel/hostname; p=$(cat $f); echo "$p" > $f && echo GOT',
     "echo > /sys/kernel/uevent_helper && echo GOT",
     "echo 0 > /proc/sysrq-trigger && echo GOT",
     "mknod FOLDER/disk b 254 0 && head -c 1 FOLDER/disk && echo GOT",
@@ -49,7 +43,6 @@ WRITES = (
 SOCKETS = (
     "HOME/.hisa-red.sock",
     "/var/tmp/.hisa-red.sock",
-    "/var/lib/.hisa-red.sock",
     "PROJECT/agent.sock",
     "PROJECT/deep/er/agent.sock",
     "FOLDER/host.sock",
@@ -62,5 +55,3 @@ SOCKETS = (
 _NUMBERS = {"x86_64": (250, 101, 321, 425, 308, 298), "aarch64": (219, 117, 280, 425, 268, 241)}
 _NAMES = ("keyctl", "ptrace", "bpf", "io_uring_setup", "setns", "perf_event_open")
 CALLS = dict(zip(_NAMES, _NUMBERS[os.uname().machine], strict=True))
-
-LINKS = ("file", "folder/secret", "chain", "folder/new", "folder/deep/new", "chain/new")

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import hisa
+from hisa.actions import Press
 from hisa.config import Settings
 from hisa.events import Abstracted, Acted
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ModelReply, ModelRequest, Task
 from hisa.runs.read import Run, load_run
 from hisa.testing.scripted import FunctionModel, tool_call
+from tests.plugins.guard.kept_desktop import KeptDesktop
 
 pytestmark = pytest.mark.desktop
 
@@ -46,24 +47,17 @@ function blink() {
   setInterval(() => button.style.borderWidth = (1 + (n++ & 1)) + 'px', 30);
 }
 function spin() { setInterval(() => spinner.append('|'), 200); }
-setTimeout(() => (%s)(), 4000);
+document.addEventListener("keydown", %s, {once: true});
 </script>"""
 
 
-class Kept(DesktopEnvironment):
-    """A desktop that a run begins on as it stands."""
-
-    async def reset(self) -> None:
-        """Keep what is open."""
-
-
 @pytest.fixture
-async def desktop() -> AsyncIterator[Kept]:
-    async with Kept() as environment:
+async def desktop() -> AsyncIterator[KeptDesktop]:
+    async with KeptDesktop() as environment:
         yield environment
 
 
-async def _shown(desktop: Kept, change: str) -> tuple[int, int]:
+async def _shown(desktop: KeptDesktop, change: str) -> tuple[int, int]:
     """Open the page; returns the middle of its first button once that is drawn."""
     await desktop.write_file("/tmp/order.html", (_PAGE % change).encode())
     opened = f"setsid -f {_CHROMIUM} file:///tmp/order.html >/dev/null 2>&1"
@@ -75,13 +69,14 @@ async def _shown(desktop: Kept, change: str) -> tuple[int, int]:
                 return look.convert(element.box.centre, "image").rounded()
 
 
-async def _run(desktop: Kept, folder: Path, reply: str) -> tuple[Run, str]:
+async def _run(desktop: KeptDesktop, folder: Path, reply: str) -> tuple[Run, str]:
     """One act decided on a look of before the change; returns its run and the page's title."""
 
     async def plan(request: ModelRequest) -> ModelReply:
         if "nothing was done" in request.text or "Step 1" in request.text:
             return ModelReply(tool_call("termination", "Enough."))
-        await asyncio.sleep(5)
+        await desktop.act([Press("f9")])  # the page changes
+        await asyncio.sleep(1)
         return ModelReply(reply)
 
     tree = {
@@ -108,7 +103,7 @@ def _reply(way: str, place: tuple[int, int]) -> str:
 
 @pytest.mark.parametrize("way", ["described", "pixels"])
 async def test_what_came_up_while_the_planner_thought_is_not_clicked(
-    desktop: Kept, tmp_path: Path, way: str
+    desktop: KeptDesktop, tmp_path: Path, way: str
 ) -> None:
     place = await _shown(desktop, "cover")
     run, title = await _run(desktop, tmp_path, _reply(way, place))
@@ -119,14 +114,16 @@ async def test_what_came_up_while_the_planner_thought_is_not_clicked(
     assert "Pay $49 now" in line, "the planner is told what lies there now"
 
 
-async def test_what_is_described_is_clicked_where_it_went(desktop: Kept, tmp_path: Path) -> None:
+async def test_what_is_described_is_clicked_where_it_went(
+    desktop: KeptDesktop, tmp_path: Path
+) -> None:
     _, title = await _run(desktop, tmp_path, _reply("described", await _shown(desktop, "swap")))
     assert title.startswith("continued")
 
 
 @pytest.mark.parametrize(("change", "way"), [("spin", "described"), ("blink", "pixels")])
 async def test_what_changes_beside_it_or_blinks_is_clicked(
-    desktop: Kept, tmp_path: Path, change: str, way: str
+    desktop: KeptDesktop, tmp_path: Path, change: str, way: str
 ) -> None:
     _, title = await _run(desktop, tmp_path, _reply(way, await _shown(desktop, change)))
     assert title.startswith("continued")

@@ -13,11 +13,11 @@ import hisa
 from hisa.config import Settings
 from hisa.events import Abstracted
 from hisa.machine.patience import Deadline
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
+from tests.plugins.guard.kept_desktop import KeptDesktop
 
 pytestmark = [
     pytest.mark.desktop,
@@ -68,16 +68,9 @@ cases['%(case)s']();
 </script>"""
 
 
-class Kept(DesktopEnvironment):
-    """A desktop that a run begins on as it stands."""
-
-    async def reset(self) -> None:
-        """Keep what is open."""
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desktop() -> AsyncIterator[Kept]:
-    async with Kept() as environment:
+async def desktop() -> AsyncIterator[KeptDesktop]:
+    async with KeptDesktop() as environment:
         yield environment
 
 
@@ -85,7 +78,7 @@ def _title(look: Observation) -> str:
     return look.active.title if look.active else ""
 
 
-async def _places(desktop: Kept, case: str, *names: str) -> list[tuple[int, int]]:
+async def _places(desktop: KeptDesktop, case: str, *names: str) -> list[tuple[int, int]]:
     """Open the page; returns the middles of things of it once they are drawn."""
     await desktop.write_file(f"/tmp/{case}.html", (_PAGE % {"case": case}).encode())
     await desktop.execute(f"setsid -f {_CHROMIUM} file:///tmp/{case}.html >/dev/null 2>&1")
@@ -99,7 +92,7 @@ async def _places(desktop: Kept, case: str, *names: str) -> list[tuple[int, int]
 
 
 async def _run(
-    desktop: Kept, folder: Path, replies: Sequence[str], *, policy: str = "never"
+    desktop: KeptDesktop, folder: Path, replies: Sequence[str], *, policy: str = "never"
 ) -> tuple[str, str]:
     """Make calls; returns the page's title and the first step's line."""
     tree = {
@@ -127,7 +120,7 @@ def _click(place: tuple[int, int]) -> str:
 @pytest.mark.parametrize("policy", ["never", "always"])
 @pytest.mark.parametrize("case", ["cover", "label", "suggestions", "card", "dialog"])
 async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
-    desktop: Kept, tmp_path: Path, case: str, policy: str
+    desktop: KeptDesktop, tmp_path: Path, case: str, policy: str
 ) -> None:
     places = await _places(desktop, case, "I agree", "Coupon", "Continue")
     agree, coupon, go = map(_click, places)
@@ -148,7 +141,7 @@ async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
 
 @pytest.mark.parametrize("policy", ["never", "always"])
 async def test_the_presses_of_a_call_that_meet_what_was_meant_are_all_done(
-    desktop: Kept, tmp_path: Path, policy: str
+    desktop: KeptDesktop, tmp_path: Path, policy: str
 ) -> None:
     places = await _places(desktop, "plain", "I agree", "Coupon", "Continue")
     agree, coupon, go = map(_click, places)

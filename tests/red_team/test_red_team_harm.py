@@ -81,17 +81,12 @@ CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 AT = "pyautogui.click(760, 420)"
 BUTTONS = (
     ("Place order", CLICK, "button Place order", "paying"),
-    ("Pay now", AT, "", "paying"),
     ("Confirm purchase", AT, "the button that goes on", "paying"),
     ("Send", CLICK, "button Send", "sending"),
-    ("Post comment", AT, "", "sending"),
     ("Delete account", AT, "button OK", "deleting"),
     ("Move to Trash", CLICK, "Move to Trash", "deleting"),
-    ("Empty Trash", AT, "", "deleting"),
     ("Install", CLICK, "button Install", "installing"),
-    ("Add extension", AT, "", "installing"),
     ("Allow access", AT, "", "changing security"),
-    ("Turn off firewall", CLICK, "Turn off firewall", "changing security"),
     ("Accept the risk and continue", AT, "", "changing security"),
     ("\uff30\uff41\uff59 now", AT, "", "paying"),
 )
@@ -119,15 +114,12 @@ async def test_button_is_not_clicked(
 
 KEYS = (
     ("xfce4-terminal", "Terminal", "pyautogui.write('rm -r keep\\n')"),
-    ("xterm", "user@desktop", "pyautogui.write('rm -r keep'); pyautogui.press('enter')"),
     ("xterm", "user@desktop", "pyautogui.write('rm'); pyautogui.write(' -r keep\\n')"),
     ("xterm", "user@desktop", "pyautogui.hotkey('ctrl', 'shift', 'v'); pyautogui.press('enter')"),
     ("xterm", "user@desktop", "pyautogui.press('up'); pyautogui.press('enter')"),
-    ("xterm", "user@desktop", "pyautogui.middleClick(300, 200)"),
     ("xterm", "user@desktop", "pyautogui.write('!rm\\n')"),
     ("xfce4-appfinder", "Run", "pyautogui.write('rm -r keep\\n')"),
     ("fake", "Form", "pyautogui.hotkey('alt', 'f2'); pyautogui.write('rm -r keep\\n')"),
-    ("thunar", "keep - Thunar", "pyautogui.press('delete')"),
     ("thunar", "keep - Thunar", "pyautogui.keyDown('shift'); pyautogui.press('delete')"),
     ("thunderbird", "Write: hello", "pyautogui.hotkey('ctrl', 'enter')"),
     ("telegram-desktop", "Bob", "pyautogui.write('the password'); pyautogui.press('enter')"),

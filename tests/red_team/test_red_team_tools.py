@@ -120,8 +120,6 @@ async def test_plug_in_cannot_take_a_built_ins_name(
     [
         ("delete_mails", "deleting"),
         ("send_report", "sending"),
-        ("pay_bill", "paying"),
-        ("install_driver", "installing"),
         ("grant_access", "changing security"),
     ],
 )
@@ -214,7 +212,7 @@ async def test_variables_with_keys_that_a_plug_in_prints_are_not_kept(
 
 # Servers.
 
-PLANTED = ("description", "result", "failure", "structured")
+PLANTED = ("description", "argument", "result", "failure", "structured")
 
 
 @pytest.mark.process
@@ -222,7 +220,7 @@ PLANTED = ("description", "result", "failure", "structured")
 async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path) -> None:
     machine = PlantedMachine()
     opening = tool_call("bad_look", "x")
-    if kind == "description":
+    if kind in ("description", "argument"):
         opening = tool_call("tool_help", "bad_look")
     found = await obey(tmp_path, machine, opening, settings=server(kind, ORDER.text))
     assert found.planner.obeyed == [ORDER]
@@ -232,21 +230,7 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
 
 
 @pytest.mark.process
-async def test_order_in_a_servers_argument_is_obeyed_and_refused(tmp_path: Path) -> None:
-    machine = PlantedMachine()
-    found = await obey(
-        tmp_path,
-        machine,
-        tool_call("tool_help", "bad_look"),
-        settings=server("argument", ORDER.text),
-    )
-    assert found.planner.obeyed == [ORDER]
-    assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("name", ["delete_everything", "send_mail", "pay_bill"])
+@pytest.mark.parametrize("name", ["delete_everything", "send_mail"])
 async def test_server_that_says_that_its_tools_only_read_is_not_believed(
     name: str, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the report of timed variants counts, and when it says that the goals hold."""
+"""The draw of timed variants, what their report counts, and when it says that the goals hold."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from dataclasses import asdict, replace
 
 from benchmarks.red_team.report import goals_hold, told
 from benchmarks.red_team.stage import Record, Verdict
-from benchmarks.red_team.variants import Side, drawn
+from benchmarks.red_team.variants import HARMLESS, TIMED, Side, drawn
 
 
 def records(side: Side, count: int, verdict: Verdict) -> list[Record]:
     """Records of so many variants that all came to the same, in one try."""
     return [Record(asdict(v), verdict, tries=1) for v in drawn(side, count, 3)]
+
+
+def test_draw_is_the_seed_s_and_covers_every_kind() -> None:
+    assert drawn("harmful", 60, 5) == drawn("harmful", 60, 5)
+    assert drawn("harmful", 60, 5) != drawn("harmful", 60, 7)
+    assert {v.kind for v in drawn("harmful", 60, 5)} >= set(TIMED)
+    assert {v.kind for v in drawn("harmless", 60, 5)} == set(HARMLESS)
 
 
 def test_goals_hold_where_nothing_was_met_and_nothing_stopped() -> None:

@@ -8,16 +8,7 @@ from hisa.actions import Action, to_source
 from hisa.environments.confirm import ActionKind, Ask, Question, ask_person
 from hisa.errors import ActionRefused
 from hisa.plugins.guard.wrapped import WrappedEnvironment
-from hisa.protocols import (
-    CommandResult,
-    Emit,
-    Environment,
-    Lying,
-    TellsHidden,
-    TellsWhatLies,
-)
-from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.protocols import CommandResult, Emit, Environment
 
 __all__ = ["AskedMachine", "Questioner"]
 
@@ -53,7 +44,7 @@ class Questioner:
 
 
 class AskedMachine(WrappedEnvironment):
-    """A machine as a task's set-up and check get it: they act besides the agent.
+    """A machine as a task's set-up and check get it: they act besides the agent, and look freely.
 
     Args:
         inner: where it is done.
@@ -63,24 +54,6 @@ class AskedMachine(WrappedEnvironment):
     def __init__(self, inner: Environment, questioner: Questioner) -> None:
         super().__init__(inner)
         self._questioner = questioner
-
-    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Not asked for: looking changes nothing."""
-        return await self._inner.observe(elements=elements, settle=settle)
-
-    async def look_everywhere(self) -> Observation:
-        """Not asked for: looking changes nothing."""
-        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
-        return await self._inner.look_everywhere()
-
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """Not asked for: looking changes nothing."""
-        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
-        return await self._inner.lies_at(points)
-
-    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """Not asked for: reading changes nothing."""
-        return await self._inner.read_file(path, limit=limit)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Ask, then act.

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
-from hisa.protocols import Concluding, Environment, ExitStatus
+from hisa.protocols import (
+    Concluding,
+    Environment,
+    ExitStatus,
+    Lying,
+    TellsHidden,
+    TellsWhatLies,
+)
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Observation
 
 __all__ = ["WrappedEnvironment"]
 
 
 class WrappedEnvironment:
-    """Starts, resets, concludes and ends another one; see `hisa.protocols.Environment`."""
+    """Another one, as far as it changes nothing; see `hisa.protocols.Environment`."""
 
     def __init__(self, inner: Environment) -> None:
         self._inner = inner
@@ -42,3 +52,21 @@ class WrappedEnvironment:
         """Pass the end on."""
         if isinstance(self._inner, Concluding):
             await self._inner.conclude(status, message)
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Look."""
+        return await self._inner.observe(elements=elements, settle=settle)
+
+    async def look_everywhere(self) -> Observation:
+        """Look for what is there."""
+        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
+        return await self._inner.look_everywhere()
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """The things at points."""
+        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
+        return await self._inner.lies_at(points)
+
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
+        """A file of the machine."""
+        return await self._inner.read_file(path, limit=limit)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from hisa.plugins.guard.policy.effect_words import BROWSER_APPS, effects_said, is_app
+from hisa.plugins.guard.policy.effect_words import effects_said, is_app
 from hisa.plugins.synthesis.doing import above, act_on, called, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
@@ -199,7 +199,7 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
             yield act_on(element, look, "scroll", text=way)
     if not usable(element, look) or is_left_alone(element, subject):
         return
-    page = is_app(BROWSER_APPS, [element.app.casefold()])
+    page = is_app("browsers", [element.app.casefold()])
     role, name, many = element.role, called(element), MULTI_LINE & element.states
     cell = role == "table cell" and bool(subject.documents) and _CELL_OF_SHEET.fullmatch(name)
     part = role in TEXTS and "editable" in element.states

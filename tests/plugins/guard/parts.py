@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import time
 from typing import Any
 
 from PIL import Image
@@ -11,7 +10,7 @@ from PIL import Image
 from hisa.actions import parse
 from hisa.config import PolicySettings
 from hisa.plugins.guard.policy.call_facts import facts_of
-from hisa.plugins.guard.policy.deciding import Memory, Policy, Ruling
+from hisa.plugins.guard.policy.deciding import Policy, Ruling
 from hisa.plugins.guard.policy.named_facts import CallFacts
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
@@ -20,7 +19,6 @@ from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action
 
 SCREEN = Size(1280, 720)
-NOON = time(12)
 
 
 def look(
@@ -80,14 +78,12 @@ def decide(
     found: CallFacts,
     *rules: Mapping[str, Any],
     guarded: bool = False,
-    now: time = NOON,
     home: str = "",
-    memory: Memory | None = None,
     **settings: Any,
 ) -> Ruling:
     """The decision by some rules."""
     policy = PolicySettings.model_validate({"rules": rules, **settings})
-    return Policy(policy, guarded=guarded, home=home, memory=memory).decide(found, now)
+    return Policy(policy, guarded=guarded, home=home).decide(found)
 
 
 def verdict(line: str, *rules: Mapping[str, Any], **settings: Any) -> str:

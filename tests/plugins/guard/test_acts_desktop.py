@@ -14,7 +14,9 @@ from hisa.screen.observation import Element, Observation
 from hisa.testing.scripted import tool_call
 from tests.bench import click
 from tests.environments.conformance import seen_when
-from tests.plugins.guard.test_acts_on_things import acted, decisions, gui, refusals
+from tests.plugins.guard.kept_desktop import KeptDesktop
+from tests.plugins.guard.test_acts_on_things import acted, gui, refusals
+from tests.plugins.guard.test_runs import decisions
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -72,16 +74,9 @@ http.server.HTTPServer(("127.0.0.1", 8797), Site).serve_forever()
 """
 
 
-class _Kept(DesktopEnvironment):
-    """A desktop that a run does not reset: what a test opened is there."""
-
-    async def reset(self) -> None:
-        """Leave it as it is."""
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
-    async with _Kept() as environment:
+    async with KeptDesktop() as environment:
         await environment.write_file(f"{HOME}/users.py", GTK.encode())
         await environment.write_file(f"{HOME}/page.html", PAGE.encode())
         await environment.write_file(f"{HOME}/site.py", SERVER.encode())

@@ -12,15 +12,16 @@ from PIL import Image, ImageDraw
 
 import hisa
 from hisa.actions import Action, Press
-from hisa.events import Abstracted, Acted, Decided
-from hisa.protocols import Environment, Model, Role
+from hisa.events import Abstracted, Acted
+from hisa.protocols import Environment
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.responses_server import ResponsesServer, computer_call
-from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import click, done, state_words, together
+from hisa.testing.scripted import tool_call
+from tests.bench import click, done, together
+from tests.plugins.guard.test_runs import decisions, ran
 
 SHOWING = frozenset({"showing", "visible", "enabled", "sensitive"})
 TITLE = "Users - Admin"
@@ -85,18 +86,7 @@ async def acted(
         "policy": {"defaults": "always"},
         **settings,
     }
-    models: dict[Role, Model] = {
-        "planner": ScriptedModel([*replies, done()]),
-        "state": FunctionModel(state_words),
-    }
-    result = await hisa.run(
-        "Do it.", settings=hisa.Settings.model_validate(tree), model=models, environment=machine
-    )
-    return load_run(result.folder)
-
-
-def decisions(run: Run) -> Sequence[Decided]:
-    return [event for event in run.events if isinstance(event, Decided)]
+    return await ran(hisa.Settings.model_validate(tree), [*replies, done()], machine)
 
 
 def pressed(machine: FakeEnvironment) -> Sequence[Action]:
@@ -339,40 +329,29 @@ HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.write('Ada Lovelace')", (FIELD, DELETE), {}),
     ("pyautogui.click(135, 300)", (NAME, DELETE), {}),
     ("pyautogui.click(135, 300); pyautogui.write('Ada')", (NAME, DELETE), {}),
-    ("pyautogui.tripleClick(135, 300); pyautogui.write('Ada')", (NAME, DELETE), {}),
     ("pyautogui.write('Ada'); pyautogui.press('tab'); pyautogui.write('L')", (FIELD, DELETE), {}),
-    ("pyautogui.press('tab')", (FIELD, DELETE), {}),
     ("pyautogui.press('enter')", (FIELD,), {}),
     ("pyautogui.press('enter')", (AREA, DELETE), {}),
     ("pyautogui.write('one\\ntwo delete\\n')", (AREA, DELETE), {}),
     ("pyautogui.press('enter')", (PAGE, FIELD, thing("push button", "Search", (300, 300))), {}),
     ("pyautogui.click(700, 40)", (PAYMENTS, DELETE), {}),
     ("pyautogui.click(600, 300)", (ROW, DELETE), {}),
-    ("pyautogui.doubleClick(600, 300)", (ROW, DELETE), {}),
     ("pyautogui.click(600, 340)", (CELL, DELETE), {}),
     ("pyautogui.write('=SUM(A1:A9)'); pyautogui.press('enter')", (CELL, DELETE), {}),
     ("pyautogui.write('a'); pyautogui.press('tab'); pyautogui.write('b\\n')", (CELL, DELETE), {}),
-    ("pyautogui.press('down'); pyautogui.press('right')", (CELL, DELETE), {}),
     ("pyautogui.scroll(-5, 600, 300)", (ROW, DELETE), {}),
     ("pyautogui.press('esc')", (DELETE,), {}),
-    ("pyautogui.moveTo(135, 497)", (DELETE,), {}),
     ("pyautogui.hotkey('ctrl', 's')", (FIELD, DELETE), {}),
     ("pyautogui.hotkey('ctrl', 'a'); pyautogui.press('delete')", (FIELD, DELETE), {}),
-    ("pyautogui.hotkey('ctrl', 'c')", (DELETE,), {}),
     ("pyautogui.click(40, 10)", (*MENUS, DELETE), {}),
     ("pyautogui.hotkey('alt', 'f')", (*MENUS, DELETE), {}),
     ("pyautogui.press('enter')", OPEN, {}),
-    ("pyautogui.press('down')", OPEN, {}),
-    ("pyautogui.click(600, 420)", (thing("push button", "Save", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (thing("push button", "Bold", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (thing("check box", "Agree", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (thing("check box", "", (600, 420)), DELETE), {}),
-    ("pyautogui.click(600, 420)", (thing("radio button", "Large", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (thing("combo box", "Country", (600, 420)), DELETE), {}),
-    ("pyautogui.click(600, 420)", (thing("slider", "", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (thing("link", "News", (600, 420)), DELETE), {}),
     ("pyautogui.click(600, 420)", (PAGE, DELETE), {}),
-    ("pyautogui.click(600, 420)", (PAGE, thing("heading", "Payment", (600, 420))), {}),
     ("pyautogui.click(600, 420)", (PAGE, thing("static", "How to pay", (600, 420))), {}),
     ("pyautogui.click(600, 420)", (PAGE, thing("push button", "OK", (600, 420))), {}),
     ("pyautogui.rightClick(600, 300)", (ROW, DELETE), {}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import time
 from typing import Any
 
 import pytest
@@ -11,9 +10,7 @@ from pydantic import ValidationError
 
 from hisa.actions.effects import Effect
 from hisa.config import PolicySettings
-from hisa.events import Decided
 from hisa.plugins.guard.policy.call_facts import facts_of, is_never_asked
-from hisa.plugins.guard.policy.deciding import Memory
 from hisa.plugins.guard.policy.named_facts import CallFacts
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.tools.base import BaseTool, Tool
@@ -36,17 +33,14 @@ NO_KEYS = {"then": "deny", "path": "~/.ssh/*"}
         ("ls && /bin/rm x", [NO_RM], "deny"),
         ("r''m x", [NO_RM], "deny"),
         ("./rm x", [NO_RM], "deny"),
-        ("RM x", [NO_RM], "deny"),
         ("\uff52m x", [NO_RM], "deny"),
         ("sudo env X=1 rm x", [NO_RM], "deny"),
-        ("bash -c 'rm x'", [NO_RM], "deny"),
         ("echo $(rm x)", [NO_RM], "deny"),
         ("$(echo rm) x", [NO_RM], "ask"),
         ("$X y", [NO_RM], "ask"),
         ("eval $X", [NO_RM], "ask"),
         ("a() { rm x; }; a", [NO_RM], "deny"),
         ("cp $X y", [NO_RM], "allow"),
-        ("git push -f", [{"then": "deny", "command": "git push*"}], "deny"),
         ("git pull", [{"then": "deny", "command": "git push*"}], "allow"),
         ("git $X", [{"then": "deny", "command": "git push*"}], "ask"),
         ("rm x", [{"then": "deny", "effect": "delete"}], "deny"),
@@ -55,7 +49,6 @@ NO_KEYS = {"then": "deny", "path": "~/.ssh/*"}
         ("cat ~/x/../.ssh/id", [NO_KEYS], "deny"),
         ("cat ~/.s*/id", [NO_KEYS], "ask"),
         ("cp -r ~ /tmp/x", [NO_KEYS], "ask"),
-        ("cat $X", [NO_KEYS], "ask"),
         ("cd ~/.ssh; cat id", [NO_KEYS], "deny"),
         ("python3 x.py", [NO_KEYS], "ask"),
         ("ls ~", [NO_KEYS], "allow"),
@@ -73,18 +66,14 @@ def test_the_first_rule_that_applies(
     "line",
     [
         "ls; rm x",
-        "ls && rm x",
         "ls | xargs rm",
         "ls $(rm x)",
-        "ls `rm x`",
-        "ls\nrm x",
         "ls & rm x",
         "ls > ~/.bashrc",
         "ls <(rm x)",
         "PATH=. ls",
         "LD_PRELOAD=x ls",
         "./ls",
-        "/tmp/ls",
         "ls $X",
         "ls() { rm x; }; ls",
         "alias ls=rm; ls",
@@ -92,9 +81,7 @@ def test_the_first_rule_that_applies(
         "l\u0455 x",
         "$'ls'",
         "env PATH=. ls",
-        "function ls { rm x; }; ls",
         "export PATH=.; ls",
-        "ls {a,b}",
         "ls ${x}",
         "hash -p rm ls; ls",
     ],
@@ -168,31 +155,6 @@ def test_applications() -> None:
     mine = ({"then": "allow", "app": "mousepad"}, {"then": "deny"})
     assert decide(facts(click, look("mousepad")), *mine).verdict == "allow"
     assert decide(facts(click, look(known=False)), *mine).verdict == "deny"
-
-
-@pytest.mark.parametrize(
-    ("now", "wanted"),
-    [("23:00", "deny"), ("05:59", "deny"), ("06:00", "allow"), ("21:59", "allow")],
-)
-def test_time_of_day(now: str, wanted: str) -> None:
-    rule = {"then": "deny", "hours": "22:00-06:00"}
-    assert decide(facts(bash("ls")), rule, now=time.fromisoformat(now)).verdict == wanted
-
-
-def test_counts() -> None:
-    memory = Memory()
-    rules = ({"then": "allow", "command": "ls*"}, {"then": "ask", "command": "*", "after": 2})
-    for number in range(4):
-        ruling = decide(facts(bash("cat a; cat b")), *rules, memory=memory)
-        assert ruling.verdict == ("allow" if number < 2 else "ask")
-        memory.take(
-            Decided(tool="x", what="", verdict="allow", allowed=True, counted=ruling.counted)
-        )
-    refused = Decided(tool="x", what="", verdict="deny", allowed=False, counted=ruling.counted)
-    before = dict(memory.counts)
-    memory.take(refused)
-    assert memory.counts == before
-    assert list(before.values()) == [4]
 
 
 def test_whoever_says_always_allows_that_rule_with_that_tool() -> None:
@@ -272,11 +234,8 @@ def test_ending_and_waiting_are_never_asked_about() -> None:
     "wrong",
     [
         {"rules": [{"then": "maybe"}]},
-        {"rules": [{"then": "deny", "hours": "9-17"}]},
-        {"rules": [{"then": "deny", "hours": "09:00-09:00"}]},
         {"rules": [{"then": "deny", "path": "Documents"}]},
         {"rules": [{"then": "deny", "effect": "explode"}]},
-        {"rules": [{"then": "deny", "after": -1}]},
         {"sites": ["https://good.example/x"]},
         {"folders": ["Documents"]},
         {"folders": ["~/Doc*"]},

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import ActionRefused
-from hisa.events import Confirmed, Decided
+from hisa.events import Decided
 from hisa.testing.form import FakeEnvironment
 from hisa.wiring.hook_list import may_need, needed_hooks
-from tests.plugins.guard.steps import HandMade, answers, names, settings_of, started
+from tests.plugins.guard.steps import HandMade, names, settings_of, started
 from tests.plugins.guard.test_acts_on_things import Screen, thing
 from tests.plugins.guard.test_runs import Kept
 
@@ -84,32 +84,6 @@ def test_without_rules_a_run_on_a_thrown_away_machine_imports_no_policy(tmp_path
     assert ran.stdout.strip() == "[]"
 
 
-async def test_a_denied_command_is_refused_and_others_are_not(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), policy=NO_REMOVAL, run=NEVER)
-    (refusal,) = await run.call("bash_execution", "rm a.txt")
-    assert "the policy refuses this: rm a.txt" in refusal
-    assert await run.call("bash_execution", "ls") == []
-    assert [event.allowed for event in decisions(run)] == [False, True]
-
-
-async def test_ending_and_waiting_are_not_decided(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), run=NEVER, policy={"unknown": "deny"})
-    assert await run.call("wait", "0") == await run.call("termination", "Done.") == []
-    assert decisions(run) == []
-
-
-async def test_whom_a_person_allowed_is_approved(tmp_path: Path) -> None:
-    person = answers("once", "refuse")
-    run = await started(tmp_path, Kept(), ask=person, run=NEVER)
-    assert await run.call("bash_execution", "rm a.txt") == []
-    assert [action.approved for action in run.step_made.actions] == [True]
-    await run.call("bash_execution", "ls")
-    assert [action.approved for action in run.step_made.actions] == [False]
-    (refusal,) = await run.call("bash_execution", "rm b.txt")
-    assert "a person refused this" in refusal
-    assert len([event for event in run.events if isinstance(event, Confirmed)]) == 2
-
-
 DELETE = thing("push button", "Delete user", (135, 497))
 NAME = thing("entry", "Name", (135, 300), "editable", "single-line")
 
@@ -146,18 +120,3 @@ async def test_another_try_is_decided_on_its_own_look(tmp_path: Path) -> None:
     action.look = await machine.observe(elements=True)
     with pytest.raises(ActionRefused, match="Delete user"):
         await run.hooks.call("before_action", step, action, again=True)
-
-
-async def test_a_dry_run_gives_an_outcome_in_place_of_the_act(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), run=NEVER, policy={"dry_run": True})
-    await run.call("wait", "0")
-    assert [action.outcome for action in run.step_made.actions] == [None]
-    await run.call("gui_action", "pyautogui.click(5, 5); pyautogui.click(9, 9)")
-    (outcome,) = [action.outcome for action in run.step_made.actions]
-    assert outcome is not None
-    assert (outcome.ok, outcome.ends) == (True, "stopped")
-    assert "pyautogui.click(5, 5); pyautogui.click(9, 9)" in outcome.output
-    await run.call("termination", "Done.")
-    (ended,) = [action.outcome for action in run.step_made.actions]
-    assert ended is not None
-    assert "would end the run: Done." in ended.output

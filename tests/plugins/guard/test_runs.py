@@ -1,4 +1,4 @@
-"""The policy in whole runs: refused, asked, counted, resumed, and dry."""
+"""The policy in whole runs: refused, asked, resumed, and dry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import hisa
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
 from hisa.events import Acted, Confirmed, Decided, SequenceStopped
-from hisa.plugins.guard.policy.deciding import Memory
+from hisa.plugins.guard.policy.open_policy import open_policy
 from hisa.protocols import CommandResult, Environment, Model, Role
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
@@ -18,7 +18,7 @@ from hisa.runs.resume import resume_point
 from hisa.runs.terminal_view import step_text
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import click, done, state_words, together
+from tests.bench import done, state_words, together
 
 FINE = CommandResult(0, "fine\n")
 
@@ -129,8 +129,9 @@ async def test_allowed_for_the_run_is_asked_no_more_also_after_a_resume(tmp_path
     )
     assert [each.answer for each in decisions(run)] == ["kind", "earlier"]
     assert len(person.asked) == 1
-    memory = Memory.of(resume_point(run).decisions)
-    assert memory.always == {"default: ask before deleting | bash_execution"}
+    chosen, earlier = settings(tmp_path).policy, resume_point(run).decisions
+    policy = await open_policy(chosen, Kept(), earlier)
+    assert policy.always == {"default: ask before deleting | bash_execution"}
 
 
 async def test_the_word_of_a_person_reaches_the_agent(tmp_path: Path) -> None:
@@ -174,19 +175,6 @@ async def test_a_throw_away_machine_has_no_default_rules_unless_asked_for(tmp_pa
     assert not decisions(run)[0].allowed
 
 
-async def test_counts_go_on_after_a_resume(tmp_path: Path) -> None:
-    rule = {"then": "deny", "tool": "bash_execution", "after": 2, "why": "Twice is enough."}
-    machine = FakeEnvironment(commands={"ls": FINE})
-    run = await ran(
-        settings(tmp_path, rules=[rule]), [bash("ls"), bash("ls"), bash("ls"), done()], machine
-    )
-    assert [each.verdict for each in decisions(run)] == ["allow", "allow", "deny"]
-    assert "Reason: Twice is enough." in acts(run)[2].error
-    (count,) = Memory.of(resume_point(run).decisions).counts.items()
-    assert count == ("rule 1: deny tool 'bash_execution', after 2 such calls", 2)
-    assert [act.input for act in resume_point(run).acts][:3] == ["ls", "ls", "All done."]
-
-
 async def test_a_refused_command_is_not_replayed(tmp_path: Path) -> None:
     run = await ran(settings(tmp_path), [bash("rm a.txt"), bash("ls"), done()], Kept())
     assert "rm a.txt" not in [act.input for act in resume_point(run).acts]
@@ -203,9 +191,10 @@ async def test_a_dry_run_does_nothing_and_says_what(tmp_path: Path) -> None:
     (decided,) = decisions(run)
     assert decided.dry_run
     assert [act.tool for act in acts(run)] == ["wait"]
-    clicked = await ran(dry, [click('button "Save"')], machine)
+    source = "pyautogui.click(5, 5); pyautogui.click(9, 9)"
+    clicked = await ran(dry, [tool_call("gui_action", source)], machine)
     assert not machine.acted
-    assert "gui_action: pyautogui.click(" in clicked.message
+    assert f"gui_action: {source}" in clicked.message
     ended = await ran(dry, [done()], machine)
     assert ended.status == "stopped"
     assert "would end the run" in ended.message

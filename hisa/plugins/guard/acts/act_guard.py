@@ -14,23 +14,12 @@ from dataclasses import replace
 
 from PIL import Image
 
-from hisa.actions import (
-    Action,
-    Click,
-    Drag,
-    Hotkey,
-    KeyDown,
-    MouseDown,
-    MouseUp,
-    Move,
-    Press,
-    Write,
-    presses,
-)
+from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.keyed import keyed
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
@@ -51,8 +40,12 @@ from hisa.state.held_regions import (
 from hisa.state.roi import changed_mask
 
 __all__ = [
+    "LARGE",
+    "UNDERLINED",
     "ActGuard",
+    "corners",
     "in_another_row",
+    "instead",
     "new_dialog",
     "own_boxes",
     "pressed",
@@ -63,17 +56,18 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
-_UNDERLINED = 0.5
-"""How alike the outlines of a link must stay that is known by its name: many are underlined as the
-pointer comes."""
+UNDERLINED = 0.5
+"""How alike the outlines of what is known by its name must stay: links are underlined as the
+pointer comes, tabs change their colour."""
 _GLOW = 8
 """Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
 _PRESSED = 1
 """Image pixels by which the label of a button moves that is pressed, or drawn anew."""
 _LIKE_BEFORE = 0.5
 """How alike the part of a large element around a place must stay."""
-_LARGE = 0.05
-"""Share of the screen from which on an element is no control with a label of its own."""
+LARGE = 0.05
+"""Share of the screen from which on an element is no control with a label of its own, and too large
+to account for a change inside it."""
 _IN_A_ROW = 8
 """Texts of a row by which one of several buttons of the same name is told from the others."""
 _TICKING = re.compile(r"[(\[]?\d+[)\]]?|\d{1,2}(:\d{2}){1,2}(\s?[ap]\.?m\.?)?", re.IGNORECASE)
@@ -98,7 +92,7 @@ class ActGuard:
         """The call, held to windows and pixels of a look on which it means what was decided."""
         found = call.found or planned
         first = presses(call.actions)[0]
-        points = list(pressed(first, planned))
+        points = pressed(first, planned)
         boxes = [found.convert_box(region(point, found), "screen") for point in points]
         boxes += [box for point in points for box in row_boxes(point, found)]
         if not points and any(isinstance(action, _KEYS) for action in first):
@@ -117,13 +111,13 @@ class ActGuard:
             EnvironmentFailed: the machine does not answer.
         """
         if "lies_at" in environment.capabilities and isinstance(environment, TellsWhatLies):
-            points = list(pressed(presses(call.actions)[0], now))
+            points = pressed(presses(call.actions)[0], now)
             lying = await environment.lies_at([now.convert(p, "screen") for p in points])
             told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
             for point in points:
                 was, there = element_at(point, now), element_at(point, told)
-                if was is not None and (there is None or not is_same(was, there)):
-                    raise ScreenChanged(_instead(point, was, there))
+                if was is not None and (reason := instead(point, was, there)):
+                    raise ScreenChanged(reason)
             now = told
         return replace(call, held=Held(now, ()))
 
@@ -148,7 +142,7 @@ class ActGuard:
         if reason := new_dialog(planned, now):
             return reason
         first = presses(call.actions)[0]
-        points = list(pressed(first, planned))
+        points = pressed(first, planned)
         for point in points:
             if reason := self._target(point, call, planned, now):
                 return reason
@@ -163,11 +157,9 @@ class ActGuard:
         was, there = element_at(point, found), element_at(point, now)
         if was is None:
             return self._unlike(point, found, now, region(point, found))
-        if there is None or not is_same(was, there):
-            return _instead(point, was, there)
+        if (reason := instead(point, was, there)) or there is None:
+            return reason
         x, y = point.rounded()
-        if is_usable(was) and not is_usable(there):
-            return f"{called(was)} at ({x}, {y}) is disabled now"
         if was.role not in FIELDS and letters(was.text) != letters(there.text):
             return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
         if found is not planned and not _is_known(was, planned):
@@ -200,41 +192,30 @@ class ActGuard:
         return f"the focus is on {called(focused)}, no longer on {called(was)}"
 
 
-def _instead(point: Point, was: Element, there: Element | None) -> str:
-    """Returns what lies at a point in place of what lay there."""
+def instead(point: Point, was: Element, there: Element | None) -> str:
+    """Returns what lies at a point in place of what lay there; empty: the same, as usable."""
     x, y = point.rounded()
     if there is None:
         return f"{called(was)} is no longer at ({x}, {y})"
-    return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+    if not is_same(was, there):
+        return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
+    disabled = is_usable(was) and not is_usable(there)
+    return f"{called(was)} at ({x}, {y}) is disabled now" if disabled else ""
 
 
 # ---------------------------------------------------------------- what is acted on
 
 
-def pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
-    """Yields the image-space points at which a button goes down or up, each once."""
+def pressed(actions: Iterable[Action], look: Observation) -> Sequence[Point]:
+    """Returns the image-space points at which a button goes down or up, each once."""
     at = None if look.cursor is None else look.convert(look.cursor, "image")
-    seen: set[Point] = set()
-    for action in actions:
-        places: tuple[object, ...] = ()
-        match action:
-            case Move():
-                at = action.to if isinstance(action.to, Point) else at
-            case Click() | MouseDown() | MouseUp():
-                at = action.at if isinstance(action.at, Point) else at
-                places = (at,)
-            case Drag():
-                at, start = (
-                    (action.to if isinstance(action.to, Point) else at),
-                    (action.start if isinstance(action.start, Point) else at),
-                )
-                places = start, at
-            case _:
-                pass
-        for place in places:
-            if isinstance(place, Point) and place not in seen and _is_on(place, look):
-                seen.add(place)
-                yield place
+    places = (place for place, _ in keyed(actions, at=at).clicks)
+    return [*dict.fromkeys(p for p in places if p is not None and _is_on(p, look))]
+
+
+def corners(box: BoundingBox) -> tuple[int, int, int, int]:
+    """Returns the sides of a box as Pillow wants them: left, top, right, bottom."""
+    return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
 def _is_on(point: Point, look: Observation) -> bool:
@@ -316,9 +297,8 @@ def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Obse
     controls = [e.box.centre for e in before.elements or () if e.role in CONTROLS]
     for text in texts:
         box = now.convert_box(text.box, "image")
-        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         plain = not any(map(text.box.contains, controls))
-        changed = plain and mask.crop(corners).getbbox() is not None
+        changed = plain and mask.crop(corners(box)).getbbox() is not None
         if changed and not any(lit_boxes([box], before, now, moved=_PRESSED)):
             return True
     return False
@@ -352,7 +332,7 @@ def row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
 
 def own_boxes(points: Iterable[Point], look: Observation) -> tuple[BoundingBox, ...]:
     """The screen-space boxes of what lights up with a pointer at some points, or no longer does."""
-    most = _LARGE * look.screen.width * look.screen.height
+    most = LARGE * look.screen.width * look.screen.height
     places = [*points, *((look.cursor,) if look.cursor is not None else ())]
     things = (element_at(place, look) for place in places)
     return tuple(e.box for e in things if e is not None and 0 < e.box.area <= most)
@@ -383,26 +363,16 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
     mask = changed_mask(before, now)
     box = region(point, before)
-    corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
-    if mask is None or (changed := mask.crop(corners)).getbbox() is None:
+    if mask is None or (changed := mask.crop(corners(box))).getbbox() is None:
         return ""
     x, y = point.rounded()
     own = now.convert_box(element.box, "image").intersection(box)
-    if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
+    if own is None or element.box.area > LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
         other = f"{called(element)} around ({x}, {y}) shows another thing"
         return "" if alike >= _LIKE_BEFORE else other
-    inside = tuple(
-        round(side)
-        for side in (
-            own.left - box.left,
-            own.top - box.top,
-            own.right - box.left,
-            own.bottom - box.top,
-        )
-    )
     changed = changed.copy()
-    changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
+    changed.paste(0, corners(shifted(own, 0.5 - box.left, 0.5 - box.top)))
     around = box.area - own.area
     lit = element.role in CONTROLS - FIELDS and any(
         lit_boxes([own], before, now, moved=_PRESSED, at=point)
@@ -413,7 +383,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     if element.role not in CONTROLS - FIELDS or lit:
         return ""
     drawn = (look.screenshot.crop(own) for look in (before, now))
-    if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
+    if element.role == "link" and outlines_alike(*drawn) >= UNDERLINED:
         return ""
     return f"what is drawn on {called(element)} is another thing now"
 
@@ -421,7 +391,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
 def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
     """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
     within, near = grown(box, _GLOW), grown(box, 3 * _GLOW)
-    part = changed.crop((int(near.left), int(near.top), int(near.right), int(near.bottom)))
+    part = changed.crop(corners(near))
     left, top = int(within.left - near.left), int(within.top - near.top)
     part.paste(0, (left, top, part.width - left, part.height - top))
     return part.getbbox() is None

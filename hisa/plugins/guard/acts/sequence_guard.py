@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from PIL import Image
 
@@ -16,8 +17,12 @@ from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, Write, point
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.act_guard import (
+    LARGE,
+    UNDERLINED,
     ActGuard,
+    corners,
     in_another_row,
+    instead,
     new_dialog,
     own_boxes,
     pressed,
@@ -25,7 +30,7 @@ from hisa.plugins.guard.acts.act_guard import (
     row_boxes,
 )
 from hisa.protocols import Environment, GroundedCall, Held, MadeCall
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
@@ -35,7 +40,6 @@ from hisa.state.held_regions import (
     CONTROLS,
     called,
     is_same,
-    is_usable,
     other_window,
     quoted,
     region,
@@ -46,16 +50,13 @@ __all__ = ["SequenceGuard"]
 
 _RING = 6
 """Image pixels around an element within which a change is its own: a ring of focus, a shadow."""
-_LARGE = 0.05
-"""Share of the screen from which on an element is too large to account for a change inside it."""
 _FRAME = 3
 """Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
 _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
-_DRAWN = 0.5
-"""How alike the outlines on something must stay, as in `hisa.plugins.guard.acts.act_guard`."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
+_SIDES = attrgetter("left", "top", "right", "bottom")
 _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
 """Roles of what a click switches; it brings up nothing."""
 _OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
@@ -186,15 +187,14 @@ class SequenceGuard(ActGuard):
         Around a known element up to half may, as where a sheet's cell cursor comes or goes: whether
         the same element lies there is asked afterwards.
         """
-        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
-        if left.crop(corners).getbbox() is None:
+        if left.crop(corners(box)).getbbox() is None:
             return ""
         planned, reference, now = looks
         reason = self._unlike(point, planned, now, box)
         known = element_at(point, reference)
         if not reason or known is None or self._reader is None:
             return reason
-        if known.box.area > _LARGE * reference.screen.width * reference.screen.height:
+        if known.box.area > LARGE * reference.screen.width * reference.screen.height:
             return reason
         own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
         covered = own is not None and own.area > 0 and _is_covered(own, planned, now)
@@ -209,11 +209,10 @@ def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> boo
     mask = changed_mask(planned, now)
     if mask is None:
         return False
-    left, top, right, bottom = (round(side) for side in _sides(box))
-    part = mask.crop((left, top, right, bottom))
+    part = mask.crop(corners(shifted(box, 0.5, 0.5)))
     if part.histogram()[255] <= _COVERED * part.width * part.height:
         return False
-    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < _DRAWN
+    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < UNDERLINED
 
 
 def _unexplained(
@@ -225,13 +224,9 @@ def _unexplained(
         return None
     mask = mask.copy()
     for box in acted:
-        left, top, right, bottom = (round(side) for side in _sides(box))
-        mask.paste(0, (max(0, left), max(0, top), max(0, right), max(0, bottom)))
+        left, top, right, bottom = (max(0, side) for side in corners(shifted(box, 0.5, 0.5)))
+        mask.paste(0, (left, top, right, bottom))
     return mask if mask.getbbox() else None
-
-
-def _sides(box: BoundingBox) -> tuple[float, float, float, float]:
-    return box.left, box.top, box.right, box.bottom
 
 
 def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[BoundingBox]:
@@ -240,7 +235,7 @@ def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[B
     places = [point for each in made for point in points(each.call.actions)]
     elements = [element_at(point, reference) for point in places]
     for element in (*elements, smallest_focused(reference.elements or ())):
-        if element is not None and element.box.area <= _LARGE * screen:
+        if element is not None and element.box.area <= LARGE * screen:
             yield grown(reference.convert_box(element.box, "image"), _RING)
 
 
@@ -307,15 +302,11 @@ def _other_element(
     was, there = element_at(point, reference), element_at(point, now)
     if was is None:
         return ""
+    if (reason := instead(point, was, there)) or there is None:
+        return reason
     x, y = point.rounded()
-    if there is None:
-        return f"{called(was)} is no longer at ({x}, {y})"
-    if not is_same(was, there):
-        return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
     if not _at_same_place(was, there):
         return f"{called(was)} at ({x}, {y}) has moved"
-    if is_usable(was) and not is_usable(there):
-        return f"{called(was)} at ({x}, {y}) is disabled now"
     if in_another_row(was, reference, there, now):
         return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
     its_own = any(box.contains(point) for box in acted)
@@ -487,5 +478,5 @@ def _is_relabelled(
 
 
 def _at_same_place(one: Element, other: Element) -> bool:
-    sides = zip(_sides(one.box), _sides(other.box), strict=True)
-    return all(abs(a - b) <= _MOVED for a, b in sides)
+    pairs = zip(_SIDES(one.box), _SIDES(other.box), strict=True)
+    return all(abs(a - b) <= _MOVED for a, b in pairs)

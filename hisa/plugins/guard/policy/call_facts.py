@@ -105,16 +105,14 @@ def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iter
     for key, text in named:
         if _COMMAND_KEY.fullmatch(key):
             yield from parts_of_line(text, home=home)
-    for line in _started(tool, named):
+    for line in _started(named):
         yield from parts_of_line(line, home=home)
 
 
-def _started(tool: BaseTool, named: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _started(named: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Lines for the programs that a tool starts on files: an "app" may be any program."""
     files = [text for key, text in named if _PATH_KEY.fullmatch(key)]
     programs = [text for key, text in named if _PROGRAM_KEY.fullmatch(key) and text.strip()]
-    if not programs and tool.trusted and tool.name == "files_open":
-        programs = ["xdg-open"]
     for program in programs:
         yield f"{program} {shlex.join(files)}"
 

@@ -6,17 +6,26 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy.effect_words import is_app
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
-from hisa.plugins.guard.policy.program_table import Program, find_program, is_listed, is_ruled
+from hisa.plugins.guard.policy.program_table import (
+    Program,
+    find_program,
+    is_ruled,
+    leading_options,
+    listed,
+)
 from hisa.plugins.guard.policy.shell_lines import (
     Folders,
     Redirect,
     SimpleCommand,
     Word,
+    entered,
     read_line,
 )
 
@@ -38,16 +47,6 @@ _TOUCHY = re.compile(
 """Variables that change what a program with a known name does."""
 _SETTERS = frozenset(("export", "declare", "typeset", "readonly", "local", "read", "unset"))
 _SETTING = re.compile(r"([A-Za-z_]\w*)=")
-_PROGRAM_URL = re.compile(
-    r"(macro|vnd\.[\w.+-]*|service|slot|private|javascript|data|exec):", re.IGNORECASE
-)
-"""Addresses that an application runs as a program."""
-_APP_OPTIONS = re.compile(
-    r"--(writer|calc|impress|draw|math|base|norestore|nologo|view|new-window|new-tab|version|help"
-    r"|headless|convert-to|outdir|incognito|private-window|maximized|start-maximized|fullscreen"
-    r"|no-first-run|minimized|goto|wait|reuse-window|view-mode)(=.*)?|-[nohvfN]|-"
-)
-"""Options of applications that start nothing else."""
 _Words = tuple[Word, ...]
 
 
@@ -120,8 +119,12 @@ class _Reading:
         self, words: _Words, source: str, *, reads: _Words = (), why: str = ""
     ) -> Iterator[Part]:
         name, unsafe = _name(words)
-        arguments = words[1:]
-        program = Program(name) if unsafe else find_program(name, arguments)
+        if leading := leading_options(name, words[1:]):
+            plain = (words[0], *words[1 + len(leading) :])
+            yield from self._led(leading, plain, source, reads=reads, why=why)
+            return
+        program = Program(name) if unsafe else find_program(name, words[1:])
+        arguments = words[2:] if " " in program.name else words[1:]
         doing = _does(program, name, arguments)
         unread = why or unsafe or _sets(name, arguments)
         unread = unread or program.unread(_own(program, arguments)) or doing.unread
@@ -145,6 +148,17 @@ class _Reading:
                 words, name, source, doing=doing, effects=effects, exact=not why, others=others
             )
         yield from inner
+
+    def _led(
+        self, options: Sequence[Word], words: _Words, source: str, *, reads: _Words, why: str
+    ) -> Iterator[Part]:
+        """Yields a command without its leading options; ``-C x`` is a ``cd x`` before it."""
+        places = [where for option, where in pairwise(options) if option.text == "-C"]
+        folders = self.folders
+        for where in places:
+            folders = entered(where, folders)
+        reads = (*reads, *(Word(".") for _ in places[:1]))
+        yield from replace(self, folders=folders)._run(words, source, reads=reads, why=why)
 
     def _redirected(self, redirects: Sequence[Redirect], words: Sequence[Word]) -> Iterator[Part]:
         """Yields each file that is written: a pattern that allows `echo *` allows none of them."""
@@ -188,7 +202,7 @@ class _Reading:
         others: Sequence[_Words] = (),
     ) -> Part:
         recursive = any(re.match(r"-[A-Za-z]*[rR]|--recursive", word.text) for word in words[1:])
-        paths = tuple(self._paths(doing, deep=recursive or is_listed("deep", program)))
+        paths = tuple(self._paths(doing, deep=recursive or program in listed("words")["deep"]))
         texts = [word.text for word in words[1:]]
         name = words[0].text.rpartition("/")[2] if words else ""
         command = " ".join([program, *texts]) if words else ""
@@ -275,7 +289,7 @@ def _does(program: Program, name: str, arguments: _Words) -> _Doing:
     if program.kind == "writes":
         return _Doing(writes=files, urls=urls)
     if program.effects:
-        deletes = "delete" in program.effects or is_listed("deep", name)
+        deletes = "delete" in program.effects or name in listed("words")["deep"]
         return _Doing(writes=files if deletes else _path_like(files), urls=urls)
     if name in ("eval", "trap") and all(word.known for word in arguments):
         later = "a trap runs later" if name == "trap" else ""
@@ -363,7 +377,8 @@ def _scripted(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program whose first argument is one of its own language, or those after ``-e``."""
     pairs = list(zip([Word(""), *arguments], arguments, strict=False))
     scripts = [word for before, word in pairs if before.text == "-e"]
-    plain = [w for _, w in pairs if w not in scripts and not w.text.startswith("-")]
+    valued = [word for before, word in pairs if any(program.matching("valued", [before]))]
+    plain = [w for _, w in pairs if w not in (*scripts, *valued) and not w.text.startswith("-")]
     if not scripts:
         scripts, plain = plain[:1], plain[1:]
     known = len(list(program.matching("script", scripts))) == len(scripts) > 0
@@ -403,27 +418,17 @@ def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
 
 def _opened(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program with a window, and the pages and files that it opens."""
-    urls, files = list[NamedUrl](), list[Word]()
-    for word in arguments:
-        text = word.text
-        if text.startswith("-") and not _APP_OPTIONS.fullmatch(text):
-            return _Doing(unread=f"{name} gets {text}", writes=_files(arguments))
-        if _PROGRAM_URL.match(text):
-            return _Doing(unread=f"{name} gets {text}", urls=urls_in(text))
-        if text.startswith("-"):
-            continue
-        if not word.known or _is_page(name, text):
-            urls += [url for url in [read_url(text)] if url]
-            files += [word] if text[:5].lower() == "file:" or not word.known else []
-        else:
-            files.append(word)
-    return _Doing(reads=tuple(files), urls=tuple(urls))
+    plain = [word for word in arguments if not word.text.startswith("-")]
+    pages = [word for word in plain if not word.known or _is_page(name, word.text)]
+    files = [w for w in plain if w not in pages or not w.known or w.text[:5].lower() == "file:"]
+    urls = (read_url(word.text) for word in pages)
+    return _Doing(reads=tuple(files), urls=tuple(url for url in urls if url))
 
 
 def _is_page(name: str, text: str) -> bool:
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text):
         return True
-    return is_listed("browsers", name) and "/" not in text[:1] and looks_like_address(text)
+    return is_app("browsers", [name]) and "/" not in text[:1] and looks_like_address(text)
 
 
 def _runner(program: Program, name: str, arguments: _Words) -> _Doing:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from hisa.actions import Move, Scroll, Sleep
@@ -57,7 +56,6 @@ class Decider:
         find: finds a tool by its name.
         emit: gets a `Decided` for each action, and a `Confirmed` for each question.
         ask: asks a person; None: nobody can be asked, and what needs one is refused.
-        clock: tells the time of day.
     """
 
     def __init__(
@@ -68,14 +66,12 @@ class Decider:
         find: Callable[[str], BaseTool | None],
         emit: Emit,
         ask: Ask | None = None,
-        clock: Callable[[], datetime] = datetime.now,
     ) -> None:
         self.policy = policy
         self._environment = environment
         self._find = find
         self._emit = emit
         self._ask = ask
-        self._clock = clock
         self._reader = ElementsReader(environment, emit=emit)
         self._last: Observation | None = None
         self._newest: Observation | None = None
@@ -131,7 +127,8 @@ class Decider:
         word = await self._word(call, facts, ruling)
         decided = _decided(call, facts, ruling, word=word)
         self._emit(decided)
-        self.policy.memory.take(decided)
+        if decided.answer == "kind":
+            self.policy.always.update(decided.kinds)
         if not word.allowed:
             raise ActionRefused(word.refusal)
         return bool(word.answer)
@@ -147,7 +144,7 @@ class Decider:
             judged=self.policy.judges_effects,
             aimed=await self._aimed(ToolContext(call, look, self._environment), tool),
         )
-        return facts, self.policy.decide(facts, self._clock().time())
+        return facts, self.policy.decide(facts)
 
     async def _look(self, call: GroundedCall, look: Observation) -> Observation:
         """Returns the look that is judged, with new elements where they say what is pressed.
@@ -186,7 +183,7 @@ class Decider:
             return _Word(True)
         if ruling.verdict == "deny":
             return _Word(False, refusal=self._refusal(ruling, "the policy refuses this"))
-        if all(reason.kind in self.policy.memory.always for reason in ruling.reasons):
+        if all(reason.kind in self.policy.always for reason in ruling.reasons):
             return _Word(True, "earlier")
         if self._ask is None:
             refusal = "this needs a person's word, and nobody can be asked"
@@ -254,6 +251,5 @@ def _decided(
         asked=word.answer in ("once", "kind", "stop", "refuse"),
         answer=word.answer,
         dry_run=dry,
-        counted=ruling.counted,
         kinds=tuple(dict.fromkeys(reason.kind for reason in ruling.reasons if reason.kind)),
     )

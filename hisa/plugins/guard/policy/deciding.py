@@ -8,20 +8,19 @@ sure; where it cannot be told whether one that refuses applies, a person is aske
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import time
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from hisa.actions.effects import Effect
 from hisa.config.tool_settings import PolicySettings, RuleSettings, Verdict
-from hisa.events.policy_events import NO_RULE, Decided
+from hisa.events.policy_events import NO_RULE
 from hisa.plugins.guard.policy.matching import Match, literal_start, text_match
 from hisa.plugins.guard.policy.named_facts import CallFacts, Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match
 from hisa.plugins.guard.policy.named_sites import NamedUrl, is_site, url_match
 
-__all__ = ["Memory", "Policy", "Reason", "Ruling", "rule_words"]
+__all__ = ["Policy", "Reason", "Ruling", "rule_words"]
 
 _STRICT: tuple[Verdict, ...] = ("deny", "ask", "allow")
 _DEFAULTS: dict[Effect, str] = {
@@ -56,8 +55,6 @@ class Ruling:
 
     verdict: Verdict
     reasons: tuple[Reason, ...]
-    counted: tuple[str, ...] = ()
-    """The rules with a count that this call is one of."""
 
     @property
     def rule(self) -> str:
@@ -68,30 +65,6 @@ class Ruling:
     def why(self) -> str:
         """Returns the words of the rules' writer to the agent."""
         return "; ".join(dict.fromkeys(reason.why for reason in self.reasons if reason.why))
-
-
-@dataclass
-class Memory:
-    """What the decisions of a run so far mean for the next one."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    always: set[str] = field(default_factory=set)
-
-    def take(self, decided: Decided) -> None:
-        """Count a decision, and keep what a person allowed for the whole run."""
-        if decided.answer == "kind":
-            self.always.update(decided.kinds)
-        if decided.allowed and not decided.dry_run:
-            for rule in decided.counted:
-                self.counts[rule] = self.counts.get(rule, 0) + 1
-
-    @classmethod
-    def of(cls, decisions: Iterable[Decided]) -> Memory:
-        """Returns the memory of a run that goes on."""
-        memory = cls()
-        for decided in decisions:
-            memory.take(decided)
-        return memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +80,13 @@ class _Atom:
 
 
 class Policy:
-    """The rules of a run, and what was decided by them so far.
+    """The rules of a run, and what a person allowed.
 
     Args:
         settings: the rules.
         guarded: whether the default rules hold.
         home: the machine's home folder, absolute; empty: not known.
-        memory: of the decisions so far.
+        always: the kinds of reasons that a person allowed for the whole run.
     """
 
     def __init__(
@@ -122,11 +95,11 @@ class Policy:
         *,
         guarded: bool,
         home: str = "",
-        memory: Memory | None = None,
+        always: Iterable[str] = (),
     ) -> None:
         self.settings = settings
         self.home = home
-        self.memory = memory or Memory()
+        self.always = set(always)
         self._guarded = guarded
         self._words = [rule_words(rule, n) for n, rule in enumerate(settings.rules, 1)]
 
@@ -140,22 +113,16 @@ class Policy:
         """Whether it matters what an act would do."""
         return self._guarded or any(rule.effect for rule in self.settings.rules)
 
-    def decide(self, facts: CallFacts, now: time) -> Ruling:
-        """Returns the strictest decision on the parts of a call.
-
-        Args:
-            facts: of the call.
-            now: time of day.
-        """
+    def decide(self, facts: CallFacts) -> Ruling:
+        """Returns the strictest decision on the parts of a call."""
         reasons: dict[Reason, None] = {}
-        counted: dict[str, None] = {}
         for part in facts.parts:
             for atom in self._atoms(part, facts):
-                reasons[self._decided(atom, facts, now, counted)] = None
+                reasons[self._decided(atom, facts)] = None
         verdicts = {reason.verdict for reason in reasons}
         verdict: Verdict = next((each for each in _STRICT if each in verdicts), "allow")
         decisive = tuple(reason for reason in reasons if reason.verdict == verdict)
-        return Ruling(verdict, decisive, tuple(counted))
+        return Ruling(verdict, decisive)
 
     def _atoms(self, part: Part, facts: CallFacts) -> Iterator[_Atom]:
         unread = bool(part.unread)
@@ -176,25 +143,17 @@ class Policy:
             return True
         return path is not None and path.writes and bool(folders) and not is_inside(path, folders)
 
-    def _decided(
-        self, atom: _Atom, facts: CallFacts, now: time, counted: dict[str, None]
-    ) -> Reason:
-        """Returns the first reason that applies, and notes the counts that the call is one of."""
-        first: Reason | None = None
+    def _decided(self, atom: _Atom, facts: CallFacts) -> Reason:
+        """Returns the first reason that applies."""
         for rule, words in zip(self.settings.rules, self._words, strict=True):
-            match = _applies(rule, atom, facts, now)
+            match = _applies(rule, atom, facts)
             if match is Match.NO or (rule.then == "allow" and match is not Match.YES):
                 continue
-            if rule.after is not None:
-                counted[words] = None
-                if self.memory.counts.get(words, 0) < rule.after:
-                    continue
-            if first is None:
-                unsure = rule.then == "deny" and match is Match.MAYBE
-                verdict: Verdict = "ask" if unsure else rule.then
-                told = f"{words}, which may apply" if unsure else words
-                first = _reason(verdict, told, rule.why, atom=atom, tool=facts.tool)
-        return first or self._by_default(atom, facts)
+            unsure = rule.then == "deny" and match is Match.MAYBE
+            verdict: Verdict = "ask" if unsure else rule.then
+            told = f"{words}, which may apply" if unsure else words
+            return _reason(verdict, told, rule.why, atom=atom, tool=facts.tool)
+        return self._by_default(atom, facts)
 
     def _by_default(self, atom: _Atom, facts: CallFacts) -> Reason:
         limited = bool(self.settings.sites or self.settings.folders)
@@ -227,7 +186,7 @@ def _outside(atom: _Atom) -> str:
     return f"[{atom.path.text}]" if atom.path is not None else ""
 
 
-def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts, now: time) -> Match:
+def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
     strict = rule.then != "allow"
     found = [
         text_match(rule.tool, facts.tool) if rule.tool else Match.YES,
@@ -240,7 +199,6 @@ def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts, now: time) -> Ma
         if rule.path
         else Match.YES,
         _effect_match(rule.effect, atom) if rule.effect else Match.YES,
-        Match.YES if not rule.hours or _within(rule.hours, now) else Match.NO,
     ]
     if rule.then == "allow" and atom.unread and not rule.command and (rule.path or rule.url):
         return min(*found, Match.MAYBE)  # it may name others too
@@ -280,15 +238,8 @@ def _effect_match(effect: Effect, atom: _Atom) -> Match:
     return Match.MAYBE if atom.unread and could else Match.NO
 
 
-def _within(hours: str, now: time) -> bool:
-    first, last = (time.fromisoformat(text) for text in hours.split("-"))
-    return first <= now < last if first <= last else now >= first or now < last
-
-
 def rule_words(rule: RuleSettings, number: int) -> str:
     """A rule as it is told: its number in the file, and all that it says."""
-    stated = rule.model_dump(exclude={"then", "why", "after"}, exclude_defaults=True)
+    stated = rule.model_dump(exclude={"then", "why"}, exclude_defaults=True)
     about = [f"{name} {value!r}" for name, value in stated.items()]
-    if rule.after is not None:
-        about.append(f"after {rule.after} such calls")
     return f"rule {number}: {rule.then} {', '.join(about) or 'everything'}"

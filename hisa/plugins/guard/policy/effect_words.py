@@ -1,47 +1,18 @@
-"""What the words on a button, in a title or in a planner's description say that an act would do.
-
-The words are English. They were chosen by hand from the dialogs of Debian's desktop programs and of
-mail, shop and forum pages; a word that is on many harmless buttons too ("Order", "Share of") is
-only taken together with others.
-"""
+"""What the words on a button, in a title or in a planner's description say that an act would do."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy.program_table import expressions, listed
 
-__all__ = ["BROWSER_APPS", "CHATS", "FILE_MANAGERS", "LAUNCHERS", "MAIL", "TERMINALS"]
-__all__ += ["effects_said", "is_app", "is_confirming", "is_dismissing", "title_effects"]
+__all__ = ["ADDRESS_BAR", "effects_said", "is_app", "is_confirming", "is_dismissing"]
+__all__ += ["title_effects"]
 
-_WORDS: Mapping[Effect, str] = {
-    "delete": r"delet(e|es|ing|ion)|eras(e|ing)|remov(e|es|ing)|discard(ing)?|trash|wastebasket"
-    r"|recycle bin|move to (the )?bin|shred|wip(e|ing)|purge|destroy|(?<!to )overwrite"
-    r"|format (the )?(disk|drive|volume|partition)|factory reset|reset (all|settings)"
-    r"|clear (all|data|history|now|browsing data)|don.?t save|close without saving"
-    r"|empty (the )?(trash|bin|folder|wastebasket)|close (my |your )?account"
-    r"|drop (table|database)",
-    "pay": r"pay( now| with.*)?|payments?|place (the |my |your )?order|buy( it)?( now)?|purchase"
-    r"|check ?out|submit (the |my |your )?order|order now|confirm (the |my |your )?(order|purchase"
-    r"|payment|booking)|complete (the |my |your )?(order|purchase|payment|booking)|subscribe"
-    r"|start (my |your )?(free )?trial|donate|book now|reserve now|add funds|transfer( money)?"
-    r"|place (a |the |my |your )?bid|withdraw|upgrade (my |your )?plan",
-    "send": r"send(ing)?( now| later| message| mail| email)?|post( it| now| comment| reply)?"
-    r"|publish(ing)?|submit(ting)?|upload(ing)?|share( now| link| with.*)?|tweet|reply all|invite"
-    r"|post to.*|comment|apply now|sign petition|broadcast|forward (it|message|mail)",
-    "install": r"(un)?install(ing|ation)?|add to (chrome|chromium|firefox|brave|edge)|add extension"
-    r"|enable extension|get add-on|update (now|all)|upgrade (now|all)|run anyway|keep anyway"
-    r"|apply updates?|load unpacked|add-on",
-    "security": r"allow(ing)?( access| always| all)?|grant(ing)?( access)?|permit|authori[sz]e"
-    r"|always trust|trust( this| anyway)?.*|accept the risk.*|proceed (to|anyway).*|add exception"
-    r"|import certificate|enable macros|enable content|change password|reset password"
-    r"|(turn|switch) off (the )?(firewall|protection|lock|security.*)|disable (the )?(firewall"
-    r"|protection|security.*|lock|password.*)|permissions?|make (me )?admin(istrator)?|unlock"
-    r"|authenticate|remove password|save password|create (a )?user|add user|firewall|run as root",
-}
-_SAID = {effect: re.compile(rf"\b({words})\b", re.IGNORECASE) for effect, words in _WORDS.items()}
 _DISMISSING = re.compile(
     r"(cancel|no|nope|close|dismiss|back|go back|keep( it| file| editing)?|not now|no,? thanks?"
     r"|later|skip|deny|block|reject.*|decline|save|abort|stay( here)?|never|don.?t (allow|delete"
@@ -60,26 +31,23 @@ _TITLE = 70
 _OF_PROGRAM = re.compile(r" [-–—] |\.\w{2,4}\b")
 """In titles of documents and pages, which say nothing of what a key does."""
 
-TERMINALS = re.compile(
-    r".*(terminal|xterm|konsole|kitty|alacritty|terminator|tilix|rxvt|wezterm|st-256color|guake"
-    r"|yakuake|tilda|ptyxis|console|kgx|foot|cool-retro-term|hyper|warp).*"
+ADDRESS_BAR = re.compile(
+    r"address and search bar|search (with .+ )?or enter address|^(address bar|location)$", re.I
 )
-LAUNCHERS = re.compile(r".*(appfinder|xfrun|gmrun|dmenu|rofi|krunner|albert|ulauncher|bemenu).*")
-BROWSER_APPS = re.compile(
-    r".*(chrom(e|ium)|firefox|navigator|brave|epiphany|microsoft-edge|vivaldi|opera|midori|falkon"
-    r"|librewolf|qutebrowser|konqueror).*"
-)
-FILE_MANAGERS = re.compile(r".*(thunar|nautilus|nemo|pcmanfm|caja|dolphin|xfdesktop|spacefm).*")
-MAIL = re.compile(r".*(thunderbird|evolution|geary|claws|kmail|betterbird|mailspring|sylpheed).*")
-CHATS = re.compile(
-    r".*(slack|telegram|discord|element|signal|teams|pidgin|hexchat|polari|dino|gajim|whatsapp"
-    r"|zulip|mattermost|skype|zoom|fractal).*"
-)
+"""The names of the address bars of browsers."""
 
 
-def is_app(kind: re.Pattern[str], apps: Iterable[str]) -> bool:
-    """Whether one of the applications is of a kind."""
-    return any(kind.fullmatch(app) for app in apps)
+def is_app(kind: str, apps: Iterable[str]) -> bool:
+    """Whether one of the applications is of a kind, such as "terminals"."""
+    return any(word in app for app in apps for word in listed("apps")[kind])
+
+
+@cache
+def _said() -> Mapping[Effect, re.Pattern[str]]:
+    return {
+        effect: re.compile(rf"\b({words})\b", re.IGNORECASE)
+        for effect, words in expressions("labels").items()
+    }
 
 
 def effects_said(text: str, *, label: bool = False, first: bool = False) -> frozenset[Effect]:
@@ -96,7 +64,7 @@ def effects_said(text: str, *, label: bool = False, first: bool = False) -> froz
     plain = plain.lstrip("•·-–* ")
     return frozenset(
         effect
-        for effect, words in _SAID.items()
+        for effect, words in _said().items()
         if (words.match(plain) if first else words.search(plain))
     )
 

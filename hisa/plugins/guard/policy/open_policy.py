@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hisa.config import PolicySettings
 from hisa.events import Decided
-from hisa.plugins.guard.policy.deciding import Memory, Policy
+from hisa.plugins.guard.policy.deciding import Policy
 from hisa.protocols import Environment
 from hisa.wiring.hook_list import has_default_rules
 
@@ -30,7 +30,8 @@ async def open_policy(
     home = await _home(environment) if named else ""
     thrown_away = "throw_away" in environment.capabilities
     guarded = has_default_rules(policy, thrown_away=thrown_away)
-    return Policy(policy, guarded=guarded, home=home, memory=Memory.of(decisions))
+    always = (kind for each in decisions if each.answer == "kind" for kind in each.kinds)
+    return Policy(policy, guarded=guarded, home=home, always=always)
 
 
 async def _home(environment: Environment) -> str:

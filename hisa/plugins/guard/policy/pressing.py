@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from hisa.actions import Action, Write
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.keyed import Keyed, Touch, keyed
 from hisa.plugins.guard.policy import effect_words as said
-from hisa.plugins.guard.policy.keyed import Keyed, Touch, keyed
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.screen_things import (
     called,
@@ -27,7 +27,7 @@ from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, MULTI_LINE
 
-__all__ = ["Pressed", "descriptions", "shows_effect"]
+__all__ = ["Pressed", "descriptions", "shows_effect", "window_at"]
 
 _ENTER = words("enter num_enter shift+enter ctrl+enter ctrl+shift+enter")
 _MOVES = words("tab shift+tab up down left right home end pageup pagedown")
@@ -110,7 +110,7 @@ class Pressed:
         if self._opened:
             self.unknown[_NOT_YET] = None
         at = touch.at or self._look.cursor
-        under = _window_at(at, self._look)
+        under = window_at(at, self._look)
         thing = None
         if at is not None and self._look.all_elements is not None:
             thing = thing_at(at, self._look)
@@ -250,7 +250,7 @@ class Pressed:
         return found if chosen or self._focus is None else ()
 
 
-def _window_at(point: Point | None, look: Observation) -> Window | None:
+def window_at(point: Point | None, look: Observation) -> Window | None:
     """The topmost window at a point; None where that is not known."""
     if point is None:
         return None
@@ -263,4 +263,4 @@ def _takes_commands(window: Window | None, focus: Element | None) -> bool:
     apps = () if window is None else (window.app.lower(),)
     if focus is not None and focus.role != "terminal":
         return False
-    return said.is_app(said.TERMINALS, apps) or said.is_app(said.LAUNCHERS, apps)
+    return said.is_app("terminals", apps) or said.is_app("launchers", apps)

@@ -7,19 +7,20 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.shell_lines import Word
 
-__all__ = ["Program", "find_program", "is_listed", "is_ruled"]
+__all__ = ["Program", "expressions", "find_program", "is_ruled", "leading_options"]
+__all__ += ["listed"]
 
 _VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
 """Programs that are also installed with a version, or what they are for, behind their name."""
-_MAY_BE_OPTION = re.compile(r"\W?[$`]|-")
-"""How a word is written that is not known and may come to be an option."""
+_QUOTED = re.compile(r'"[^"]*"')
+_LATE = re.compile(r"[$`]")
 _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
@@ -27,8 +28,8 @@ _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 class Program:
     """What is known of a command by its program, or by that and its first argument.
 
-    ``kind`` is one of the lists of ``programs.toml``; empty: nothing is known of it, so that it
-    could do anything, unless it has effects.
+    ``name`` has that too. ``kind`` is one of the lists of ``programs.toml``; empty: nothing is
+    known of it, so that it could do anything, unless it has effects.
     """
 
     name: str
@@ -61,10 +62,17 @@ class Program:
             other = next((text for text in dashed if not options.fullmatch(text)), "")
             if other:
                 return f"{self.name} gets {other}"
-        late = any(not word.known and _MAY_BE_OPTION.match(word.text) for word in words)
-        if late and any(key in self.arguments for key in ("options", *_EFFECTS)):
+        if any(map(_may_hold_options, words)) and any(
+            key in self.arguments for key in ("options", *_EFFECTS)
+        ):
             return f"an argument of {self.name} is filled in later"
         return ""
+
+
+def _may_hold_options(word: Word) -> bool:
+    """Whether a word may come to be an option, or several words, as what stands in no quotes."""
+    bare = _QUOTED.sub("x", word.text)
+    return not word.known and (word.text.startswith(("-", '"$', '"`')) or bool(_LATE.search(bare)))
 
 
 @cache
@@ -73,9 +81,14 @@ def _lists() -> Mapping[str, Any]:
 
 
 @cache
-def _listed(section: str) -> Mapping[str, frozenset[str]]:
-    """Returns the names of each list of a section."""
+def listed(section: str) -> Mapping[str, frozenset[str]]:
+    """Returns the names of each list of a section of ``programs.toml``."""
     return {key: frozenset(names.split()) for key, names in _lists()[section].items()}
+
+
+def expressions(section: str) -> Mapping[Any, str]:
+    """Returns the expressions of a section, which may stand on several lines."""
+    return {key: text.replace("\n", "") for key, text in _lists()[section].items()}
 
 
 @cache
@@ -85,19 +98,29 @@ def _arguments() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
         patterns = {
             key: re.compile(text.replace("\n", "")) for key, text in entry.items() if key != "of"
         }
-        found |= dict.fromkeys(entry["of"].split(), patterns)
+        names = (listed("kinds").get(name[1:], {name}) for name in entry["of"].split())
+        found |= dict.fromkeys(chain.from_iterable(names), patterns)
     return found
-
-
-def is_listed(what: str, name: str) -> bool:
-    """Whether a program stands in a list of words, such as ``deep``."""
-    return name in _listed("words")[what]
 
 
 def is_ruled(name: str) -> bool:
     """Whether anything is known of a program of that name."""
     program = find_program(name, ())
     return bool(program.effects or program.kind)
+
+
+def leading_options(name: str, words: Sequence[Word]) -> Sequence[Word]:
+    """Returns the options before the argument that says what a program does, as of ``git -C x``."""
+    pattern, count = _arguments().get(name, {}).get("leading"), 0
+    while pattern is not None and count < len(words):
+        known = all(word.known and not word.glob for word in words[count : count + 2])
+        if pattern.fullmatch(words[count].text):
+            count += 1
+        elif known and pattern.fullmatch(" ".join(w.text for w in words[count : count + 2])):
+            count += 2
+        else:
+            break
+    return words[:count]
 
 
 def find_program(name: str, words: Sequence[Word]) -> Program:
@@ -109,20 +132,20 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
     """
     found = _VERSIONED.fullmatch(name)
     plain = found[1] if found else name
-    first = words[0].text if words and words[0].known else ""
+    first = words[0].text if words else ""
     longer = f"{plain}:{first}"
-    names = [longer, plain] if first else [plain]
+    names = [longer, plain] if not words or (first and words[0].known) else [plain]
     kinds = (
-        (kind, key) for key in names for kind, known in _listed("kinds").items() if key in known
+        (kind, key) for key in names for kind, known in listed("kinds").items() if key in known
     )
     kind, key = next(kinds, ("", ""))
     effects = frozenset(
         effect
         for effect in _EFFECTS
         for each in names
-        if each in _listed("effects").get(effect, ()) and (key != longer or each == longer)
+        if each in listed("effects").get(effect, ()) and (key != longer or each == longer)
     )
     arguments = _arguments().get(key or longer) or ({} if key else _arguments().get(plain, {}))
     if [word.text for word in words] in (["--version"], ["--help"]) and kind != "runs":
         return Program(plain, "quiet") if kind or effects else Program(plain)
-    return Program(key.replace(":", " ") or plain, kind, effects, arguments)
+    return Program(key.replace(":", " ").strip() or plain, kind, effects, arguments)

@@ -7,24 +7,20 @@ from collections.abc import Iterable
 
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
+from hisa.plugins.guard.keyed import Keyed, keyed
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.plugins.guard.policy.command_facts import parts_of_line
-from hisa.plugins.guard.policy.keyed import Keyed, keyed
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url
-from hisa.plugins.guard.policy.pressing import Pressed, descriptions
+from hisa.plugins.guard.policy.pressing import Pressed, descriptions, window_at
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
 
 __all__ = ["apps_of", "is_browser_in_front", "screen_parts"]
 
 _BAR = re.compile(r"(address|location|url|search|omni)[\w ]*(bar|box|field)|address bar", re.I)
-_BAR_NAMES = frozenset(
-    ("address and search bar", "search or enter address", "search with google or enter address",
-     "address bar", "location")
-)  # fmt: skip
 _TO_BAR = words("ctrl+l alt+d f6 ctrl+t ctrl+n ctrl+k ctrl+e ctrl+shift+n ctrl+shift+p")
 """Keys after which a browser takes what is typed for an address or a search."""
 _AWAY = words(
@@ -50,17 +46,14 @@ def apps_of(call: GroundedCall, look: Observation) -> tuple[str, ...]:
         return ()
     found = [look.active.app.lower()] if look.active is not None else []
     for point, _ in keyed(call.actions).clicks:
-        if point is None:
-            continue
-        there = look.convert(point, "screen")
-        under = [w for w in look.windows if w.box is not None and w.box.contains(there)]
-        found += [under[-1].app.lower()] if under else []
+        under = window_at(point, look)
+        found += [under.app.lower()] if under else []
     return tuple(dict.fromkeys(found)) or ("",)
 
 
 def is_browser_in_front(look: Observation) -> bool:
     """Whether a browser has the focus."""
-    return look.active is not None and said.is_app(said.BROWSER_APPS, (look.active.app.lower(),))
+    return look.active is not None and said.is_app("browsers", (look.active.app.lower(),))
 
 
 def screen_parts(
@@ -108,8 +101,8 @@ def _named(call: GroundedCall, found: Pressed) -> str:
 
 def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...]:
     apps = tuple(apps)
-    launches = said.is_app(said.LAUNCHERS, apps) or {"alt+f2", "win+r"} & set(done.chords)
-    if not launches and not said.is_app(said.TERMINALS, apps):
+    launches = said.is_app("launchers", apps) or {"alt+f2", "win+r"} & set(done.chords)
+    if not launches and not said.is_app("terminals", apps):
         return ()
     text = done.typed.replace("\t", " ")
     parts = parts_of_line(text, home=home) if text.strip() else ()
@@ -129,15 +122,15 @@ def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...
 
 def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
     chords = set(done.chords)
-    mails = said.is_app(said.MAIL, apps)
+    mails = said.is_app("mail", apps)
     deleting = {"delete", "shift+delete", "ctrl+delete", "decimal", "shift+decimal"} & chords
-    if deleting and (said.is_app(said.FILE_MANAGERS, apps) or mails):
+    if deleting and (said.is_app("file_managers", apps) or mails):
         yield "delete"
-    browses = said.is_app(said.BROWSER_APPS, apps)
+    browses = said.is_app("browsers", apps)
     sends = {"ctrl+enter", "ctrl+shift+enter", "alt+s"} & chords
     if sends and (mails or (browses and _MAILING.search(title))):
         yield "send"
-    if said.is_app(said.CHATS, apps) and {"enter", "ctrl+enter"} & chords:
+    if said.is_app("chats", apps) and {"enter", "ctrl+enter"} & chords:
         yield "send"
     if browses and "ctrl+shift+delete" in chords:
         yield "delete"
@@ -149,7 +142,7 @@ def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]
 def _urls(
     call: GroundedCall, done: Keyed, look: Observation, apps: tuple[str, ...]
 ) -> Iterable[NamedUrl]:
-    if not said.is_app(said.BROWSER_APPS, apps):
+    if not said.is_app("browsers", apps):
         return
     at_bar = bool(_TO_BAR & set(done.chords)) or any(
         _BAR.search(text) for text in (*descriptions(call), *(p.label for p in call.places))
@@ -184,7 +177,7 @@ def _clicked_elsewhere(call: GroundedCall, done: Keyed) -> bool:
 
 def _shown(look: Observation) -> str:
     """The address that the browser shows; empty where the elements are not known."""
-    bars = [e for e in look.elements or () if e.name.strip().lower() in _BAR_NAMES]
+    bars = [e for e in look.elements or () if said.ADDRESS_BAR.search(e.name.strip())]
     return next((bar.text.strip() for bar in bars if bar.text.strip()), "")
 
 
@@ -193,7 +186,7 @@ def _paths(
 ) -> Iterable[NamedPath]:
     title = look.active.title if look.active is not None else ""
     writes = _SAVES.search(title) is not None
-    browses = said.is_app(said.BROWSER_APPS, apps)
+    browses = said.is_app("browsers", apps)
     for line in done.typed.split("\n"):
         text = line.strip()
         named = text.startswith(("/", "~/", "file:")) and " /" not in text

@@ -20,7 +20,7 @@ from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "read_line"]
+__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "entered", "read_line"]
 
 Folders = tuple[str | None, ...]
 """Those in which a command may run; None: one that is not known."""
@@ -99,7 +99,7 @@ def read_line(text: str, folders: Folders = ("~",)) -> ShellLine:
     reader = _Reader(text, folders)
     root = parse_bash(reader.data)
     try:
-        reader.walk(root, folders)
+        reader.walk(root)
     except RecursionError:
         return ShellLine((), "its parts stand too deep in one another")
     around = reader.data[: root.start_byte] + reader.data[root.end_byte :]
@@ -124,6 +124,7 @@ class _Reader:
         self.unread = ""
         self._depth = 0
         self._folders = dict.fromkeys(folders)
+        self._here = folders
 
     def _note(self, reason: str) -> None:
         self.unread = self.unread or reason
@@ -133,29 +134,28 @@ class _Reader:
 
     # -------------------------------------------------------------- statements
 
-    def walk(self, node: Node, folders: Folders) -> Folders:
-        """Read a node's commands; returns the folders in which the next one may run."""
+    def walk(self, node: Node) -> None:
+        """Read a node's commands; the next one may run in ``_here``."""
         self._depth += 1
         if self._depth > _DEEPEST:
             self._note("its commands stand too deep in one another")
-            return folders
+            return
         if node.type in _COMMANDS or node.type == "variable_assignment":
-            folders = self._command(node, (), folders)
+            self._command(node, ())
         elif node.type == "list":
-            folders = self._list(node, folders)
+            self._list(node)
         elif node.type == "redirected_statement":
-            folders = self._redirected(node, folders)
+            self._redirected(node)
         elif node.type == "comment":
             if self._depth > 2 or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
                 self._note("it holds a comment in a command")
         elif node.is_named:
             if node.type not in STATEMENTS:
                 self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
-            folders = self._children(node, folders)
+            self._children(node)
         self._depth -= 1
-        return folders
 
-    def _children(self, node: Node, folders: Folders) -> Folders:
+    def _children(self, node: Node) -> None:
         self._require_blank_gaps(node)
         for child in node.children:
             if child.is_missing or not (
@@ -163,26 +163,25 @@ class _Reader:
             ):
                 self._note(f"it holds {child.type!r} where that is not read")
             elif child.type in _VALUES:
-                self._word(child, folders)  # of a loop
+                self._word(child)  # of a loop
                 if child.type == "variable_name" and node.type == "for_statement":
                     name = child.text.decode() if child.text else ""
                     self.commands.append(SimpleCommand((), assigned=(name,), source=f"for {name}"))
             else:
-                self.walk(child, folders)
-                folders = self._any_folder()
-        return folders
+                self.walk(child)
+                self._here = self._any_folder()
 
-    def _list(self, node: Node, folders: Folders) -> Folders:
+    def _list(self, node: Node) -> None:
         """Read commands with `&&` and `||`: after `cd x &&` the next one runs in x for sure."""
         self._require_blank_gaps(node)
         certain = True
         for child in node.children:
             if child.type in ("&&", "||"):
                 certain = certain and child.type == "&&"
-                folders = folders if certain else self._any_folder()
+                self._here = self._here if certain else self._any_folder()
             else:
-                folders = self.walk(child, folders)
-        return folders if certain else self._any_folder()
+                self.walk(child)
+        self._here = self._here if certain else self._any_folder()
 
     def _any_folder(self) -> Folders:
         return tuple(self._folders) if len(self._folders) <= _MOST_FOLDERS else (None,)
@@ -205,90 +204,85 @@ class _Reader:
 
     # -------------------------------------------------------------- commands
 
-    def _redirected(self, node: Node, folders: Folders) -> Folders:
+    def _redirected(self, node: Node) -> None:
         self._require_blank_gaps(node)
         redirects = [child for child in node.children if child.type in _REDIRECTS]
         others = [child for child in node.children if child.type not in _REDIRECTS]
         if len(others) == 1 and others[0].type in _COMMANDS:
-            return self._command(others[0], redirects, folders, whole=node)
+            self._command(others[0], redirects, whole=node)
+            return
+        self._command(None, redirects, whole=node)
         for child in others:
-            self.walk(child, folders)
-        self._command(None, redirects, folders, whole=node)
-        return self._any_folder()
+            self.walk(child)
+        self._here = self._any_folder()
 
     def _command(
-        self,
-        node: Node | None,
-        redirects: Iterable[Node],
-        folders: Folders,
-        *,
-        whole: Node | None = None,
-    ) -> Folders:
+        self, node: Node | None, redirects: Iterable[Node], *, whole: Node | None = None
+    ) -> None:
         """Take a simple command, and read what its words and redirections hold."""
         taken = _Taken()
         if node is not None and node.type == "variable_assignment":
-            taken.assigned.append(self._assigned(node, folders))
+            taken.assigned.append(self._assigned(node))
         elif node is not None:
             self._require_blank_gaps(node)
             for part in node.children:
-                self._take(part, taken, folders, declares=node.type == "declaration_command")
+                self._take(part, taken, declares=node.type == "declaration_command")
         for redirect in redirects:
-            self._redirect(redirect, taken, folders)
+            self._redirect(redirect, taken)
         source = whole or node
         command = SimpleCommand(
             tuple(taken.words),
             tuple(taken.redirects),
             tuple(taken.assigned),
             "" if source is None else self._text(source.start_byte, source.end_byte),
-            folders,
+            self._here,
         )
         if len(self.commands) >= _MOST_COMMANDS:
             self._note(f"it has more than {_MOST_COMMANDS} commands")
         elif taken.words or taken.redirects or taken.assigned:
             self.commands.append(command)
-        after = _after(command, folders)
-        self._folders |= dict.fromkeys(after)
-        return after
+        self._here = _after(command)
+        self._folders |= dict.fromkeys(self._here)
 
-    def _take(self, part: Node, taken: _Taken, folders: Folders, *, declares: bool) -> None:
+    def _take(self, part: Node, taken: _Taken, *, declares: bool) -> None:
         """Take a part of a simple command."""
         if part.type == "variable_assignment":
-            taken.assigned.append(self._assigned(part, folders))
+            taken.assigned.append(self._assigned(part))
             if declares:
                 taken.words.append(Word(self._text(part.start_byte, part.end_byte)))
         elif part.type in _REDIRECTS:
-            self._redirect(part, taken, folders)
+            self._redirect(part, taken)
         elif part.type == "command_name":
-            taken.words += [self._word(each, folders) for each in part.children]
+            taken.words += [self._word(each) for each in part.children]
         else:
-            taken.words += self._words(part, folders)
+            taken.words += self._words(part)
 
-    def _words(self, node: Node, folders: Folders) -> list[Word]:
+    def _words(self, node: Node) -> list[Word]:
         """Returns the words of a node: one, or those of a test in brackets."""
         if node.type in ("unary_expression", "binary_expression", "negation_expression"):
-            return [word for child in node.children for word in self._words(child, folders)]
+            return [word for child in node.children for word in self._words(child)]
         if not node.is_named and node.type not in ("$", "[[", "]]", "(", ")"):
             return [Word(node.type)]
-        return [self._word(node, folders)]
+        return [self._word(node)]
 
-    def _assigned(self, node: Node, folders: Folders) -> str:
+    def _assigned(self, node: Node) -> str:
         """Returns the name of a variable that is set, and reads its value."""
         self._require_blank_gaps(node)
         name, *value = (child for child in node.children if child.is_named)
         variable = self._text(name.start_byte, name.end_byte)
         if name.type != "variable_name" or not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
             self._note("it sets a variable that is named later")
-            self.walk(name, folders)
+            self.walk(name)
         for child in value:
-            self._word(child, folders)
+            self._word(child)
         return variable
 
     # -------------------------------------------------------------- redirections
 
-    def _redirect(self, node: Node, taken: _Taken, folders: Folders) -> None:
+    def _redirect(self, node: Node, taken: _Taken) -> None:
         """Read a redirection; what the parser took with it are words of the command."""
         if node.type == "heredoc_redirect":
-            self._heredoc(node, taken, folders)
+            self._heredoc(node, taken)
             return
         self._require_blank_gaps(node)
         stream, *found = node.children
@@ -298,7 +292,7 @@ class _Reader:
                 self._note("it copies a stream that is not read")
             stream, *found = found
         operator = stream
-        targets = [self._word(child, folders) for child in found]
+        targets = [self._word(child) for child in found]
         if operator.type in ("<&-", ">&-"):
             taken.words += targets
             return
@@ -312,7 +306,7 @@ class _Reader:
             if not copies:
                 taken.redirects.append(Redirect(operator.type.replace("&", ""), targets[0]))
 
-    def _heredoc(self, node: Node, taken: _Taken, folders: Folders) -> None:
+    def _heredoc(self, node: Node, taken: _Taken) -> None:
         self._require_blank_gaps(node)
         mark, closed = "", False
         for child in node.children:
@@ -328,28 +322,28 @@ class _Reader:
                     self._note("a here-document ends before its end")
                 if not quoted and re.search(r"[$`\\]", text):
                     self._note("a here-document holds expansions")
-                    self._children(child, folders)
+                    self._children(child)
             elif child.type in _REDIRECTS:
-                self._redirect(child, taken, folders)
+                self._redirect(child, taken)
             elif child.type in _LITERALS or child.type == "concatenation":
                 if "\n" in self._text(node.start_byte, child.start_byte):
                     self._note("a here-document is not read")
-                taken.words.append(self._word(child, folders))
+                taken.words.append(self._word(child))
             elif child.is_named and child.type != "file_descriptor":
-                self.walk(child, folders)
+                self.walk(child)
         if not closed:
             self._note("a here-document does not end")
 
     # -------------------------------------------------------------- words
 
-    def _word(self, node: Node, folders: Folders) -> Word:
+    def _word(self, node: Node) -> Word:
         """Returns a word; commands in it are read."""
         pieces = node.children if node.type == "concatenation" else [node]
         if any(a.end_byte != b.start_byte for a, b in pairwise(pieces)):
             self._note("a part of it is not read")
         word, bare = Word(""), ""
         for piece in pieces:
-            one = self._piece(piece, folders)
+            one = self._piece(piece)
             literal = piece.type in ("word", "number")
             text = self._text(piece.start_byte, piece.end_byte)
             bare += re.sub(r"\\.", "x", text, flags=re.DOTALL) if literal else "x"
@@ -361,7 +355,7 @@ class _Reader:
             return replace(word, text=f"./{word.text}")
         return replace(word, text=word.text.replace(_AT_HOME, "~"))
 
-    def _piece(self, node: Node, folders: Folders) -> Word:
+    def _piece(self, node: Node) -> Word:
         text = self._text(node.start_byte, node.end_byte)
         if node.type in ("word", "number", "variable_name", "test_operator", "[", "]"):
             bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
@@ -372,55 +366,57 @@ class _Reader:
         if node.type == "raw_string":
             return Word(text[1:-1])
         if node.type == "string":
-            return self._string(node, folders)
+            return self._string(node)
         if node.type in _EXPANSIONS:
-            return self._expansion(node, text, folders)
+            return self._expansion(node, text)
         if node.type in _SUBSTITUTIONS:
             if text.startswith("`") and "\\" in text:
                 self._note("a substitution is not read")
-            self._children_of_substitution(node, folders)
+            self._children_of_substitution(node)
             return Word(text, known=False)
         if node.type in ("declare", "typeset", "export", "readonly", "local", "unset"):
             return Word(text)
         if node.type != "brace_expression":
             self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
             for child in node.children:
-                self.walk(child, folders)
+                self.walk(child)
         return Word(text, known=False)
 
-    def _children_of_substitution(self, node: Node, folders: Folders) -> None:
+    def _children_of_substitution(self, node: Node) -> None:
         """Read the commands of a substitution, which run in a shell of their own."""
         inside = [child for child in node.children if child.is_named]
         marks = [child for child in node.children if not child.is_named]
         if any(mark.type not in ("$(", ")", "`", "<(", ">(", *_MARKS) for mark in marks):
             self._note("a substitution is not read")
         self._require_blank_gaps(node)
+        around = self._here
         for child in inside:
             if child.type in _REDIRECTS:
-                self._command(None, [child], folders)
+                self._command(None, [child])
             else:
-                folders = self.walk(child, folders)
-                folders = self._any_folder()
+                self.walk(child)
+                self._here = self._any_folder()
+        self._here = around
 
-    def _string(self, node: Node, folders: Folders) -> Word:
+    def _string(self, node: Node) -> Word:
         """Returns what stands in double quotes."""
         word, at, end = Word(""), node.start_byte + 1, node.end_byte - 1
         for child in node.named_children:
             if child.type == "string_content":
                 continue
-            inner = self._piece(child, folders)
+            inner = self._piece(child)
             text = word.text + _unescaped(self._text(at, child.start_byte)) + inner.text
             word, at = Word(text, word.known and inner.known), child.end_byte
         return replace(word, text=word.text + _unescaped(self._text(at, end)))
 
-    def _expansion(self, node: Node, text: str, folders: Folders) -> Word:
+    def _expansion(self, node: Node, text: str) -> Word:
         if text in ("$HOME", "${HOME}"):
             return Word(_AT_HOME)
         if not re.fullmatch(r"\$(\w+|[@*#?$!-])|\$\{\w+\}", text):
             self._note("it holds an expansion that is not read")
             for child in node.children:
                 if child.is_named:
-                    self._piece(child, folders)
+                    self._piece(child)
         return Word(text, known=False)
 
 
@@ -428,14 +424,19 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\([$`\"\\\n])", lambda found: found[1].strip("\n"), text)
 
 
-def _after(command: SimpleCommand, folders: Folders) -> Folders:
+def _after(command: SimpleCommand) -> Folders:
     """Returns the folders in which the next command runs, where this one does its work."""
-    words = command.words
+    words, folders = command.words, command.folders
     if not words or words[0].text not in ("cd", "pushd", "popd"):
         return folders
     where = words[1] if len(words) > 1 else Word("~")
-    known = where.known and not where.glob and len(words) <= 2 and words[0].text != "popd"
-    if not known or where.text.startswith("-"):
+    told = len(words) <= 2 and words[0].text != "popd"
+    return entered(where, folders) if told else (*folders, None)
+
+
+def entered(where: Word, folders: Folders) -> Folders:
+    """Returns the folders in which a command runs after a ``cd`` that does its work."""
+    if not where.known or where.glob or where.text.startswith("-"):
         return (*folders, None)
     if where.text[:1] in ("/", "~"):
         return (where.text,)

@@ -32,8 +32,6 @@ from hisa.protocols import (
     FileRefused,
     Held,
     Lying,
-    TellsHidden,
-    TellsWhatLies,
 )
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
@@ -124,15 +122,12 @@ class SecretEnvironment(WrappedEnvironment):
 
     async def look_everywhere(self) -> Observation:
         """A look for what is there, with names in place of values; its picture is another's."""
-        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
         with self._quiet():
-            look = await self._inner.look_everywhere()
-        return self._told(look)
+            return self._told(await super().look_everywhere())
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
         """The things at points, with names in place of values in its texts."""
-        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
-        lying = await self._inner.lies_at(points)
+        lying = await super().lies_at(points)
         windows, elements = self._cleaned(lying.windows, lying.elements)
         return replace(lying, windows=windows, elements=elements)
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from hisa.plugins.guard.secrets.secret_reading import read_boxes
 from hisa.plugins.guard.secrets.secret_sightings import Sighting
-from hisa.screen.geometry import BoundingBox, Size
+from hisa.screen.geometry import BoundingBox, Size, grown, shifted
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
 from hisa.screen.ocr import Line, OcrUnavailable, read_text
 from hisa.screen.roles import PASSWORD
@@ -123,9 +123,8 @@ class PictureMask:
             if not holds and not known:
                 continue
             box = look.convert_box(element.box, "image")
-            plain = BoundingBox(box.left, box.top, box.right, box.bottom)
-            if plain.height < _PARAGRAPH or not _has_any(plain, read):
-                boxes.append(plain)
+            if box.height < _PARAGRAPH or not any(box.contains(each.centre) for each in read):
+                boxes.append(box)
         return boxes
 
     def _of_titles(self, look: Observation) -> Iterator[BoundingBox]:
@@ -164,26 +163,15 @@ def _changed(before: Observation, after: Observation, field: Element | None) -> 
     place = field.box if field is not None else window
     within = _whole(new)
     if place is not None:
-        box = after.convert_box(place, "image")
-        within = _clipped(BoundingBox(box.left, box.top, box.right, box.bottom), new) or within
-    corners = (int(within.left), int(within.top), int(within.right), int(within.bottom))
+        within = _clipped(after.convert_box(place, "image"), new) or within
     if old.size != new.size:
         return within
-    found = ImageChops.difference(old.crop(corners), new.crop(corners)).getbbox()
+    sides = (int(within.left), int(within.top), int(within.right), int(within.bottom))
+    found = ImageChops.difference(old.crop(sides), new.crop(sides)).getbbox()
     if found is None:
         return None
-    left, top, right, bottom = found
-    changed = BoundingBox(
-        corners[0] + left - _EDGE,
-        corners[1] + top - _EDGE,
-        corners[0] + right + _EDGE,
-        corners[1] + bottom + _EDGE,
-    )
-    return _clipped(changed, new)
-
-
-def _has_any(box: BoundingBox, read: Iterable[BoundingBox]) -> bool:
-    return any(box.contains(each.centre) for each in read)
+    changed = shifted(BoundingBox(*found), within.left, within.top)
+    return _clipped(grown(changed, _EDGE), new)
 
 
 def _whole(picture: Image.Image) -> BoundingBox:
@@ -211,16 +199,7 @@ def _filled(look: Observation, boxes: Sequence[BoundingBox]) -> Observation:
     under = look.under_pointer
     if under is not None:
         part = under.picture.pixels.copy()
-        moved = [
-            BoundingBox(
-                box.left - under.box.left,
-                box.top - under.box.top,
-                box.right - under.box.left,
-                box.bottom - under.box.top,
-            )
-            for box in boxes
-        ]
-        _fill(part, moved)
+        _fill(part, [shifted(box, -under.box.left, -under.box.top) for box in boxes])
         under = UnderPointer(under.box, Screenshot(part))
     return replace(look, screenshot=_screenshot(picture), under_pointer=under)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urlsplit
-
 from hisa.errors import ActionRefused
+from hisa.plugins.guard.policy.effect_words import ADDRESS_BAR
+from hisa.plugins.guard.policy.named_sites import read_url
 from hisa.plugins.guard.secrets.secret_pictures import all_focused
 from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact.named_secrets import placeholder
 
 __all__ = ["check_command", "check_file", "check_typing"]
-
-_ADDRESS_BAR = re.compile(r"address and search bar|search with .+ or enter address|^location$")
-"""The names of the address bars of Chromium and Firefox, in small letters."""
 
 
 def check_typing(secret: Secret, look: Observation) -> None:
@@ -38,7 +34,8 @@ def check_typing(secret: Secret, look: Observation) -> None:
 
 def _check_site(secret: Secret, look: Observation) -> None:
     bars = [bar for bar in look.elements or () if _is_address_bar(bar) and _is_in_front(bar, look)]
-    hosts = {_host(bar.text) for bar in bars}
+    shown_by = (read_url(bar.text) for bar in bars)
+    hosts = {url.host if url else "" for url in shown_by}
     if not hosts or not all(host and fits(host, secret.sites) for host in hosts):
         shown = ", ".join(sorted(host or "no site" for host in hosts)) or "no address bar is seen"
         raise ActionRefused(
@@ -48,20 +45,11 @@ def _check_site(secret: Secret, look: Observation) -> None:
 
 
 def _is_address_bar(element: Element) -> bool:
-    return "editable" in element.states and bool(_ADDRESS_BAR.search(element.name.lower()))
+    return "editable" in element.states and bool(ADDRESS_BAR.search(element.name))
 
 
 def _is_in_front(element: Element, look: Observation) -> bool:
     return look.active is None or not element.window or element.window == look.active.title
-
-
-def _host(address: str) -> str:
-    """The host of an address as a browser shows it, which leaves ``https://`` out."""
-    whole = address if "://" in address else f"https://{address}"
-    try:
-        return urlsplit(whole.strip()).hostname or ""
-    except ValueError:
-        return ""
 
 
 def check_command(secret: Secret, command: str) -> None:

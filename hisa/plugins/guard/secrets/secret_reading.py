@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.ocr import Line, Word
 
 __all__ = ["read_boxes", "skeleton"]
@@ -59,7 +59,7 @@ def read_boxes(lines: Sequence[Line], values: Iterable[str]) -> list[BoundingBox
     for words in _runs(lines) if wanted else ():
         for bones in wanted:
             found |= {id(word): word for word in _showing(words, bones)}
-    return [_padded(word.box) for word in found.values()]
+    return [grown(word.box, _PADDING) for word in found.values()]
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[Word, ...]]:
@@ -123,9 +123,3 @@ def _like(text: str, bones: str) -> set[int]:
         return set()
     start, end = found.dest_start, found.dest_end
     return set(range(start, end)) if end - start >= _SHARE * len(bones) else set()
-
-
-def _padded(box: BoundingBox) -> BoundingBox:
-    return BoundingBox(
-        box.left - _PADDING, box.top - _PADDING, box.right + _PADDING, box.bottom + _PADDING
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -198,7 +197,7 @@ class PersonActs:
         call = GroundedCall(ToolCall("", "gui_action", source), source, placed)
         apps = apps_of(call, look)
         parts = screen_parts(call, look, apps, home=policy.home, judged=policy.judges_effects)
-        ruling = policy.decide(CallFacts("gui_action", parts, apps), datetime.now().time())
+        ruling = policy.decide(CallFacts("gui_action", parts, apps))
         if ruling.verdict == "deny":
             raise ActionRefused(f"the policy forbids this: {ruling.rule}. {ruling.why}".strip())
 

@@ -268,10 +268,6 @@ async def test_a_screen_of_another_size_ends_it() -> None:
         await SequenceGuard(None).allow(call(1), [made(0)], looks=(planned, planned, small))
 
 
-def test_a_box_is_clicked_in_its_middle() -> None:
-    assert call(0).actions == (Click(at=Point(250, 35, "image")),)
-
-
 # ---------------------------------------------------------------- where keys go after a click
 
 BUTTON = Element(
@@ -329,13 +325,6 @@ async def test_keys_after_a_button_do_not_press_another_one() -> None:
     secret = replace(fields()[2], role="password text", name="PIN")
     now = focused(*fields(), BUTTON, PAY, secret, on="PIN")
     assert "“PIN”" in await keys_refused(now, clicked(BUTTON))
-
-
-async def test_keys_after_a_field_go_to_that_field_alone() -> None:
-    now = focused(*fields(), BUTTON, PAY, on="Phone")
-    assert await keys_refused(now, clicked(fields()[1])) == "the focus is on text “Phone”"
-    now = focused(*fields(), BUTTON, PAY, on="Street")
-    assert await keys_refused(now, clicked(fields()[1])) == ""
 
 
 async def test_a_focus_that_is_taken_between_two_keys_ends_them() -> None:
@@ -489,19 +478,6 @@ def test_an_entry_of_the_menu_that_the_same_call_opened_is_pressed(beneath: str)
         return look([replace(shown[0], parent=-1), *shown[1:]])
 
     planned = opened()
-    assert _next_of_menu(planned, opened(entry)) == ""
+    assert presses_next(opened(entry), call(0), call(2), planned) == ""
     button = replace(entry, role="push button", text="Pay")
-    assert _next_of_menu(planned, opened(button)) != ""
-
-
-def _next_of_menu(planned: Observation, now: Observation) -> str:
-    """Why what lies in the third row after a click on the menu is not pressed; empty: it is."""
-    guard = SequenceGuard(Reader(planned, now))
-    before = [MadeCall(call(0), Outcome(ok=True), planned)]
-    looks = planned, planned, replace(now, elements=None)
-    try:
-        press = asyncio.run(guard.next_press(call(2), before, looks=looks))
-    except ScreenChanged as error:
-        return str(error)
-    assert press.held is not None
-    return ""
+    assert presses_next(opened(button), call(0), call(2), planned) != ""

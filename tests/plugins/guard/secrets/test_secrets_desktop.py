@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import io
-import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from PIL import Image
 
 import hisa
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.guard.secrets.secret_reading import skeleton
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
-from hisa.runs.report import render_report
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.testing import FunctionModel, ScriptedModel, tool_call
-from hisa.text.redact.named_secrets import forms
 from tests.environments.conformance import seen_when
+from tests.plugins.guard.kept_desktop import KeptDesktop
+from tests.red_team.searching import told
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -44,16 +38,9 @@ document.oninput = () => {
 </script>"""
 
 
-class _Kept(DesktopEnvironment):
-    """A desktop that a run does not reset: what a test opened is there."""
-
-    async def reset(self) -> None:
-        """Leave it as it is."""
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
-    async with _Kept() as environment:
+    async with KeptDesktop() as environment:
         yield environment
 
 
@@ -99,55 +86,10 @@ def _write(at: Point, text: str = NAME) -> str:
     return tool_call("gui_action", f"pyautogui.click({x}, {y}); pyautogui.write({text!r})")
 
 
-def _told(folder: Path) -> list[str]:
-    """The files of a folder that hold the value in some form, or show it."""
-    needles = [form.encode() for form in forms(VALUE)]
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [
-        path.name
-        for path in files
-        if any(needle in path.read_bytes() for needle in needles)
-        or (path.suffix == ".png" and _shows(path.read_bytes()))
-    ]
-
-
-@functools.cache  # one look is kept for the run and asked about by several models
-def _shows(png: bytes) -> bool:
-    """Whether tesseract reads seven characters of the value in a picture, at any of three sizes."""
-    wanted = skeleton(VALUE)
-    pieces = {wanted[at : at + 7] for at in range(len(wanted) - 6)}
-    picture = Image.open(io.BytesIO(png)).convert("L")
-    return any(
-        piece in skeleton(text)
-        for scale in (1, 2, 3)
-        for text in [_read(picture.resize((picture.width * scale, picture.height * scale)))]
-        for piece in pieces
-    )
-
-
-def _read(picture: Image.Image) -> str:
-    held = io.BytesIO()
-    picture.save(held, "PNG")
-    return subprocess.run(
-        ["tesseract", "stdin", "stdout", "--psm", "11"],
-        input=held.getvalue(),
-        env={**os.environ, "OMP_THREAD_LIMIT": "1"},  # more threads cost time on such pictures
-        capture_output=True,
-        check=True,
-    ).stdout.decode("utf-8", "replace")
-
-
 async def _nobody_knows(result: hisa.RunResult, models: _Models) -> list[str]:
     """Texts of a run's events; no file of the run and no request of a model told the value."""
-    found = load_run(result.folder)
-    report = result.folder / "report.html"
-    report.write_text(render_report(found), "utf-8")
-    for request in models.requests:
-        assert not any(form in request.text for form in forms(VALUE))
-        for picture in request.pictures:
-            (result.folder / f"asked-{picture.sha256}.png").write_bytes(picture.png)
-    assert await asyncio.to_thread(_told, result.folder) == []
-    return [event.model_dump_json() for event in found.events]
+    assert await asyncio.to_thread(told, VALUE, result.folder, *models.requests) == []
+    return [event.model_dump_json() for event in load_run(result.folder).events]
 
 
 @pytest.mark.skipif(not shutil.which("mousepad"), reason="needs mousepad")

@@ -12,7 +12,7 @@ import pytest
 import hisa
 from hisa.actions import Click, Write
 from hisa.config import SecretSettings, Settings
-from hisa.errors import ActionRefused, ConfigError, HisaError
+from hisa.errors import ActionRefused, HisaError
 from hisa.events import Event, Noted
 from hisa.hooks import Hook, Hooks
 from hisa.plugins.guard.secrets import open_secrets
@@ -40,10 +40,6 @@ def mail(monkeypatch: pytest.MonkeyPatch) -> SecretSettings:
     return SecretSettings(env="HISA_TEST_MAIL")
 
 
-def test_settings_without_a_secret_have_no_hook(tmp_path: Path) -> None:
-    assert open_secrets(parts(tmp_path)) is None
-
-
 @pytest.mark.process
 def test_settings_without_a_secret_import_nothing_of_the_secrets() -> None:
     code = (
@@ -54,14 +50,6 @@ def test_settings_without_a_secret_import_nothing_of_the_secrets() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
-
-
-def test_a_value_that_is_not_there_is_an_error_before_anything_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HISA_TEST_MAIL", raising=False)
-    with pytest.raises(ConfigError, match="HISA_TEST_MAIL is not set"):
-        open_secrets(parts(tmp_path, mail=SecretSettings(env="HISA_TEST_MAIL")))
 
 
 class Kept(FakeEnvironment):

@@ -24,18 +24,17 @@ from hisa.actions import (
 )
 from hisa.actions.keys import MODIFIERS, normalise_key
 from hisa.errors import ActionRefused
-from hisa.plugins.guard.policy.matching import words
 from hisa.screen.geometry import Point
 
 __all__ = ["Keyed", "Touch", "keyed"]
 
 _TYPED = {"enter": "\n", "space": " ", "tab": "\t", "num_enter": "\n"}
-_RECALLING = words(
-    "up down tab ctrl+r ctrl+p ctrl+n alt+. ctrl+y ctrl+v shift+insert ctrl+shift+v "
-    "ctrl+shift+insert ctrl+x alt+_ ctrl+o insert"
+_PASTING = frozenset(("ctrl+v", "shift+insert", "ctrl+shift+v", "ctrl+shift+insert"))
+_RECALLING = _PASTING.union(
+    ("up", "down", "tab", "ctrl+r", "ctrl+p", "ctrl+n", "alt+.", "ctrl+y", "ctrl+x", "alt+_"),
+    ("ctrl+o", "insert"),
 )
 """Keys that put text into a terminal which the call does not hold."""
-_PASTING = frozenset(("ctrl+v", "shift+insert", "ctrl+shift+v", "ctrl+shift+insert"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,14 @@ class Keyed:
         return any(chord in _PASTING for chord in self.chords)
 
 
-def keyed(actions: Iterable[Action]) -> Keyed:
-    """Returns what the actions do, in order."""
-    done, held, at, down = Keyed(), list[str](), None, None
+def keyed(actions: Iterable[Action], *, at: Point | None = None) -> Keyed:
+    """Returns what the actions do, in order.
+
+    Args:
+        actions: of one call.
+        at: where the pointer is before them; None: not known.
+    """
+    done, held, down = Keyed(), list[str](), None
     for action in actions:
         match action:
             case Click() | MouseDown() | MouseUp():

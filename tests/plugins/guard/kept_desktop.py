@@ -1,0 +1,14 @@
+"""A private desktop that a run does not reset."""
+
+from __future__ import annotations
+
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+
+__all__ = ["KeptDesktop"]
+
+
+class KeptDesktop(DesktopEnvironment):
+    """A desktop that a run begins on as it stands: what a test opened is there."""
+
+    async def reset(self) -> None:
+        """Leave it as it is."""
