@@ -55,11 +55,10 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> 
     """Download what the tasks of SUITE need from the internet, each file once.
 
     The number of files and their size are told first; --size stops there. A file that is there and
-    whole is not downloaded again, and one that was cut off, also by Ctrl-C, goes on where it was if
-    the server can. Each is kept with its SHA-256, which is checked before every use. The setting
-    tasks.mirror names a server that is asked in place of all others. Addresses on this machine and
-    on private networks are refused, unless tasks.allow_private_downloads names them. Ends with 3
-    where one cannot be downloaded.
+    whole is not downloaded again. Each is kept with its SHA-256, which is checked before every use.
+    The setting tasks.mirror names a server that is asked in place of all others. Addresses on this
+    machine and on private networks are refused, unless tasks.allow_private_downloads names them.
+    Ends with 3 where one cannot be downloaded.
 
     \b
     hisa bench prefetch osworld:DIR
