@@ -20,7 +20,6 @@ from hisa.events import (
     RuleEntered,
 )
 from hisa.hooks import Hook, Step, StepAction
-from hisa.models.announced import PictureChanges
 from hisa.models.profile import Profile
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import (
@@ -410,7 +409,6 @@ def build_state(
     emit: Emit,
     memory: Memory | None = None,
     closer: StepInspector | None = None,
-    picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     again: LookAgain | None = None,
 ) -> HierarchicalState:
@@ -422,7 +420,6 @@ def build_state(
         emit: gets the state's events.
         memory: level 3; None: off.
         closer: looks for the files that a step wrote; None: nobody does.
-        picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         again: as for `HierarchicalState`.
     """
@@ -435,7 +432,6 @@ def build_state(
             settings.step_tokens,
             pair=pair,
             closer=closer,
-            picture_changes=picture_changes,
             by_facts=by_facts,
             pictures=profile is None or profile.sees_pictures,
         )

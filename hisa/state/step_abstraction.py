@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
-from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
@@ -90,8 +89,6 @@ class StepAbstractor:
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
         closer: looks for the files that were written.
-        picture_changes: reads what changed where no element tells of it; None: the model sees
-            the pictures.
         by_facts: whether no model is asked: what elements and tools tell of a step is its line,
             as of a stored program's.
         pictures: whether the model takes pictures.
@@ -104,13 +101,11 @@ class StepAbstractor:
         *,
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
-        picture_changes: PictureChanges | None = None,
         by_facts: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
         self._by_facts, self._pictures = by_facts, pictures
-        self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
@@ -128,7 +123,7 @@ class StepAbstractor:
         roi = pair.box if pair else None
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
         telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
-        changes = await self._changes(looks, pair, call) if telling else ()
+        changes = self._changes(looks, pair, call) if telling else ()
         if asked := telling and not self._without_model(call):
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
@@ -153,7 +148,7 @@ class StepAbstractor:
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
         telling = any(effect.pair for effect in found)
-        changes = await self._changes(looks, pair, whole) if telling else ()
+        changes = self._changes(looks, pair, whole) if telling else ()
         if asked := telling and not self._without_model(call):
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
@@ -176,20 +171,12 @@ class StepAbstractor:
     def _without_model(self, call: GroundedCall) -> bool:
         return self._by_facts or call.call.by_program
 
-    async def _changes(
-        self, looks: Looks, pair: RoiPair | None, call: GroundedCall
-    ) -> tuple[str, ...]:
-        """Returns what changed in words: by the elements, and by the picture without them."""
+    def _changes(self, looks: Looks, pair: RoiPair | None, call: GroundedCall) -> tuple[str, ...]:
+        """Returns what changed in words, by the elements."""
         roi = pair.box if pair else None
-        hidden = self._hidden
-        lines = describe_changes(*looks, roi, call, hidden=hidden) or ()
+        lines = describe_changes(*looks, roi, call, hidden=self._hidden) or ()
         self._keep_hidden(*looks)
-        if (
-            pair is None or self._picture_changes is None or hidden
-        ):  # where drawings were is not known then
-            return lines
-        drawn = await self._picture_changes(*looks)
-        return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
+        return lines
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
         """Keep what a dialog hides until it is gone."""
