@@ -131,17 +131,6 @@ def test_the_judge_never_sees_the_score(tmp_path: Path) -> None:
         assert PLANTED in run.scoring.detail
 
 
-def test_an_answer_that_cannot_be_used_is_asked_for_once_more(tmp_path: Path) -> None:
-    answers = iter(["I like them all.", judgement(7)])
-    models = Models(["bob", "ada"], lambda _: next(answers))
-    with machine(tmp_path, models) as (command, words, server, _):
-        text = command.run(*words, "--attempts", "2", code=1)
-        assert len(judge_requests(server)) == 2
-        kept = record(tmp_path)
-        assert (kept["choice"]["run"], kept["choice"]["by"]) == (None, "nobody")
-        assert "no attempt is taken" in text
-
-
 def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
     models = Models(["bob", "ada"], takes("ada"))
     faults: list[GuestFault | None] = [GuestFault("reset", stays=True)]
@@ -168,23 +157,6 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         assert "stopped: the runs of 1 of 2 attempts are kept" in rest
     assert record(tmp_path)["choice"] is None
     assert len(list_runs(tmp_path / "runs")) == 2
-
-
-def test_one_attempt_is_the_plain_run(tmp_path: Path) -> None:
-    results = []
-    for attempts in ([], ["--attempts", "1"], ["--attempts", "2"]):
-        folder = tmp_path / "".join(attempts or "0")
-        models = Models(["ada", "ada"], takes("ada"))
-        with machine(folder, models) as (command, words, _, _):
-            results.append(command.json(*words, *attempts))
-        assert bool(list((folder / "runs").glob("best-*"))) is ("2" in attempts)
-    plain, one, two = results
-    own = ("run", "folder", "tokens_in", "tokens_out")
-    assert plain.keys() == one.keys() == two["result"].keys()
-    for found in (one, two["result"]):
-        assert {k: v for k, v in plain.items() if k not in own} == {
-            k: v for k, v in found.items() if k not in own
-        }
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,6 @@ def grounding(
       settings       as the setting grounder.kind says
       vision:P, cascade:P, choice:P   the same with a stand-in for the model: it knows the answers
                      and is right in that part of 1
-      cascade+choice:P   the cascade, and the stand-in picks where the two disagree
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.

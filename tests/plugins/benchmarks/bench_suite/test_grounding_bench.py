@@ -136,8 +136,6 @@ async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) ->
     assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
     assert {each.calls for each in found.values()} <= {0, 1}
     assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
-    both = await asked(suite, "cascade+choice:1")
-    assert {e.outcome for e in both.values() if e.present and e.calls} == {"right"}
     wrong = await asked(suite, "choice:0")
     asked_about = [each for each in wrong.values() if each.calls]
     assert asked_about
@@ -198,16 +196,6 @@ def test_the_numbers_by_hand() -> None:
     assert (right.low, right.high) == wilson(6, 8)
     assert (train.total.wrong.count, train.total.refused.count) == (1, 1)
     assert (train.total.absent_refused.count, train.total.absent_refused.of) == (2, 3)
-    assert (train.precision.count, train.precision.of) == (2, 3)
-    assert (train.with_candidates.count, train.with_candidates.of) == (2, 3)
-    read, tree = train.sources[1], train.sources[0]
-    assert (tree.name, tree.wrong.count, read.name, read.right.count) == (
-        "accessibility",
-        1,
-        "ocr",
-        6,
-    )
-    assert read.absent_refused.count == 0
     assert (train.ms_median, train.ms_p95) == (1, 1000)
     assert (train.calls, train.tokens_in) == (6, 42)
 
@@ -220,7 +208,6 @@ def test_the_command_prints_the_sums_and_writes_the_answers(folder: Path, tmp_pa
     printed = hisa.run("bench", "grounding", str(folder), "--json", str(data))
     assert re.search(r"train +3 +33\.3 \[.*\] +33\.3 \[.*\] +33\.3 +2 +50\.0", printed)
     assert re.search(r"held +2 +100\.0", printed)
-    assert "forms" in printed
     tree = json.loads(data.read_text())
     assert len(tree["answers"]) == len(TARGETS)
     assert [part["name"] for part in tree["parts"]] == ["train", "held"]

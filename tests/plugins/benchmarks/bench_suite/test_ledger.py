@@ -15,11 +15,9 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.attempt_records import (
     AttemptFinished,
     AttemptLost,
-    AttemptRunning,
     AttemptStarted,
     Plan,
     Slot,
-    record_adapter,
 )
 from hisa.plugins.benchmarks.bench.ledger import MAX_TRIES, AttemptLedger, read_attempts, read_plan
 from tests.cli.command import ROOT
@@ -95,18 +93,6 @@ def test_a_second_end_of_the_same_try_changes_nothing(book: AttemptLedger) -> No
     assert SLOT in book.pending()
 
 
-def test_a_record_that_was_cut_off_never_happened(book: AttemptLedger) -> None:
-    end(book, "succeeded", 1.0)
-    path = book.folder / "attempts.jsonl"
-    whole = path.read_bytes()
-    book.close()
-    path.write_bytes(whole + b'{"v":1,"type":"finis')
-    assert read_attempts(book.folder)[SLOT].result is not None
-    again = AttemptLedger(book.folder, book.plan)
-    assert path.read_bytes() == whole
-    again.close()
-
-
 def test_every_cut_of_the_file_leaves_each_slot_with_at_most_one_result(
     book: AttemptLedger,
 ) -> None:
@@ -148,21 +134,6 @@ def test_a_folder_has_one_writer(book: AttemptLedger) -> None:
     assert [refusal(book.folder, book.plan) for _ in range(2)] == [(said, wait)] * 2
     book.close()
     AttemptLedger(book.folder, book.plan).close()
-
-
-def test_an_attempt_is_known_by_who_began_it_when_and_in_which_run(book: AttemptLedger) -> None:
-    key = begin(book)
-    (begun,) = book.slot_state(SLOT).attempts
-    started = record_adapter.validate_json((book.folder / "attempts.jsonl").read_bytes())
-    assert (begun.slot, begun.number, begun.worker) == (SLOT, 1, "host:1")
-    assert (begun.started_at, begun.run, begun.open) == (started.at, "", True)
-    book.write(AttemptRunning.model_validate({**key, "run": "r1"}))
-    assert begun.run == "r1"
-    book.write(AttemptFinished.model_validate({**key, "status": "succeeded"}))
-    assert (begun.run, begun.open, begun.counts) == ("r1", False, True)
-    assert book.slot_state(SLOT).result is begun
-    assert book.runs == book.folder / "runs"
-    assert book.runs.is_dir()
 
 
 @pytest.mark.parametrize("cause", ["worker", "bench", "again"])

@@ -178,9 +178,3 @@ async def test_a_getter_reads_apart_too(tmp_path: Path) -> None:
     assert await read_isolated(rows_of, base, "SELECT * FROM v") == [[1, b"\x00\xff"]]
     with pytest.raises(Unreadable, match="what was left"):
         await read_isolated(crash)
-
-
-def test_limits_are_those_of_the_documentation() -> None:
-    text = Path("docs/tasks.md").read_text("utf-8")
-    assert f"{OWN_LIMITS.processor} s of processor time" in text
-    assert f"{OWN_LIMITS.memory // 10**9} GB of memory" in text

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.task_needs import needed_apps, require_machine
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -273,18 +272,6 @@ async def test_a_private_desktop_has_no_system_services() -> None:
         with pytest.raises(EnvironmentFailed, match="system services") as caught:
             await require_machine(task, desktop)
     assert "--env vm:PROFILE" in caught.value.fix
-
-
-def test_a_benchmark_says_which_applications_it_is_about(tmp_path: Path) -> None:
-    tree: dict[str, Any] = {
-        "id": "a",
-        "instruction": "x",
-        "config": [],
-        "evaluator": {"func": "infeasible"},
-        "related_apps": ["vlc", 7, None, "os"],
-    }
-    assert from_json(tmp_path / "a.json", tree).apps == ("vlc", "os")
-    assert from_json(tmp_path / "a.json", {**tree, "related_apps": "vlc"}).apps == ()
 
 
 class Refusing(Machine):

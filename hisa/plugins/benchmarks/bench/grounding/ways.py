@@ -32,7 +32,7 @@ WAYS = {
     "cascade": "elements, and the model of models.grounder where they are not sure",
     "choice": "elements, and the planner's model picks from a list where they are not sure",
     "settings": "as the setting grounder.kind says",
-    "vision:P, cascade:P, choice:P, cascade+choice:P": "a stand-in is right in P of 1",
+    "vision:P, cascade:P, choice:P": "a stand-in is right in P of 1",
 }
 """Names and what they mean."""
 _KINDS = ("vision", "cascade", "choice")
@@ -60,14 +60,11 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         OcrUnavailable: it is to read and nothing here can.
     """
     kind, colon, chance = name.partition(":")
-    if colon and kind in (*_KINDS, "cascade+choice"):
+    if colon and kind in _KINDS:
         model = _stand_in(name, chance, seed=settings.run.seed)
         own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-        picks, wanted = kind == "cascade+choice", kind.removesuffix("+choice")
-        changes = {"kind": wanted, "format": "gta1"}
-        async with _with_models(
-            name, settings, own, hear=model.hear, picks=picks, **changes
-        ) as way:
+        changes = {"kind": kind, "format": "gta1"}
+        async with _with_models(name, settings, own, hear=model.hear, **changes) as way:
             way.aim = lambda target, look: model.aim(
                 f"{target.screen.name}\0{target.description}", target.region, look
             )
@@ -124,7 +121,6 @@ async def _with_models(
     own: dict[Role, Model],
     *,
     hear: Callable[[Event], None] = lambda _: None,
-    picks: bool = False,
     **changes: str,
 ) -> AsyncIterator[Way]:
     spent = Totals()
@@ -142,6 +138,5 @@ async def _with_models(
     async with models:
         seer = models.profiles.get("grounder")
         wanted = settings.grounder.model_copy(update=changes)
-        picker = models.profiles["planner"] if picks else None
-        grounder = build_grounder(wanted, settings.models, models, emit, seer=seer, picker=picker)
+        grounder = build_grounder(wanted, settings.models, models, emit, seer=seer)
         yield Way(name, grounder, spent=spent)
