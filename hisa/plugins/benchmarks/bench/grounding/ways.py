@@ -32,7 +32,7 @@ WAYS = {
     "cascade": "elements, and the model of models.grounder where they are not sure",
     "choice": "elements, and the planner's model picks from a list where they are not sure",
     "settings": "as the setting grounder.kind says",
-    "vision:P, cascade:P, choice:P": "a stand-in is right in P of 1",
+    "choice:P": "the same with a stand-in, which picks rightly in P of 1",
 }
 """Names and what they mean."""
 _KINDS = ("vision", "cascade", "choice")
@@ -60,11 +60,10 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         OcrUnavailable: it is to read and nothing here can.
     """
     kind, colon, chance = name.partition(":")
-    if colon and kind in _KINDS:
+    if colon and kind == "choice":
         model = _stand_in(name, chance, seed=settings.run.seed)
         own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-        changes = {"kind": kind, "format": "gta1"}
-        async with _with_models(name, settings, own, hear=model.hear, **changes) as way:
+        async with _with_models(name, settings, own, hear=model.hear, kind=kind) as way:
             way.aim = lambda target, look: model.aim(
                 f"{target.screen.name}\0{target.description}", target.region, look
             )
@@ -107,9 +106,8 @@ def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
     except ValueError:
         chance = -1.0
     if not 0 <= chance <= 1:
-        kind = name.partition(":")[0]
         raise UsageError(
-            f"--grounder {name!r}: a part of 1 must follow the colon", fix=f"--grounder {kind}:0.9"
+            f"--grounder {name!r}: a part of 1 must follow the colon", fix="--grounder choice:0.9"
         )
     return SimulatedModel(chance, seed=seed)
 
@@ -121,7 +119,7 @@ async def _with_models(
     own: dict[Role, Model],
     *,
     hear: Callable[[Event], None] = lambda _: None,
-    **changes: str,
+    kind: str,
 ) -> AsyncIterator[Way]:
     spent = Totals()
 
@@ -137,6 +135,6 @@ async def _with_models(
     models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
-        wanted = settings.grounder.model_copy(update=changes)
+        wanted = settings.grounder.model_copy(update={"kind": kind})
         grounder = build_grounder(wanted, settings.models, models, emit, seer=seer)
         yield Way(name, grounder, spent=spent)
