@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from hisa.config import TaskSettings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import Lock, replace_file
-from hisa.plugins.benchmarks.tasks.download import download_to, mirrored, size_of
+from hisa.plugins.benchmarks.tasks.download import download_to, mirrored
 
 __all__ = ["FileCache"]
 
@@ -81,10 +81,6 @@ class FileCache:
                 return hashlib.file_digest(file, "sha256").hexdigest() == wanted
         except (OSError, UnicodeDecodeError):
             return False
-
-    async def size(self, url: str) -> int | None:
-        """Bytes of a file that is not here yet, as its server says; None where it does not."""
-        return await size_of(mirrored(url, self.mirror), self._reachable())
 
     async def fetch(self, url: str) -> None:
         """Download a file, unless it is there.

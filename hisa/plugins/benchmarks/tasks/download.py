@@ -17,10 +17,10 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from hisa.errors import EnvironmentFailed, OperatorError, UsageError
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.process_limits import MAX_DOWNLOAD
 
@@ -32,10 +32,8 @@ __all__ = [
     "download_to",
     "mirrored",
     "require_public_address",
-    "size_of",
 ]
 
-T = TypeVar("T")
 SETTING = "tasks.allow_private_downloads"
 _SECONDS = 300.0  # chosen by hand
 _TRIES = 3  # chosen by hand
@@ -84,7 +82,7 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
     problem: Exception | None = None
     for _ in range(_TRIES):
         try:
-            await _followed("GET", url, allowed, use=functools.partial(_receive, part=part))
+            await _followed(url, allowed, use=functools.partial(_receive, part=part))
         except httpx.HTTPStatusError as error:
             problem = error
             if error.response.status_code < 500:
@@ -98,28 +96,10 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
     ) from problem
 
 
-async def size_of(url: str, allowed: Sequence[str] = ()) -> int | None:
-    """Bytes of the file at an address, as its server says; None where it does not."""
-    import httpx
-
-    async def use(response: httpx.Response) -> int | None:
-        response.raise_for_status()
-        return _length(response)
-
-    try:
-        return await _followed("HEAD", url, allowed, use=use)
-    except (httpx.HTTPError, OSError, OperatorError):
-        return None
-
-
 async def _followed(
-    method: str,
-    url: str,
-    allowed: Sequence[str],
-    *,
-    use: Callable[[httpx.Response], Awaitable[T]],
-) -> T:
-    """Send a request, follow its redirects, and return what ``use`` makes of the response."""
+    url: str, allowed: Sequence[str], *, use: Callable[[httpx.Response], Awaitable[None]]
+) -> None:
+    """Ask for an address, follow its redirects, and give the response to ``use``."""
     import httpx
 
     certificates = await asyncio.to_thread(httpx.create_ssl_context)
@@ -128,17 +108,18 @@ async def _followed(
         async with httpx.AsyncClient(
             timeout=patience(_SECONDS), verify=certificates, trust_env=not target.address
         ) as client:  # a checked address is connected to without any proxy
-            response = await client.send(_request(client, method, target), stream=True)
+            response = await client.send(_request(client, target), stream=True)
             try:
                 if not response.is_redirect:
-                    return await use(response)
+                    await use(response)
+                    return
                 url = urljoin(url, str(response.headers["location"]))
             finally:
                 await response.aclose()
     raise EnvironmentFailed(f"{url}: more than {_REDIRECTS} redirects")
 
 
-def _request(client: httpx.AsyncClient, method: str, target: _Target) -> httpx.Request:
+def _request(client: httpx.AsyncClient, target: _Target) -> httpx.Request:
     import httpx
 
     url, extensions, sent = httpx.URL(target.url), {}, dict(_PLAIN)
@@ -146,7 +127,7 @@ def _request(client: httpx.AsyncClient, method: str, target: _Target) -> httpx.R
         sent["Host"] = url.netloc.decode("ascii").rpartition("@")[2]
         extensions = {"sni_hostname": target.host}
         url = url.copy_with(host=target.address)
-    return client.build_request(method, url, headers=sent, extensions=extensions)
+    return client.build_request("GET", url, headers=sent, extensions=extensions)
 
 
 async def _receive(response: httpx.Response, *, part: Path) -> None:
@@ -165,15 +146,9 @@ async def _receive(response: httpx.Response, *, part: Path) -> None:
             if size > MAX_DOWNLOAD:
                 raise EnvironmentFailed(f"{response.url}: larger than {MAX_DOWNLOAD} bytes")
             file.write(block)
-    total = None if packed else _length(response)
-    if total is not None and size != total:
+    total = "" if packed else response.headers.get("content-length", "")
+    if total.isdigit() and size != int(total):
         raise OSError(f"the server said {total} bytes, and sent {size}")
-
-
-def _length(response: httpx.Response) -> int | None:
-    """Returns the bytes of the body as the server says; None where it does not."""
-    text = response.headers.get("content-length", "")
-    return int(text) if text.isdigit() else None
 
 
 async def _target(url: str, allowed: Sequence[str]) -> _Target:
