@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.errors import BudgetExceeded, ModelUnavailable
-from hisa.events import Abstracted, Event, Judged, Planned, PlannedCall, RunFinished
+from hisa.events import Event, Judged
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
@@ -17,9 +17,7 @@ from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice, choose, show
 from hisa.plugins.benchmarks.attempts.run_question import REQUEST_TOKENS, run_question
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Message, Model, ModelRequest
-from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
-from hisa.runs.read import load_run
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from hisa.text.prompt_text import guard_fields, one_line
 from tests.plugins.benchmarks.attempt_logs import (
@@ -96,21 +94,6 @@ def test_files_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
     assert "a text" not in binary
     assert link == "Brought home: /home/user/c.txt, 5 bytes"
     assert missed == "Not brought home: ~/d.txt: not there"
-
-
-def test_a_sequence_shows_every_call_and_what_came_of_it(tmp_path: Path) -> None:
-    first, second = (
-        PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "ab"
-    )
-    with RunLog.create(tmp_path, TASK) as log:
-        log.step = 1
-        log.emit(Planned(thought="", tool=first.tool, input=first.input, following=(second,)))
-        log.emit(Abstracted(line="", result="Unexpected. Only 1 of 2 actions were made."))
-        log.emit(RunFinished(exit_status="max_steps"))
-    (line,) = attempt_facts(load_run(log.folder)).steps
-    assert line.startswith("sequence | Input: ")
-    for words in ("press('a')", "press('b')", "Only 1 of 2 actions were made"):
-        assert words in line
 
 
 # ---------------------------------------------------------------- the choice
