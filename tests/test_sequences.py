@@ -23,7 +23,7 @@ from hisa.events import (
     SequenceStopped,
 )
 from hisa.protocols import Held
-from hisa.runs.read import Run, load_run
+from hisa.runs.read import Run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Window
 from hisa.state.manager import HierarchicalState
@@ -260,19 +260,6 @@ def settings(folder: Path, **planner: object) -> Settings:
         "patterns": {"enabled": False},
     }
     return load(overrides=overrides, environ={})
-
-
-@pytest.mark.parametrize(("moves", "steps"), [(False, 2), (True, 3)])
-async def test_the_offline_model_gives_what_one_look_decides(
-    tmp_path: Path, moves: bool, steps: int
-) -> None:
-    environment = Shifting(40.0 if moves else 0.0)
-    result = await hisa.run(TASK, settings=settings(tmp_path), environment=environment)
-    run = load_run(result.folder)
-    assert (result.status, result.steps) == ("succeeded", steps)
-    assert environment.agreed
-    assert await environment.read_file("/home/user/form.txt") == b"Ada"
-    assert len(stops(run)) == moves
 
 
 async def test_a_computer_tool_has_lists_of_its_own(tmp_path: Path) -> None:

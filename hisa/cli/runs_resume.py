@@ -40,20 +40,10 @@ def resume(
     place by replaying what was done, without asking a model. A run whose last step ended it is
     only scored.
 
-    ID may also be that of several attempts (best-…), as "hisa run --attempts" names it: those that
-    came to no end are made anew, and the best is taken.
-
     \b
     hisa runs resume
     hisa runs resume 20261121-0345 --max-steps 100
-    hisa runs resume best-20261121-0345
     """
-    if run_id.startswith("best-"):
-        from hisa.cli.open_group import announced
-
-        go_on = announced("runs.resume.best", f"run {run_id!r}")
-        limits = (max_steps, budget_usd)
-        return int(go_on(run_id, settings.run, as_json=as_json, limits=limits))
     from rich.console import Console
 
     from hisa.cli.episode import RunOutput

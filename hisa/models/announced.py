@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hisa.machine import plugins
 from hisa.models.profile import Profile
-from hisa.screen.observation import Observation
 
-__all__ = ["Announced", "PictureChanges", "announced"]
-
-PictureChanges = Callable[[Observation, Observation], Awaitable[tuple[str, ...]]]
-"""Sentences on the text that changed from one look to the next where no element tells of it."""
+__all__ = ["Announced", "announced"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +22,6 @@ class Announced:
     """Of what the model takes and costs; None: found by its name, as that of any model."""
     by_rules: bool = False
     """Whether it follows rules and sees no pictures. Then no grounder and no judge follow it."""
-    picture_changes: PictureChanges | None = None
-    """Asked by the state manager where this is its model; None: the model sees the pictures."""
     title: str = ""
     """Its name in outputs; empty: the name that it is announced by."""
 
@@ -49,6 +42,5 @@ def announced(name: str) -> Announced | None:
     return Announced(
         profile if isinstance(profile, Profile) else None,
         by_rules=getattr(factory, "by_rules", False) is True,
-        picture_changes=getattr(factory, "picture_changes", None),
         title=str(getattr(factory, "title", name)),
     )

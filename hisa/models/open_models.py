@@ -11,7 +11,7 @@ from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.models.announced import Announced, PictureChanges, announced
+from hisa.models.announced import Announced, announced
 from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
@@ -34,8 +34,6 @@ class Models(dict[Role, Model]):
     def __init__(self) -> None:
         super().__init__()
         self.profiles: dict[Role, Profile] = {}
-        self.picture_changes: dict[Role, PictureChanges] = {}
-        """Roles whose model sees no pictures: see `hisa.models.announced`."""
         self._opened = AsyncExitStack()
 
     async def aclose(self) -> None:
@@ -187,8 +185,6 @@ def open_models(
             RoleModel(model, context, profile=profile),
             profile,
         )
-        if changes := getattr(model, "picture_changes", None):
-            models.picture_changes[role] = changes
     _open_chosen(settings, planner, models, context, variables)
     return models
 
@@ -216,9 +212,6 @@ def _open_chosen(
             made = RoleModel(client, context, profile=profile, settings=wanted)
             stacks[wanted] = (made, profile)
         models[role], models.profiles[role] = stacks[wanted]
-        brought = announced(wanted.model)
-        if brought is not None and brought.picture_changes is not None:
-            models.picture_changes[role] = brought.picture_changes
     unpriced = {wanted.model: 0 for wanted, (_, profile) in stacks.items() if not profile.price}
     if unpriced and context.budget.usd is not None:
         context.emit(Noted(where="budget", text=without_price(context.budget.usd, unpriced)))

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-__all__ = ["made_of", "tell_made"]
-
-_TOLD = re.compile(
-    r"(?:All (?P<all>\d{1,2}) actions were made|Only (?P<some>\d{1,2}) of \d{1,2} actions were made"
-    r"|(?P<none>None) of the \d{1,2} actions was made)\b"
-)
+__all__ = ["tell_made"]
 
 
 def tell_made(made: int, of: int, why: str = "") -> str:
@@ -20,11 +13,3 @@ def tell_made(made: int, of: int, why: str = "") -> str:
         return f"None of the {of} actions was made."
     rest = f"{of}" if made + 1 == of else f"{made + 1} to {of}"
     return f"Only {made} of {of} actions were made; {rest} not, because {why}."
-
-
-def made_of(result: str) -> int | None:
-    """Returns how many actions a result says were made; None where it says nothing of it."""
-    found = _TOLD.search(result)
-    if found is None:
-        return None
-    return int(found["all"] or found["some"] or 0)

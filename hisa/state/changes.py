@@ -15,10 +15,10 @@ from hisa.state.facts import is_complete, is_inside, smallest_focused
 from hisa.state.held_regions import DIALOGS
 from hisa.text.prompt_text import excerpt, one_line, short
 
-__all__ = ["IDLE", "LOOK", "compared", "describe_changes"]
+__all__ = ["IDLE", "compared", "describe_changes"]
 
-LOOK = "The look of "
-IDLE = ("The focus is on ", LOOK)
+_LOOK = "The look of "
+IDLE = ("The focus is on ", _LOOK)
 """How sentences begin on what may be no effect at all."""
 _NAME_CHARS, _VALUE_CHARS, _ROW_CHARS = 40, 48, 110
 _VALUES, _ACTED, _NAMED = 2, 8, 3
@@ -134,7 +134,7 @@ def _look_sentence(look: Observation, roi: BoundingBox) -> list[str]:
     smallest = min(around, key=lambda element: element.box.area, default=None)
     if smallest is None:
         return []
-    return [f"{LOOK}{_named(smallest)} changed; no listed text or value did."]
+    return [f"{_LOOK}{_named(smallest)} changed; no listed text or value did."]
 
 
 def _painted(elements: list[Element], look: Observation) -> list[Element]:

@@ -19,7 +19,6 @@ from hisa.events import (
     RuleEntered,
 )
 from hisa.hooks import Hook, Step, StepAction
-from hisa.models.announced import PictureChanges
 from hisa.models.profile import Profile
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import (
@@ -395,7 +394,6 @@ def build_state(
     emit: Emit,
     memory: Memory | None = None,
     written: WrittenSince | None = None,
-    picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     again: LookAgain | None = None,
 ) -> HierarchicalState:
@@ -407,7 +405,6 @@ def build_state(
         emit: gets the state's events.
         memory: level 3; None: off.
         written: tells which files a step wrote; None: nobody does.
-        picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         again: as for `HierarchicalState`.
     """
@@ -419,7 +416,6 @@ def build_state(
         settings.step_tokens,
         pair=whole_pair if raw else pairs[settings.roi],
         written=written,
-        picture_changes=picture_changes,
         by_facts=by_facts,
         raw=raw,
         pictures=profile is None or profile.sees_pictures,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
 from hisa.machine.patience import patience
-from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
@@ -28,7 +27,7 @@ from hisa.protocols import (
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep, Looks
-from hisa.state.changes import IDLE, LOOK, describe_changes
+from hisa.state.changes import IDLE, describe_changes
 from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.held_regions import DIALOGS
 from hisa.state.lines import call_description, call_input, history_line
@@ -88,8 +87,6 @@ class StepAbstractor:
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
         written: tells which files were written; None: nothing is known of files.
-        picture_changes: reads what changed where no element tells of it; None: the model sees
-            the pictures.
         by_facts: whether no model is asked: what elements and tools tell of a step is its line,
             as of a stored program's.
         raw: whether level 1 is left out (HiSA, table 5): no model is asked, and the line is what
@@ -104,14 +101,12 @@ class StepAbstractor:
         *,
         pair: Pair = roi_pair,
         written: WrittenSince | None = None,
-        picture_changes: PictureChanges | None = None,
         by_facts: bool = False,
         raw: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
         self._by_facts, self._raw, self._pictures = by_facts or raw, raw, pictures
-        self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
@@ -133,7 +128,7 @@ class StepAbstractor:
         whole = merged(call, outcome.made)
         changed = any(effect.pair for effect in made)
         telling = outcome.ends is None and (changed or _unexplained(outcome))
-        changes = await self._changes(looks, pair, whole) if telling and not self._raw else ()
+        changes = self._changes(looks, pair, whole) if telling and not self._raw else ()
         written = await self._files(last)
         said = ""
         if asked := telling and not (self._by_facts or call.call.by_program):
@@ -162,20 +157,11 @@ class StepAbstractor:
             written = await self._written(began)
         return written
 
-    async def _changes(
-        self, looks: Looks, pair: RoiPair | None, call: GroundedCall
-    ) -> tuple[str, ...]:
-        """Returns what changed in words: by the elements, and by the picture without them."""
-        roi = pair.box if pair else None
-        hidden = self._hidden
-        lines = describe_changes(*looks, roi, call, hidden=hidden) or ()
+    def _changes(self, looks: Looks, pair: RoiPair | None, call: GroundedCall) -> tuple[str, ...]:
+        """Returns what changed in words, by the elements."""
+        lines = describe_changes(*looks, pair.box if pair else None, call, hidden=self._hidden)
         self._keep_hidden(*looks)
-        if (
-            pair is None or self._picture_changes is None or hidden
-        ):  # where drawings were is not known then
-            return lines
-        drawn = await self._picture_changes(*looks)
-        return (*(line for line in lines if not (drawn and line.startswith(LOOK))), *drawn)
+        return lines or ()
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
         """Keep what a dialog hides until it is gone."""

@@ -245,7 +245,6 @@ class _Opening:
             emit=self._emit,
             memory=self._parts.memory or self._memory(models["state"]),
             written=WrittenFiles(environment).since,
-            picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
             again=lambda: environment.observe(elements=self._elements),  # as it is by then
         )

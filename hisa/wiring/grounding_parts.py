@@ -35,7 +35,6 @@ def build_grounder(
     emit: Emit,
     *,
     seer: Profile | None = None,
-    picker: Profile | None = None,
     read: ReadText = read_text,
     events: Sequence[Event] = (),
     reader: ElementsReader | None = None,
@@ -49,7 +48,6 @@ def build_grounder(
             where they leave that open.
         emit: gets the grounder's events.
         seer: the profile of the model ``grounder``.
-        picker: that of the model ``planner``, where it may have the cascade's last word.
         read: reads the text on a picture.
         events: of the run so far, where it goes on.
         reader: takes looks with elements; None: looks are taken as they are given.
@@ -69,14 +67,10 @@ def build_grounder(
     form = open_format(settings.format, *known)
     if kind == "vision" or (settings.kind == "auto" and find_matcher() is None):
         return VisionGrounder(model, form, emit=emit)
-    if picker is not None and not (picker.reads_elements or picker.grounding):
-        trust = _pick_trust(settings, chosen, models["planner"], picker, emit, events)
-        parts = replace(parts, picker=models["planner"], trust=trust)
     right = _points_right(key_of(model.name, chosen.grounder or chosen.planner, seer), emit, events)
     if right is not None:
         return _open_finder(replace(parts, seer=Seer(model, form), points_right=right))
-    trust = parts.trust if parts.picker else Trust(None)
-    return _open_finder(replace(parts, picker=models.get("planner", model), trust=trust))
+    return _open_finder(parts)
 
 
 def _points_right(key: Key, emit: Emit, events: Sequence[Event]) -> float | None:
@@ -194,10 +188,7 @@ def open_grounder(
     Raises:
         ConfigError: as `build_grounder`.
     """
-    picker = planner if chosen.grounder is not None else None
-    finder = build_grounder(
-        settings, chosen, models, emit, seer=seer, picker=picker, events=events, reader=reader
-    )
+    finder = build_grounder(settings, chosen, models, emit, seer=seer, events=events, reader=reader)
     if settings.kind != "planner" and not points:
         return finder
     checker = _open_finder(FinderParts(lambda _: None, settings.min_score))

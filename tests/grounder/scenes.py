@@ -126,7 +126,6 @@ async def opened_grounder(
             by_role,
             events.append,
             seer=by_role.profiles["grounder"],
-            picker=by_role.profiles["planner"] if len(models) > 1 else None,
             read=read,
             events=before,
         )

@@ -53,18 +53,9 @@ def test_a_task_that_does_not_say_whose_it_is_is_known_by_its_data(
     assert format_of(TaskRecord.model_validate_json(record).task()) is expected
 
 
-def test_a_task_about_applications_by_name_is_a_benchmarks() -> None:
-    assert format_of(Task("t", "x", apps=("excel",), setup=(WRITE,))) is BENCHMARK
-
-
 def test_a_check_that_no_format_scores_is_named_before_a_run() -> None:
     task = Task("t", "x", check={"answer": "Paris"})
     assert problems(task) == ["check: no format here scores answer"]
-
-
-def test_pages_alone_fill_the_screen() -> None:
-    formats: tuple[TaskFormat, ...] = (OWN, BENCHMARK, MINIWOB_TASKS, BROWSERGYM_TASKS)
-    assert [known.fills_screen for known in formats] == [False, False, True, True]
 
 
 def loaded(code: str) -> list[str]:

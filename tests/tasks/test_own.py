@@ -11,7 +11,6 @@ from hisa.errors import UsageError
 from hisa.protocols import Scoring
 from hisa.tasks import hisa_format
 from hisa.tasks.find_format import problems
-from hisa.tasks.named import named_task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.tasks.host import Host
@@ -167,19 +166,3 @@ async def test_a_command_that_does_not_end_is_no_score(
     found = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
     assert found.value is None
     assert "'sleep 60' did not end within" in found.detail
-
-
-def test_a_folder_is_no_text_of_a_task(tmp_path: Path) -> None:
-    folder = tmp_path / "my tasks"
-    folder.mkdir()
-    for name in (str(folder), f"{folder}/"):
-        with pytest.raises(UsageError, match="is a folder, and a task is one file") as caught:
-            named_task(name)
-        assert f"all tasks of a folder: hisa bench run 'own:{name}'" in str(caught.value)
-        assert caught.value.fix == f"hisa run '{folder}/TASK.yaml'"
-    (folder / "sort.yaml").write_text("instruction: Sort it.")
-    with pytest.raises(UsageError) as caught:
-        named_task(str(folder))
-    assert caught.value.fix == f"hisa run '{folder}/sort.yaml'"
-    with pytest.raises(UsageError, match="Is a directory"):
-        load_task(folder)

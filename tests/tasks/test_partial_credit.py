@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -196,37 +195,3 @@ def test_what_is_no_weight_is_refused_by_its_value(tmp_path: Path, given: str, n
     assert "check.0.weight" in said
     assert named in said
     assert "allowed" in said
-
-
-@pytest.mark.parametrize("given", ["some", "true", "null", "[all]", '""'])
-def test_what_a_check_may_need_is_all_and_nothing_else(tmp_path: Path, given: str) -> None:
-    with pytest.raises(UsageError, match=r"check\.0\.needs: .*only 'all' is allowed"):
-        task_of(tmp_path, f"command: {HOLDS}, needs: {given}")
-
-
-def test_a_weight_that_was_forgotten_is_not_guessed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="1 of 2 checks have a weight"):
-        task_of(tmp_path, f"command: {HOLDS}, weight: 0.2", f"command: {HOLDS}")
-
-
-def test_a_task_made_in_python_is_held_to_the_same(tmp_path: Path) -> None:
-    checks: list[dict[str, Any]] = [{"command": HOLDS, "weight": 0.2}, {"command": HOLDS}]
-    assert problems(Task("t", "x", check={"all": checks})) == [
-        "check: 1 of 2 checks have a weight; give each check one, or none of them"
-    ]
-    bad = problems(Task("t", "x", check={"all": [{"command": HOLDS, "weight": -1}]}))
-    assert len(bad) == 1
-    assert "-1" in bad[0]
-
-
-def test_weights_come_through_the_record_of_a_run(tmp_path: Path) -> None:
-    from hisa.runs.manifest import TaskRecord
-
-    task = task_of(tmp_path, f"command: {HOLDS}, weight: 0.2, needs: all", "file: ~/a, weight: 1")
-    again = TaskRecord.model_validate_json(TaskRecord.of(task).model_dump_json()).task()
-    assert again.check == {
-        "all": [
-            {"command": HOLDS, "weight": 0.2, "needs": "all"},
-            {"file": "~/a", "weight": 1.0},
-        ]
-    }

@@ -11,10 +11,9 @@ from hisa.errors import UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Scoring, Task
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.shown_element import ShownElement
 from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
 
@@ -58,31 +57,6 @@ async def test_all_keys_hold_of_one_element(
     tmp_path: Path, form: FakeEnvironment, element: str, value: float
 ) -> None:
     assert (await scored(tmp_path, element, form)).value == value
-
-
-async def test_the_same_box_passes_once_it_is_ticked(tmp_path: Path, form: FakeEnvironment) -> None:
-    ticked = "{role: check box, name: Agree, state: checked}"
-    before = await scored(tmp_path, ticked, form)
-    assert before.value == 0.0
-    assert before.detail.startswith(
-        'no such check box "Agree" is showing; closest: check box "Agree": not checked; '
-    )
-    await form.act([Click(Point(230, 180, "screen"))])
-    assert (await scored(tmp_path, ticked, form)).value == 1.0
-    absent = await scored(tmp_path, "{name: Agree, absent: true}", form)
-    assert absent.detail == 'the element "Agree" is showing'
-
-
-def test_what_has_neither_name_nor_label_goes_by_its_text() -> None:
-    box = BoundingBox(0, 0, 9, 9, "screen")
-    letters = ShownElement(name="Letters")
-    assert letters.misses(Element("icon", "", box, text="Letters")) == []
-    assert letters.misses(Element("text", "", box, text="Letters")) == ["another name"]
-
-
-async def test_the_closest_names_come_first(tmp_path: Path, form: FakeEnvironment) -> None:
-    detail = (await scored(tmp_path, "{role: push button, name: Saved}", form)).detail
-    assert 'closest: push button "Save": another name; push button' in detail
 
 
 @pytest.mark.parametrize("element", ["{name: Save}", "{name: Save, absent: true}"])

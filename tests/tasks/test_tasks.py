@@ -12,7 +12,7 @@ from hisa.patterns.sops import load_sops
 from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.scorer import TaskScorer
-from hisa.tasks.taskfile import load_task, task_from_text
+from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
 from hisa.text.prompts import data_folder
 from tests.plugins.benchmarks.tasks.machine import Machine
@@ -31,15 +31,6 @@ def test_every_example_loads_and_has_a_check(path: Path) -> None:
     task = load_task(path)
     assert task.check
     assert task.instruction
-
-
-def test_a_text_is_a_task_of_a_guessed_domain() -> None:
-    task = task_from_text("  Open the text editor and write a text file. ")
-    assert task.domain == "text_editor"
-    assert task.id.startswith("open-the-text-editor")
-    assert task == task_from_text(task.instruction)
-    with pytest.raises(UsageError, match="empty"):
-        task_from_text(" \n")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 Before a model speaks, the chance of each thing is what the elements give it; what is left belongs
 to things that they do not list and to there being no such thing. A model is right most of the time
-and else may say anything that is on the screen. So two that say the same without knowing of each
-other are nearly always right, and one that says what the elements find absurd mostly is not.
+and else may say anything that is on the screen; one that says what the elements find absurd mostly
+is not.
 """
 
 from __future__ import annotations
@@ -100,23 +100,14 @@ class Belief:
                 return right
             return stray if any(thing.is_where(one) for one in listed) else unlisted
 
-        new = (
-            picked if picked and not any(thing.is_where(picked) for thing in self._things) else None
-        )
         self._weight *= [told(thing) for thing in self._things]
-        self._points = [
-            (at, weight * (right if new and new.box.contains(at) else unlisted))
-            for at, weight in self._points
-        ]
         self._absent *= unlisted
         self._elsewhere *= unlisted
 
     def of(self, thing: Rated) -> float:
         """Returns the chance that a thing is meant, or one at the same place."""
         there = [known.is_where(thing) for known in self._things]
-        if any(there):
-            return float(self._weight[there].sum()) / self._total
-        return sum(weight for at, weight in self._points if thing.box.contains(at)) / self._total
+        return float(self._weight[there].sum()) / self._total
 
     def among(self, listed: Sequence[Rated], thing: Rated) -> float:
         """Returns the chance that a thing of a list is meant, were it certain that one of them is.

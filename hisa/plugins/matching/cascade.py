@@ -13,7 +13,6 @@ from hisa.grounder.common import resolve, tried
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Unreadable
 from hisa.plugins.matching.belief import TAKEN, Belief
-from hisa.plugins.matching.checked_choice import Picker
 from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder
 from hisa.plugins.matching.rating import Rating, rated
 from hisa.protocols import GroundedCall, Place, ToolCall
@@ -57,8 +56,6 @@ class _Search:
     rating: Rating
     belief: Belief
     answers: list[_Answer] = field(default_factory=list)
-    picked: str = ""
-    """Why the pick of another model was not taken."""
 
     @property
     def taken(self) -> Place | None:
@@ -74,13 +71,11 @@ class CascadeGrounder:
 
     What the elements think of all things and what models say are weighed together (see
     `hisa.plugins.matching.belief`). A point of the model is taken at once where both mean one
-    place. Else another model, where there is one, picks from a list in words, what was pointed at
-    among it. Else the first is asked once more, on an enlarged part of the picture. Where no place
-    is likely enough then, the planner hears of all candidates.
+    place. Else it is asked once more, on an enlarged part of the picture. Where no place is likely
+    enough then, the planner hears of all candidates.
 
     Args:
-        parts: with a model that points; one that picks is asked where elements and that model do
-            not agree.
+        parts: with a model that points.
     """
 
     def __init__(self, parts: FinderParts) -> None:
@@ -88,9 +83,6 @@ class CascadeGrounder:
             raise ValueError("a cascade needs a model that points")
         self._seer, self._points_right = parts.seer, parts.points_right
         self._emit, self._reader, self._read = parts.emit, parts.reader, parts.read
-        self._picker: Picker | None = None
-        if parts.picker is not None:
-            self._picker = Picker(parts.picker, emit=parts.emit, trust=parts.trust)
         self._elements = ElementsGrounder(
             emit=lambda _: None, min_score=parts.min_score, read=parts.read
         )
@@ -154,11 +146,9 @@ class CascadeGrounder:
         return answer
 
     async def _doubted(self, search: _Search, first: _Answer) -> Place:
-        """Let another model pick, where there is one, then look closer."""
+        """Look closer."""
         part = self._part(search, first)
         self._tell_answer(search.description, first, "doubted", closer=part)
-        if place := await self._picked(search, first):
-            return place
         try:
             second = await self._ask(search, part, None if part else first.why)
         except ModelUnavailable as error:
@@ -174,25 +164,6 @@ class CascadeGrounder:
         others = (t.box for t in search.rating.likely)
         closest = [box.centre for box in others if not _holds(box, first.point)][:_CLOSEST]
         return closer_part(search.observation.image, first.point, closest)
-
-    async def _picked(self, search: _Search, first: _Answer) -> Place | None:
-        """Returns the place that is likely enough after a pick, if any.
-
-        Raises:
-            BudgetExceeded: from the model.
-        """
-        if self._picker is None:
-            return None
-        also = search.rating.lying_at(first.point) if first.point else None
-        try:
-            return await self._picker.pick(
-                search.description, search.observation, search.rating, search.belief, also=also
-            )
-        except NotFound as error:
-            search.picked = str(error)
-        except ModelUnavailable:
-            return None
-        return search.taken
 
     def _alone(self, description: str, rating: Rating, error: ModelUnavailable | NotFound) -> Place:
         """The elements' own answer, where there is no other.
@@ -214,10 +185,9 @@ class CascadeGrounder:
         told = tuple(dict.fromkeys(text for each in search.answers if (text := _pointed(each))))
         known = search.rating.candidates
         said = "; ".join(told) or f"no point: {search.answers[-1].why}"
-        picked = f"; {search.picked}" if search.picked else ""
         closest = f"; the elements know {'; '.join(known[:3])}" if known else ""
         name = search.description[:200]
-        reason = f"not sure where {name!r} is: {self._seer.name} sees {said}{picked}{closest}"
+        reason = f"not sure where {name!r} is: {self._seer.name} sees {said}{closest}"
         more += "" if search.rating.complete else f"; {PARTIAL}"
         advice = ". Describe it otherwise, or click the one that you mean by its coordinates"
         return NotFound(f"{reason}{more}{advice}", (*told, *known))

@@ -73,8 +73,6 @@ class Picker:
         observation: Observation,
         rating: Rating,
         belief: Belief,
-        *,
-        also: Rated | None = None,
     ) -> Place:
         """Returns the place of the pick, where it is likely enough.
 
@@ -83,7 +81,6 @@ class Picker:
             observation: the screen.
             rating: what the elements say.
             belief: what was believed so far; it hears of the pick.
-            also: something to be listed however unlikely it is.
 
         Raises:
             NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
@@ -92,7 +89,7 @@ class Picker:
         right = self._trust.right
         if right is None:
             raise ModelUnavailable(f"the model is not asked: {self._trust.words}")
-        rows = await asyncio.to_thread(_listed, rating, also, description, observation)
+        rows = await asyncio.to_thread(_listed, rating, description, observation)
         listed = [thing for thing, _ in rows]
         if not listed:
             raise NotFound("there is nothing to pick from")
@@ -218,11 +215,9 @@ def _labelled(rated: Rated) -> str:
     return "{} at ({}, {})".format(rated.label, *rated.box.centre.rounded())
 
 
-def _listed(
-    rating: Rating, also: Rated | None, description: str, observation: Observation
-) -> list[tuple[Rated, str]]:
+def _listed(rating: Rating, description: str, observation: Observation) -> list[tuple[Rated, str]]:
     """The likeliest things, each place once, in the order of the screen, with their words."""
-    kept = [also] if also and not also.blocked else []
+    kept: list[Rated] = []
     for thing in sorted(rating.things, key=lambda thing: -thing.chance):
         if len(kept) == _MOST or thing.chance <= 0:
             break
@@ -284,6 +279,6 @@ def _closest(description: str, rating: Rating, observation: Observation) -> tupl
     own = rating.candidates
     if rating.place is None:
         own = tuple(said for said in own if said.endswith(BEHIND))
-    rows = _listed(rating, None, description, observation)
+    rows = _listed(rating, description, observation)
     likely = sorted((thing for thing, _ in rows), key=lambda thing: -thing.chance)
     return tuple(dict.fromkeys((*own, *map(_labelled, likely))))[:_CLOSEST] or rating.candidates

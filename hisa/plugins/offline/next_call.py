@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from hisa.plugins.offline.advice import Advice, read_advice
 from hisa.plugins.offline.decisions import GiveUp, Move, Situation, most_tries
-from hisa.plugins.offline.determined import following_moves, goes_on
 from hisa.plugins.offline.instruction_records import Instruction, phrase
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.plugins.offline.moves import next_move
@@ -31,21 +29,19 @@ SECTIONS = (
     "notice",
     "elements",
 )
-_Reply = dict[str, Any]
 _EXAMPLE = 'Open the text editor. Type "Hello". Save the file as "hello.txt".'
 
 
-def plan(user: str, rejected: Sequence[str] = (), *, most: int = 1) -> str:
+def plan(user: str, rejected: Sequence[str] = ()) -> str:
     """The reply to a planner request: one JSON object.
 
     Args:
         user: the user turn, in tagged sections.
         rejected: a reply of this planner that was refused, and the reason.
-        most: actions that the reply may hold.
     """
     sections = read_sections(user, SECTIONS)
     script = read_script(sections.get("task", ""))
-    reply = _unusable(script) or _next(script, sections, most)
+    reply = _unusable(script) or _next(script, sections)
     text = json.dumps(reply, ensure_ascii=False)
     if rejected and rejected[0].strip() == text:
         reason = f"its own call was refused: {short(rejected[-1], 300)}"
@@ -73,7 +69,7 @@ def _unusable(script: Script) -> dict[str, str] | None:
     return None
 
 
-def _next(script: Script, sections: Mapping[str, str], most: int) -> _Reply:
+def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
     steps = script.instructions
     refined, history = sections.get("refined_context", ""), sections.get("execution_history", "")
     position = read(refined, history, steps)
@@ -93,10 +89,7 @@ def _next(script: Script, sections: Mapping[str, str], most: int) -> _Reply:
                 without = next_move(instruction, replace(now, advice=Advice()))
                 cited = advice.followed(instruction) if move != without else ""
                 notes = [*skipped[-1:], *(["loop noticed: another way"] if looping else [])]
-                reply = _call(move, instruction, position, len(steps), notes=notes, cited=cited)
-                alone = most == 1 or position.parts > 0 or not goes_on(instruction, move)
-                rest = () if alone else following_moves(steps, now, most - 1)
-                return _with_following(reply, rest)
+                return _call(move, instruction, position, len(steps), notes=notes, cited=cited)
             case GiveUp(reason):
                 return _infeasible(f"instruction {position.done + 1} of {len(steps)}: {reason}")
             case None:
@@ -104,19 +97,6 @@ def _next(script: Script, sections: Mapping[str, str], most: int) -> _Reply:
                     skipped.append(f"instruction {position.done + 1} was already met")
                 position = Position(position.done + 1)
     return _ended_badly(steps[-1], wrong, history) if wrong else _finished(script)
-
-
-def _with_following(reply: dict[str, str], rest: Sequence[Move]) -> _Reply:
-    """The reply as a list of actions, where there is more than one."""
-    if not rest:
-        return reply
-    first = {key: text for key, text in reply.items() if key != "thought"}
-    return {"thought": reply["thought"], "actions": [first, *map(_as_call, rest)]}
-
-
-def _as_call(move: Move) -> dict[str, str]:
-    call = {"tool": move.tool, "input": move.input}
-    return {**call, "description": move.description} if move.description else call
 
 
 def _call(
@@ -136,7 +116,8 @@ def _call(
     thought += f" - {short(what, 100)}" if what else ""
     thought += "".join(f" ({note})" for note in notes)
     thought += f" (advice: {short(cited, 120)})" if cited else ""
-    return {"thought": thought, **_as_call(move)}
+    call = {"thought": thought, "tool": move.tool, "input": move.input}
+    return {**call, "description": move.description} if move.description else call
 
 
 def _given_up(instruction: Instruction, position: Position, of: int) -> dict[str, str]:

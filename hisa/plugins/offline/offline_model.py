@@ -7,7 +7,6 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Price, Profile
 from hisa.models.profiles import find
-from hisa.plugins.offline.picture_text import picture_text_changes
 
 __all__ = ["OfflineModel"]
 
@@ -20,7 +19,6 @@ class OfflineModel(OpenAIModel):
     """
 
     by_rules = True
-    picture_changes = staticmethod(picture_text_changes)
     title = "offline (rules, no LLM)"
     profile = Profile(
         name="offline",

@@ -24,8 +24,6 @@ _SECTIONS = {
     "# Best run": ("attempts",),
 }
 """The heading of each system prompt that is known, and the sections of its user message."""
-_SEQUENCE = re.compile(r"^- `actions`: 1 to (\d)\b", re.M)
-"""How a planner's system prompt says how many actions a reply may hold."""
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
 
 
@@ -66,8 +64,7 @@ def answer(turns: Sequence[Turn]) -> str:
     limit = int(found[1]) // (2 if again else 1) if found else None
     match job:
         case "# Global planner":
-            longest = _SEQUENCE.search(system)
-            return _plan(turns, user.text, sections, most=int(longest[1]) if longest else 1)
+            return _plan(turns, user.text, sections)
         case "# Step abstraction":
             return abstract_step(sections, limit=limit)
         case "# Context refinement":
@@ -80,11 +77,11 @@ def answer(turns: Sequence[Turn]) -> str:
             return synthesise_advice(sections, limit=limit)
 
 
-def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str], *, most: int) -> str:
+def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
     if not sections:
         raise Unanswerable("the planner's user message needs a <task> section")
     later = [turn for turn in turns if turn.role in ("assistant", "user")][1:]
     if [turn.role for turn in later[-2:]] != ["assistant", "user"]:
-        return plan(user, most=most)
+        return plan(user)
     found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
-    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]), most=most)
+    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from hisa.outcomes.made import made_of
 from hisa.outcomes.verdicts import DIALOG_APPEARED, StepVerdict, split_verdict
 from hisa.plugins.offline.instruction_records import Instruction, Open, Save, Type
 
 __all__ = [
-    "SEQUENCE",
     "HistoryStep",
     "Position",
     "chunks",
@@ -28,8 +26,6 @@ __all__ = [
     "read",
 ]
 
-SEQUENCE = "sequence"
-"""What a line of the history has in place of a tool, of several actions."""
 _CHUNK = 1500
 """Characters typed in one action, so that its source stays within what is accepted."""
 _MARK = re.compile(
@@ -165,22 +161,10 @@ def _after(position: Position, step: HistoryStep, script: Sequence[Instruction])
 
 
 def _tried(due: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
-    if step.tool == SEQUENCE:
-        return _after_sequence(due, step)
     if not step.ok:
         return replace(due, failures=due.failures + 1, reason=step.result)
     complete = due.parts + 1 >= parts_of(script[due.done])
     return Position(due.done + 1) if complete else Position(due.done, due.parts + 1)
-
-
-def _after_sequence(due: Position, step: HistoryStep) -> Position:
-    """Each action of a sequence is a whole instruction; the one that failed is tried again."""
-    made = made_of(step.result) or 0
-    if step.verdict != "failed":
-        return Position(due.done + made)
-    done = due.done + max(0, made - 1)
-    failures = 1 if done > due.done else due.failures + 1
-    return Position(done, failures=failures, reason=step.result)
 
 
 def history_steps(history: str) -> Iterator[HistoryStep]:

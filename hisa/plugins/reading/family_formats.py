@@ -13,7 +13,7 @@ from functools import partial
 from hisa.grounder import trained_words
 from hisa.grounder.formats import NUMBER, PAIR, AnswerSyntax, PixelFormat, RelativeFormat, read_pair
 
-__all__ = ["HOLO", "OPENCUA", "OPENCUA_RELATIVE", "SYNTAXES", "UI_TARS", "UI_TARS_1_5"]
+__all__ = ["HOLO", "OPENCUA", "OPENCUA_RELATIVE", "UI_TARS", "UI_TARS_1_5"]
 
 _BOX = (
     rf"(?:<\|box_start\|>)?\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)(?:<\|box_end\|>)?",
@@ -78,7 +78,6 @@ JSON = AnswerSyntax(
     '{"action": "click_absolute", "x": …, "y": …}', 64, 'one object with "x" and "y"', _read_json
 )
 """Holo1.5."""
-SYNTAXES = {"pair": PAIR, "action": ACTION, "code": CODE, "json": JSON}
 
 HOLO = partial(PixelFormat, "holo", JSON, words=trained_words.HOLO_1_5)
 OPENCUA = partial(PixelFormat, "opencua", CODE, words=trained_words.OPENCUA)

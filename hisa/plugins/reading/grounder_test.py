@@ -1,7 +1,7 @@
 """Asks a grounder for places that are known, before it is let loose on a desktop.
 
 A model that answers well in another convention than its format expects clicks wrong at every step
-without a single error. Here its answers are compared with what they should be in each convention.
+without a single error; here it hits nothing.
 ``hisa doctor --grounder`` asks for it, by the entry point ``doctor.grounder`` of ``hisa.commands``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,14 +21,13 @@ from hisa.config import GrounderKind, ModelSettings, ModelsSettings, Settings
 from hisa.errors import NotFound, OperatorError, UsageError
 from hisa.grounder.base import GroundingFormat
 from hisa.grounder.choice import ask_pick
-from hisa.grounder.formats import QWEN_MIN_PIXELS, open_format, smart_resize
+from hisa.grounder.formats import open_format
 from hisa.grounder.trust import key_of
 from hisa.models.announced import announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
-from hisa.plugins.reading.family_formats import SYNTAXES
 from hisa.plugins.reading.known_picks import Counts, asked, known_lists, remember
 from hisa.protocols import Model, ModelRequest
 from hisa.screen.geometry import Point, Size
@@ -36,18 +35,15 @@ from hisa.screen.observation import Screenshot
 
 __all__ = ["SelfTest", "Target", "drawn_screen", "grounder", "run_self_test"]
 
-NEAR = 16.0
-"""Pixels of median error up to which answers fit a convention: half a button's height."""
 _WIDE, _HIGH = 44, 16
 """Half the width and height of a button, in pixels."""
-_SMALL_SERVER = 1_003_520
-"""Pixels (1280 patches of 28 by 28) to which many servers of Qwen2.5-VL are limited."""
 _WORDS = ("Save", "Cancel", "Print", "Delete", "Open", "Search", "Export", "Help")
 _PLACES = (
     (0.08, 0.09), (0.52, 0.14), (0.93, 0.06), (0.29, 0.38),
     (0.75, 0.45), (0.12, 0.81), (0.58, 0.88), (0.94, 0.95),
 )  # fmt: skip
 """Parts of width and height. No two have x or y alike, so that no convention looks like another."""
+_OTHER_FORMAT = "another grounder.format , or let the server keep pictures whole"
 
 
 @dataclass(frozen=True)
@@ -67,18 +63,12 @@ class SelfTest:
         refused: answers that the format could not read.
         error: median distance, in pixels, of the format's points; None where it read none.
         hits: points of the format that lie on their button.
-        fits: the convention that the answers fit, in words; empty where they fit none.
-        format: the format to set for it; empty where the set one fits or none does.
-        fix: what else to do.
     """
 
     asked: int
     refused: int
     error: float | None
     hits: int
-    fits: str = ""
-    format: str = ""
-    fix: str = ""
 
     @property
     def ok(self) -> bool:
@@ -92,17 +82,7 @@ class SelfTest:
             told += f", median error {self.error:.0f} px"
         if self.refused:
             told += f", {self.refused} answers not read"
-        return told if self.ok or not self.fits else f"{told}; the answers fit {self.fits}"
-
-
-@dataclass(frozen=True)
-class _Convention:
-    """How raw numbers would become a point of the picture, and what follows if that is so."""
-
-    words: str
-    point: Callable[[float, float], tuple[float, float]]
-    formats: dict[str, str]
-    fix: str = ""
+        return told
 
 
 def grounder(settings: Settings) -> Iterator[Finding]:
@@ -171,7 +151,7 @@ async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[st
         found = await run_self_test(models["grounder"], form, size)
         key = key_of(models["grounder"].name, pointing, profile)
     remember("points", key, Counts(there=found.asked, right=found.hits, enough=found.ok))
-    fix = f"--set grounder.format={found.format}" if found.format else found.fix
+    fix = "" if found.ok else _OTHER_FORMAT
     return Finding(*area, found.ok, True, found.words(form.name), fix)
 
 
@@ -229,85 +209,7 @@ def _judged(
         errors.append(_distance(at, target))
         hits += _is_on(at, target)
     error = statistics.median(errors) if errors else None
-    found = SelfTest(len(targets), len(targets) - len(errors), error, hits)
-    fitting = error is not None and error <= NEAR and 4 * len(errors) >= 3 * len(targets)
-    if found.ok or fitting:  # the format is right, however well the model sees
-        return found
-    return _explained(found, answers, targets, _conventions(size, shown))
-
-
-def _explained(
-    found: SelfTest,
-    answers: Sequence[str],
-    targets: Sequence[Target],
-    conventions: Iterator[_Convention],
-) -> SelfTest:
-    """The result with the convention that the answers fit, where they fit one."""
-    syntax, written = max(
-        ((name, _written(answers, targets, name)) for name in SYNTAXES), key=lambda one: len(one[1])
-    )
-    if 4 * len(written) < 3 * len(targets):
-        return found
-    rated = [
-        (statistics.median(_distance(each.point(*pair), target) for pair, target in written), each)
-        for each in conventions
-    ]
-    error, best = min(rated, key=lambda pair: pair[0])
-    if error > NEAR:
-        return found
-    words = f"{best.words}, written as {SYNTAXES[syntax].what} (median error {error:.0f} px)"
-    return SelfTest(
-        found.asked,
-        found.refused,
-        found.error,
-        found.hits,
-        fits=words,
-        format=best.formats.get(syntax, ""),
-        fix=best.fix,
-    )
-
-
-def _written(
-    answers: Sequence[str], targets: Sequence[Target], syntax: str
-) -> list[tuple[tuple[float, float], Target]]:
-    """The answers that are one point in this syntax, as numbers."""
-    pairs = [(SYNTAXES[syntax].read(answer), t) for answer, t in zip(answers, targets, strict=True)]
-    return [(pair, target) for pair, target in pairs if pair is not None]
-
-
-_PIXELS = {"pair": "gta1", "action": "ui-tars-1.5", "code": "opencua", "json": "holo"}
-_THOUSAND = {"pair": "thousand", "action": "ui-tars"}
-_UNIT = {"pair": "unit", "code": "opencua-relative"}
-_OWN_FORMAT = "add a format that reads it, as a package's entry point in hisa.grounders"
-
-
-def _conventions(size: Size, shown: Size) -> Iterator[_Convention]:
-    """Yields the conventions in the order in which they are believed where two fit alike."""
-    width, height = size.width, size.height
-    wide, high = width / shown.width, height / shown.height
-    yield _Convention("pixels of the picture", lambda x, y: (x * wide, y * high), _PIXELS)
-    yield _scaled("0 to 1000 of each side", width / 1000, height / 1000, _THOUSAND)
-    yield _scaled("0 to 1 of each side", width, height, _UNIT)
-    yield _scaled("0 to 100 of each side", width / 100, height / 100, {}, _OWN_FORMAT)
-    yield _Convention("y before x, in pixels", lambda x, y: (y * wide, x * high), {}, _OWN_FORMAT)
-    yield _Convention(
-        "y before x, 0 to 1000 of each side",
-        lambda x, y: (y * width / 1000, x * height / 1000),
-        {},
-        _OWN_FORMAT,
-    )
-    small = smart_resize(size, min_pixels=QWEN_MIN_PIXELS, max_pixels=_SMALL_SERVER)
-    limit = "let the server keep pictures whole: --mm-processor-kwargs '{\"max_pixels\": 12845056}'"
-    words = f"pixels of a picture that the server made smaller, {small.width}x{small.height}"
-    yield _scaled(words, width / small.width, height / small.height, {}, limit)
-    yield _scaled("pixels of a picture half as large", 2.0, 2.0, {}, limit)
-    yield _scaled("pixels of a screen twice as large", 0.5, 0.5, {}, _OWN_FORMAT)
-
-
-def _scaled(
-    words: str, wide: float, high: float, formats: dict[str, str], fix: str = ""
-) -> _Convention:
-    return _Convention(words, lambda x, y: (x * wide, y * high), formats, fix)
+    return SelfTest(len(targets), len(targets) - len(errors), error, hits)
 
 
 def _distance(point: tuple[float, float], target: Target) -> float:

@@ -210,7 +210,7 @@ async def open_writer(
     async with open_models(
         settings.models, settings.planner, lambda call: _append(calls, call), budget, ledger
     ) as models:
-        sees = models.profiles[role].sees_pictures and role not in models.picture_changes
+        sees = models.profiles[role].sees_pictures
         yield Writer(models[role], sees, role)
 
 

@@ -7,17 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hisa.plugins.benchmarks.tasks.osworld_metrics import known
-
 
 @pytest.fixture
 def osworld_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names a Python that says it has all of the package's metrics; it can score nothing."""
-    functions = {
-        name: {"file": metric.file, "needs": [], "runs_code": False}
-        for name, metric in known().items()
-    }
-    about = {"folder": "/nowhere", "roots": [], "functions": functions}
+    about = {"folder": "/nowhere", "version": "1.0.2", "roots": [], "absent": []}
     told = tmp_path / "osworld.json"
     told.write_text(json.dumps(about))
     python = tmp_path / "osworld-python"

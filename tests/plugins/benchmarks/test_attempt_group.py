@@ -1,27 +1,20 @@
-"""The record of several attempts: whole after any kill, held by one, without score or secret."""
+"""The record of several attempts: without score or secret."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
 from hisa.config import load
-from hisa.errors import UsageError
 from hisa.events import ModelAsked, ModelCalled
 from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
-from hisa.plugins.benchmarks.attempts.best_run import Choice
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.read import list_runs, read_events
 from hisa.testing.scripted import ScriptedModel
-from tests.cli.command import ROOT
 from tests.plugins.benchmarks.attempt_logs import (
     CHECK,
     DETAIL,
@@ -94,54 +87,14 @@ async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path
     assert with_judge(load(environ={}).models).judge == load(environ={}).models.planner
 
 
-@pytest.mark.process
-def test_one_process_holds_it(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup\n"
-        "AttemptGroup.reopen(Path(sys.argv[1]))"
-    )
-    group = group_of(tmp_path, "succeeded")
-    line = [sys.executable, "-c", code, str(group.folder)]
-    ran = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert "is at work in a living process" in ran.stderr
-    group.close()
-    ran = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert ran.returncode == 0, ran.stderr
-
-
-def test_what_came_to_no_end_is_due_again(tmp_path: Path) -> None:
+def test_what_came_to_no_end_is_no_candidate(tmp_path: Path) -> None:
     with group_of(tmp_path, "succeeded", "stopped", "environment_error", "defect") as group:
-        assert group.due == [2, 4]
-    with AttemptGroup.reopen(group.folder) as group:
-        assert group.due == [2, 4], "a broken machine is an end as long as nothing was chosen"
-        group.decide(Choice(by="nobody", why="no judge"))
-    with AttemptGroup.reopen(group.folder) as group:
-        assert group.due == [2, 3, 4]
-        assert group.record.choice is None
-        group.begin(2, "gone")
-        assert group.end(2) == "unfinished", "its folder is not there"
-        group.decide(Choice(run="r", by="alone", why="x"))
-    with pytest.raises(UsageError, match="taken already"):
-        AttemptGroup.reopen(group.folder)
+        assert [run.status for run in group.ended_runs()] == ["succeeded", "environment_error"]
+        group.begin(5, "gone")
+        assert group.end(5) == "unfinished", "its folder is not there"
 
 
-def test_a_secret_is_not_kept_and_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_secret_is_not_kept(tmp_path: Path) -> None:
     task = Task("t", "Log in with the password: hunter2-and-more.")
     with AttemptGroup.create(tmp_path, task, 2) as group:
         assert "hunter2" not in (group.folder / "attempts.json").read_text("utf-8")
-    with pytest.raises(UsageError, match="held a secret"):
-        AttemptGroup.reopen(group.folder)
-
-
-def test_it_is_found_by_the_beginning_of_its_name(tmp_path: Path) -> None:
-    with group_of(tmp_path, "succeeded") as group:
-        name = group.folder.name
-        assert find_group(name, tmp_path) == find_group(name[:9], tmp_path) == group.folder
-    with group_of(tmp_path, "succeeded"), pytest.raises(UsageError, match="2 records of attempts"):
-        find_group("best-", tmp_path)
-    with pytest.raises(UsageError, match="there are: best-"):
-        find_group("best-1999", tmp_path)
-    (group.folder / "attempts.json").write_text("{", "utf-8")
-    with pytest.raises(UsageError, match="cannot be read"):
-        AttemptGroup.reopen(group.folder)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.errors import BudgetExceeded, ModelUnavailable
-from hisa.events import Abstracted, Event, Judged, Planned, PlannedCall, RunFinished
+from hisa.events import Event, Judged
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice, choose, settle, shown_order
+from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice, choose, shown_order
 from hisa.plugins.benchmarks.attempts.run_question import REQUEST_TOKENS, run_question
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Message, Model, ModelRequest
-from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
-from hisa.runs.read import load_run
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from hisa.text.prompt_text import guard_fields, one_line
 from tests.plugins.benchmarks.attempt_logs import (
@@ -71,14 +68,6 @@ def test_facts_are_what_was_done_and_seen_and_no_thought(tmp_path: Path) -> None
     )
     assert (found.status, found.message) == ("succeeded", "Saved.")
     assert found.picture is not None
-    assert found.digest == facts(tmp_path, TYPED, SAVED).digest, "the run's id is none"
-    others = [
-        facts(tmp_path, WRONG, SAVED),
-        facts(tmp_path, TYPED, SAVED, ending="infeasible"),
-        facts(tmp_path, TYPED, SAVED, grey=9),
-        facts(tmp_path, TYPED, SAVED, results=ResultsRecord(since=1, made=["/home/user/a"])),
-    ]
-    assert len({found.digest, *(other.digest for other in others)}) == 5
 
 
 def test_files_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
@@ -105,21 +94,6 @@ def test_files_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
     assert "a text" not in binary
     assert link == "Brought home: /home/user/c.txt, 5 bytes"
     assert missed == "Not brought home: ~/d.txt: not there"
-
-
-def test_a_sequence_shows_every_call_and_what_came_of_it(tmp_path: Path) -> None:
-    first, second = (
-        PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "ab"
-    )
-    with RunLog.create(tmp_path, TASK) as log:
-        log.step = 1
-        log.emit(Planned(thought="", tool=first.tool, input=first.input, following=(second,)))
-        log.emit(Abstracted(line="", result="Unexpected. Only 1 of 2 actions were made."))
-        log.emit(RunFinished(exit_status="max_steps"))
-    (line,) = attempt_facts(load_run(log.folder)).steps
-    assert line.startswith("sequence | Input: ")
-    for words in ("press('a')", "press('b')", "Only 1 of 2 actions were made"):
-        assert words in line
 
 
 # ---------------------------------------------------------------- the choice
@@ -201,15 +175,6 @@ async def test_broken_machines_and_models_are_no_candidates() -> None:
     assert judge.requests[0].text.count("\nAttempt ") == 2
 
 
-def test_attempts_with_the_same_facts_need_no_judge() -> None:
-    same = [replace(made(1), run=f"run{number}") for number in range(3)]
-    choice = settle(same)
-    assert choice is not None
-    assert (choice.run, choice.by) == ("run0", "alike")
-    assert "any of them is as good" in choice.why
-    assert settle([*same, made(9)]) is None
-
-
 # ---------------------------------------------------------------- the request
 
 
@@ -226,7 +191,6 @@ def test_the_one_difference_in_the_middle_of_long_texts_reaches_the_judge(tmp_pa
         facts(tmp_path, TYPED, _typed(total), _typed("5"), SAVED)
         for total in ("1834", "1835", "1834")
     ]
-    assert settle(attempts) is None, "they are not alike"
     assert sum(estimate_tokens("\n".join(found.steps)) for found in attempts) > REQUEST_TOKENS
     text = text_of(run_question(attempts, "x"))
     assert estimate_tokens(text) <= REQUEST_TOKENS - 500
@@ -270,9 +234,8 @@ def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
             AttemptFacts(str(number), "succeeded", one_line(message), tuple(lines), files)
         )
     judge = ScriptedModel([reply * 20, judgement(1)])
-    if settle(attempts) is None:
-        asyncio.run(choose(attempts, instruction * 20, judge_of(judge)))
-        assert len(judge.requests) == 2
+    asyncio.run(choose(attempts, instruction * 20, judge_of(judge)))
+    assert len(judge.requests) == 2
     text = text_of(run_question(attempts, instruction * 20))
     for asked in (text, *(request.text for request in judge.requests)):
         assert estimate_tokens(asked) <= REQUEST_TOKENS

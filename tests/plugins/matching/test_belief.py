@@ -52,15 +52,6 @@ def test_what_a_dialog_keeps_from_being_used_is_never_believed() -> None:
     assert belief.at(PLACES[1]) == 0.0
 
 
-def test_two_models_that_mean_one_thing_outdo_the_elements() -> None:
-    told = rating(0.5, 0.01)
-    belief = Belief(told)
-    belief.hear_point(PLACES[1])
-    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
-    assert belief.of(told.things[1]) >= TAKEN
-    assert belief.at(PLACES[1]) >= TAKEN
-
-
 @given(
     st.lists(st.floats(0, 0.25), max_size=4),
     st.lists(st.one_of(st.integers(0, 4), st.tuples(st.integers(0, 4))), max_size=4),

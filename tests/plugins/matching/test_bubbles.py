@@ -7,11 +7,8 @@ import asyncio
 import pytest
 
 from hisa.actions import Hotkey
-from hisa.grounder.marks import Marks
-from hisa.planner.view import element_lines
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.protocols import Task
 from hisa.screen.bubbles import bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Window
@@ -54,15 +51,6 @@ async def clicked(description: str, look: Observation) -> tuple[int, int]:
 )
 async def test_what_a_bubble_shows_is_clicked(description: str, place: tuple[int, int]) -> None:
     assert await clicked(description, a_bubble()) == place
-
-
-def test_a_bubble_is_told_with_the_window_in_front() -> None:
-    task = Task(id="t", instruction="Save the bookmark.")
-    listed = Marks().listed(task, a_bubble())
-    assert "Done" in listed
-    assert "Filter" not in listed
-    told = "\n".join(element_lines(a_bubble()))
-    assert told.index("Sort") < told.index("Done")
 
 
 @pytest.mark.desktop

@@ -148,34 +148,6 @@ async def test_a_point_that_is_on_something_else_is_not_taken_however_often() ->
     assert events[-1].candidates == caught.value.candidates
 
 
-@pytest.mark.parametrize(
-    ("pick", "found", "last"),
-    [("2", (640, 415), "chosen"), ("0", None, "none"), (Fault("status"), None, "unavailable")],
-)
-async def test_the_planners_model_picks_where_elements_and_model_disagree(
-    pick: SAID, found: tuple[int, int] | None, last: str
-) -> None:
-    events: list[Event] = []
-    cell = Point(945, 210)
-    with FakeServer(then=seeing(cell, events)) as eyes, FakeServer([pick] * 3) as words:
-        own = {"max_retries": 0, "timeout": 0.5}
-        models = {
-            "grounder": {"model": "gta1-7b", "base_url": eyes.url, **own},
-            "planner": {"model": "qwen-72b", "base_url": words.url, **own},
-        }
-        async with opened_grounder(models, events) as grounder:
-            asked = grounder.resolve(call("the Save button"), look())
-            if found is None:
-                with pytest.raises(NotFound, match="gta1-7b sees"):
-                    await asked
-            else:
-                (place,) = (await asked).places
-                assert (place.point.rounded(), place.source) == (found, "qwen-72b")
-    again = [] if found else [("gta1-7b", "doubted")]
-    picked = [("qwen-72b", "offered"), ("qwen-72b", last)]
-    assert steps(events)[1:] == [("gta1-7b", "doubted"), *picked, *again]
-
-
 async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> None:
     events: list[Event] = []
     server = FakeServer(then=seeing(Point(130, 115), events))

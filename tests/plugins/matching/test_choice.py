@@ -9,7 +9,7 @@ import pytest
 
 import hisa
 from hisa.config import Settings
-from hisa.errors import ConfigError, NotFound
+from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import LIST_TOKENS
 from hisa.models.tokens import estimate_tokens
@@ -231,13 +231,3 @@ def test_a_whole_run_has_its_planner_pick(tmp_path: Path) -> None:
     run = load_run(result.folder)
     assert "picked from the list" in step_text(run, 1)
     assert "picked from the list" in render_report(run)
-
-
-def test_the_offline_model_cannot_pick(tmp_path: Path) -> None:
-    tree = {"grounder": {"kind": "choice"}, "run": {"folder": tmp_path}}
-    with pytest.raises(ConfigError, match="cannot pick from a list"):
-        hisa.run_sync(
-            'Press "Escape".',
-            settings=Settings.model_validate(tree),
-            environment=FakeEnvironment(),
-        )

@@ -70,13 +70,6 @@ async def test_what_an_open_menu_has_too_is_not_sure_outside_of_it(description: 
     assert any("Row" in said for said in refused.value.candidates)
 
 
-async def test_what_the_menu_has_not_and_what_is_said_to_lie_outside_is_sure() -> None:
-    look = buttons_and(*MENU)
-    assert (await find("the Share button", look)).label == 'push button "Share"'
-    outside = "the Delete button at the top of the window"
-    assert (await find(outside, look)).label == 'push button "Delete"'
-
-
 async def test_a_dialog_in_a_page_has_no_part_outside_of_it() -> None:
     dialog = shown("dialog", "Rename", (400, 200, 300, 200))
     ok = shown("push button", "OK", (420, 360, 80, 28))
@@ -106,14 +99,3 @@ def a_form(*more: Element) -> Observation:
 async def test_a_text_is_never_sure_for_a_control_that_is_wanted(kind: str) -> None:
     with pytest.raises(NotFound):
         await find(f'{kind} "Delivery note"', a_form())
-
-
-@pytest.mark.parametrize("day", [2, 5, 7])
-async def test_a_day_is_not_clicked_in_a_table(day: int) -> None:
-    cells = [
-        shown("table cell", str(number), (20, 40 + 26 * row, 40, 26))
-        for row, number in enumerate((2, 5, 7, 9))
-    ]
-    for description in (f"day {day} in the calendar of March 2017", f"{day} March 2017"):
-        with pytest.raises(NotFound):
-            await find(description, scene(*cells))

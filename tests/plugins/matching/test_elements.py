@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,22 +150,6 @@ async def test_what_the_active_window_covers_is_not_clicked() -> None:
     assert "what fits is behind a dialog, menu or window in front" in str(refused)
 
 
-async def test_what_is_kept_above_the_active_window_is_not_covered() -> None:
-    """A palette need not have the focus to lie in front; windows go from the lowest up."""
-    told = covered("Search")
-    below, active = told.windows
-    active = replace(active, app="b")
-    assert at(await find("the Send button", replace(told, windows=(active, below)))) == (570, 115)
-    refused = await refusal("the Send button", replace(told, windows=(below, active)))
-    assert "what fits is behind a dialog, menu or window in front" in str(refused)
-
-
-async def test_nothing_is_taken_as_covered_by_a_window_that_is_not_told() -> None:
-    """Where the title is another for X, all that is on the window would seem beneath it."""
-    refused = await refusal("the Find button", covered("Search - 2 hits"))
-    assert refused.candidates[0] == "push button \"Find\" at (630, 215) in 'Search - 2 hits'"
-
-
 async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
     observation = scene(
         element("push button", "Remove", (100, 100, 60, 30)),
@@ -205,29 +188,6 @@ async def test_kinds_tell_namesakes_apart() -> None:
     assert at(await find("the Search menu", observation)) == (40, 20)
     assert at(await find("the Search button", observation)) == (330, 110)
     assert at(await find("the field labelled 'Search'", observation)) == (180, 110)
-
-
-async def test_cells_rows_and_names_with_numbers() -> None:
-    cells = [
-        element("table cell", f"{'ABC'[column]}{row}", (100 * column, 20 * row, 100, 20))
-        for row in range(1, 6)
-        for column in range(3)
-    ]
-    observation = scene(*cells, element("page tab", "Sheet1", (0, 600, 80, 20)))
-    assert at(await find("cell B2", observation)) == (150, 50)
-    assert at(await find("the third row", observation)) == (50, 70)
-    assert at(await find("the Sheet1 tab", observation)) == (40, 610)
-    await refusal("the Sheet2 tab", observation)
-
-
-async def test_an_expander_is_clicked_on_its_title_and_a_split_button_on_its_arrow() -> None:
-    observation = scene(
-        element("toggle button", "Options", (300, 500, 640, 20), states=frozenset({"expandable"})),
-        element("push button", "Font Color", (400, 90, 40, 30)),
-    )
-    assert at(await find('toggle button "Options"', observation)) == (324, 510)
-    assert at(await find('arrow of button "Font Color"', observation)) == (433, 105)
-    assert at(await find('button "Font Color"', observation)) == (420, 105)
 
 
 async def test_a_failure_is_recorded_with_the_closest() -> None:

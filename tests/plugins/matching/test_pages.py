@@ -6,12 +6,10 @@ import pytest
 
 from hisa.errors import NotFound
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import call, element, scene
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
-EDITED = SHOWN | {"editable", "focusable", "multi-line"}
 PAGE = element("document web", "Orders", (0, 100, 1000, 600), states=SHOWN)
 
 
@@ -46,22 +44,6 @@ async def test_quoted_words_in_two_places_are_not_guessed() -> None:
     look = a_menu()
     with pytest.raises(NotFound):
         await clicked("'Mark as sent' in the list", scene(*(look.elements or ()), again))
-
-
-async def test_a_cell_of_a_documents_table_goes_by_what_is_written_in_it() -> None:
-    cells = [
-        element("table cell", name, (283, 296 + 19 * row, 320, 19), states=SHOWN)
-        for row, name in enumerate(("A1", "A2"))
-    ]
-    words = [
-        element("paragraph", "", (283, 296 + 19 * row, 318, 18), text=said, states=EDITED)
-        for row, said in enumerate(("Item", "Tea"))
-    ]
-    look = scene(*cells, *words)
-    assert await clicked("the 'Tea' cell in the table", look) == (443, 324)
-    assert await clicked("cell A1", look) == (443, 306)
-    (first, *_) = Scene(look).things
-    assert first.element.text == "Item"
 
 
 def named_fields() -> Observation:

@@ -82,13 +82,3 @@ def test_what_went_wrong_last_outlives_a_summary_and_a_wait() -> None:
     waited = "Step 2: wait | Input: 1 | Result: No visible change."
     reply = planned(task, refined_context=summary, execution_history=waited)
     assert reply["tool"] == "infeasible"
-
-
-def test_a_question_whose_line_lost_its_thought_is_still_answered() -> None:
-    task = 'Save the file as "/tmp/old.txt".'
-    elements = "window: Question\npush button 'Replace' (1, 2, 3, 4)"
-    summary = "Steps 1~5: Progress: instruction 0 of 1 done, part 4 of the next."
-    asks = "Unexpected. “Do you want to replace it?” says the alert “Question” that came up."
-    history = f"Step 6: gui_action | Input: pyautogui.click(1140, 692) | Result: {asks}"
-    reply = planned(task, refined_context=summary, execution_history=history, elements=elements)
-    assert reply["tool"] not in ("termination", "infeasible")

@@ -112,10 +112,6 @@ def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result:
     assert asked(INDUCE, task=TASK, steps=looking(result)) == reply
 
 
-def test_a_way_that_worked_at_once_is_no_lesson() -> None:
-    assert json.loads(asked(INDUCE, task=TASK, steps=looking("Succeeded."))) == {"patterns": []}
-
-
 def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
     reply = asked(
         SYNTHESISE,
@@ -133,16 +129,6 @@ def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
         "- [p4] Wait for the window.",
         "- [p1] Click the field before typing.",
     ]
-
-
-@given(st.text(max_size=300), st.text(max_size=300))
-@settings(max_examples=150, deadline=None)
-def test_state_jobs_answer_anything(one: str, two: str) -> None:
-    assert asked(REFINE, task=one, previous_summary=two, new_steps=one).startswith("Steps ")
-    assert len(json.loads(asked(INDUCE, task=one, steps=two))["patterns"]) <= 3
-    lines = asked(SYNTHESISE, task=one, requirements=two, lessons=one).split("\n")
-    assert all(not text or text.startswith("- ") for text in lines)
-    assert len(lines) <= 5
 
 
 def test_an_unknown_job_is_refused_with_the_known_ones() -> None:

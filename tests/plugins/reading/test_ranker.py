@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.ranker import columns, load_judge, load_trees, parsed, rank
+from hisa.plugins.reading.ranker import columns, load_judge, load_trees, rank
 from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.plugins.reading.sureness import outcome, places
 from hisa.screen.observation import Element, Observation
@@ -53,33 +53,6 @@ MAILS = scene(
 )
 
 
-@pytest.mark.parametrize(
-    ("description", "name"),
-    [
-        ("the number 14 in column B", "B2"),
-        ("the cell in the column 'Stock' of the row 'Lamp'", "B3"),
-        ("Lamp's amount in the column Price (14)", "C3"),
-        ("the cell in row 2 of column C", "C2"),
-    ],
-)
-def test_a_row_and_a_column_meet_in_a_cell(description: str, name: str) -> None:
-    assert best(description, SHEET, "related_least", "numbers").name == name
-
-
-@pytest.mark.parametrize(
-    ("description", "feature", "row"),
-    [
-        ("the second Reply button", "nth_down", 1),
-        ("last Reply button", "nth_down", 2),
-        ("the lowest of the three Reply buttons", "extreme", 2),
-        ("the topmost Reply button", "extreme", 0),
-    ],
-)
-def test_orders_count_among_the_like(description: str, feature: str, row: int) -> None:
-    found = best(description, MAILS, feature, "name")
-    assert (found.name, found.box.top) == ("Reply", 100 + 60 * row)
-
-
 def test_colours_and_what_stands_out_are_seen_on_the_picture() -> None:
     picture = Image.new("RGB", (1280, 720), "white")
     paint = ImageDraw.Draw(picture)
@@ -118,20 +91,6 @@ def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
             assert all(0 <= at < size for at in tree["left"] + tree["right"])
             assert all(0 <= at < len(content["features"]) for at in tree["feature"])
         assert len(trees.names) == len(content["features"])
-
-
-def test_trees_lead_each_row_to_its_leaf() -> None:
-    split = {
-        "feature": [0, 1, 0, 0, 0],
-        "threshold": [0.5, 2.0, 0, 0, 0],
-        "left": [1, 3, 2, 3, 4],
-        "right": [2, 4, 2, 3, 4],
-        "value": [0, 0, 5.0, 1.0, -1.0],
-    }
-    leaf = {"feature": [0], "threshold": [0.0], "left": [0], "right": [0], "value": [0.25]}
-    trees = parsed({"features": ["a", "b"], "start": -3.0, "depth": 2, "trees": [split, leaf]})
-    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
-    assert trees.scores(rows).tolist() == [2.25, -1.75, -3.75]
 
 
 def test_chances_sum_to_less_than_one_and_nothing_has_none() -> None:

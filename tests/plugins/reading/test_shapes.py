@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.grounder.listed_things import told
 from hisa.grounder.thing import Thing
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
@@ -120,23 +119,6 @@ def test_a_window_under_another_has_no_buttons() -> None:
     assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
 
 
-def test_what_lies_behind_a_popup_does_not_own_what_is_drawn_on_it() -> None:
-    """Menus and popups stand over cells that are told all the same."""
-    look = saved("calc_autofilter")
-    (tick,) = drawn(look, "check box", "Stools")
-    assert tick.box.contains(Point(220, 474, "screen"))
-
-
-def test_a_tick_whose_sign_is_not_known_is_not_called_unticked() -> None:
-    """All five are ticked; the row of the first is selected, in the blue of its tick."""
-    look = saved("calc_autofilter")
-    names = ("Benches", "Chairs", "Lamps", "Stools", "Tables")
-    assert [told(tick) for name in names for tick in drawn(look, "check box", name)] == [
-        'check box "Benches"',
-        *(f'check box "{name}" (checked)' for name in names[1:]),
-    ]
-
-
 @pytest.mark.parametrize(
     ("screen", "description", "handle"),
     [
@@ -161,17 +143,6 @@ CONTROL = PAGE | {"focusable"}
 def on_a_page(picture: Image.Image, *more: Element) -> Observation:
     page = element("document web", "Page", (0, 0, 1280, 720), states=PAGE, window="Page")
     return scene(page, *more, picture=picture)
-
-
-@pytest.mark.parametrize("role", ["push button", "spin button", "section", "image"])
-def test_the_lower_border_of_a_box_is_no_minus(role: str) -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    draw = ImageDraw.Draw(picture)
-    draw.line((300, 319, 323, 319), fill="#444444", width=2)
-    draw.line((500, 310, 511, 310), fill="#444444", width=2)
-    box = element(role, "", (300, 300, 24, 20), states=CONTROL, window="Page")
-    (minus,) = drawn(on_a_page(picture, box), "push button", "minus")
-    assert 500 <= minus.box.centre.x < 512
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa.plugins.reading import tesseract
 from hisa.screen import ocr
-from hisa.screen.closer import closer_part
-from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Screenshot
 
 SAVE_AS = Path(__file__).parents[2] / "grounder" / "data" / "save_as.png"
@@ -44,12 +43,6 @@ def test_a_part_is_read_alone_and_placed_on_the_whole() -> None:
     lines = ocr.read_text(screenshot, BoundingBox(320, 200, 640, 360))
     assert [line.text for line in lines] == ["Below"]
     assert BoundingBox(395, 275, 470, 310).contains(lines[0].box.centre)
-
-
-@needs_tesseract
-def test_the_same_picture_is_read_once() -> None:
-    one, same = drawn({(40, 40): "Once"}), drawn({(40, 40): "Once"})
-    assert ocr.read_text(one) is ocr.read_text(same)
 
 
 def test_without_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -114,14 +107,6 @@ def test_a_wide_screen_is_read_at_its_full_size() -> None:
     assert BoundingBox(18, 12, 60, 20).contains(first.box.centre), "it lies on the shown picture"
     part = ocr.read_text(shown, BoundingBox(330, 0, 640, 20))
     assert [line.text for line in part] == ["Delivery address"]
-
-
-def test_an_enlarged_part_is_cut_out_of_the_full_picture() -> None:
-    full = drawn({(60, 40): "Delivery address"}, (2560, 1440), 11)
-    part = closer_part(Size(1280, 720), Point(40, 24, "image"), [])
-    assert part is not None
-    shown = part.shown(full.fitted(Size(1280, 720)))
-    assert shown.pixels.tobytes() == full.pixels.crop((0, 0, 1280, 720)).tobytes()
 
 
 @needs_tesseract

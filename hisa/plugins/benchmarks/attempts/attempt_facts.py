@@ -1,4 +1,4 @@
-"""What an attempt did, as facts: made from its log, and the same for the same log.
+"""What an attempt did, as facts made from its log.
 
 A fact is what was done and what was seen of it: the call of each step with its result, the files
 that the run made, the end in the agent's own words. What the agent thought is an opinion and left
@@ -46,13 +46,6 @@ class AttemptFacts:
     """Lines on the files that it made, and on those that were brought home or missed."""
     picture: Path | None = None
     """The last look at the screen, as a PNG; None where it is missing."""
-
-    @property
-    def digest(self) -> str:
-        """Returns the SHA-256 of everything that is shown of it."""
-        shown = self.picture.stem if self.picture else ""
-        facts = [self.status, self.message, self.steps, self.files, shown]
-        return hashlib.sha256(json.dumps(facts).encode("utf-8", "replace")).hexdigest()
 
 
 def attempt_facts(run: Run) -> AttemptFacts:

@@ -33,9 +33,9 @@ class Choice(BaseModel):
 
     run: str | None = None
     """The id of its run; None: none is taken."""
-    by: Literal["judge", "facts", "alike", "alone", "nobody"]
-    """judge: a model picked it; facts: without a judge, it alone said that it succeeded; alike: all
-    candidates have the same facts; alone: it was the only candidate; nobody: none is taken."""
+    by: Literal["judge", "facts", "alone", "nobody"]
+    """judge: a model picked it; facts: without a judge, it alone said that it succeeded; alone: it
+    was the only candidate; nobody: none is taken."""
     why: str
     """In one or two sentences, the judge's where it picked."""
     order: tuple[str, ...] = ()
@@ -54,17 +54,11 @@ def settle(attempts: Sequence[AttemptFacts]) -> Choice | None:
     candidates = [facts for facts in attempts if facts.status not in BROKEN]
     if not candidates:
         return Choice(by="nobody", why="in every attempt the machine or the model broke")
-    first = candidates[0]
     if len(candidates) == 1:
+        first = candidates[0]
         why = f"it is the only attempt whose machine and model worked ({first.status})"
         return Choice(run=first.run, by="alone", why=why)
-    if len({facts.digest for facts in candidates}) > 1:
-        return None
-    why = (
-        f"the facts of all {len(candidates)} attempts are the same, step by step, and so is their "
-        f"end ({first.status}): any of them is as good"
-    )
-    return Choice(run=first.run, by="alike", why=why)
+    return None
 
 
 async def choose(

@@ -29,7 +29,6 @@ from hisa.plugins.benchmarks.bench.stats import (
     length_buckets,
     mean,
     paired,
-    pass_hat_k,
     wilson,
 )
 from hisa.plugins.benchmarks.bench.summary import summarise
@@ -59,8 +58,6 @@ class Group(BaseModel):
     high: float
     score: float | None
     """Mean score; partial credit counts."""
-    pass_hat: dict[int, float] = {}
-    """k to pass^k."""
     said_done: int = 0
     """Scored attempts that ended with "succeeded"."""
     false_success: float | None = None
@@ -299,7 +296,6 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         low=low,
         high=high,
         score=mean([result.score for result in scored if result.score is not None]),
-        pass_hat=_pass_hat(scored),
         said_done=len(done),
         false_success=mean([float(not result.success) for result in done]),
         unpriced=sum(usage.unpriced for usage in usages),
@@ -341,16 +337,6 @@ def _lengths(results: Iterable[Measure]) -> dict[str, float]:
         if result.usage is not None:
             steps[result.task].append(result.usage.steps)
     return {task: sum(values) / len(values) for task, values in steps.items()}
-
-
-def _pass_hat(scored: Iterable[Measure]) -> dict[int, float]:
-    outcomes: dict[str, list[bool]] = defaultdict(list)
-    for result in scored:
-        outcomes[result.task].append(result.success)
-    tasks = [(sum(values), len(values)) for values in outcomes.values()]
-    most = max((made for _, made in tasks), default=0)
-    found = {k: pass_hat_k(tasks, k) for k in range(1, most + 1)}
-    return {k: chance for k, chance in found.items() if chance is not None}
 
 
 def _by_domain(results: Sequence[Measure]) -> list[Group]:

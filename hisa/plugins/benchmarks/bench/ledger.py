@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from hisa.config import Settings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.outcomes.endings import says_nothing
@@ -280,7 +278,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
     """The plan of the folder: the one that was begun, with repeats and group of now."""
     path = folder / PLAN
     if path.exists():
-        begun = _filled(read_plan(folder))
+        begun = read_plan(folder)
         differs = [
             name
             for name in ("suite", "variants", "tasks", "independent")
@@ -295,17 +293,6 @@ def _settled(folder: Path, plan: Plan) -> Plan:
         now = {name: max(getattr(begun, name), getattr(plan, name)) for name in ("repeat", "group")}
         plan = begun.model_copy(update=now)
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
-    return plan
-
-
-def _filled(plan: Plan) -> Plan:
-    """Returns the plan with the defaults of settings that were added after it was written."""
-    with suppress(ValidationError):
-        variants = {
-            name: Settings.model_validate(tree).model_dump(mode="json")
-            for name, tree in plan.variants.items()
-        }
-        return plan.model_copy(update={"variants": variants})
     return plan
 
 

@@ -1,4 +1,4 @@
-"""The statistics of a bench: intervals, pass^k, paired tests, buckets. Pure functions."""
+"""The statistics of a bench: intervals, paired tests, buckets. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ __all__ = [
     "length_buckets",
     "mean",
     "paired",
-    "pass_hat_k",
     "quantile",
     "rate_over_tasks",
     "ratio_over_tasks",
@@ -145,17 +144,6 @@ def ratio_over_tasks(
     squares = math.fsum((total - value * count) ** 2 for total, count in counted)
     half = t95(groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
     return found.model_copy(update={"low": max(least, value - half), "high": value + half})
-
-
-def pass_hat_k(tasks: Sequence[tuple[int, int]], k: int) -> float | None:
-    """The chance that k attempts at a task all succeed, averaged over the tasks.
-
-    Each task gives its successes and its attempts; C(successes, k) / C(attempts, k) is the
-    unbiased estimate (Yao and others, tau-bench, 2024). Tasks with fewer than k attempts say
-    nothing and are left out; None where that leaves none.
-    """
-    chances = [math.comb(won, k) / math.comb(made, k) for won, made in tasks if made >= k]
-    return mean(chances)
 
 
 def sign_test(wins: int, losses: int) -> float:

@@ -153,21 +153,10 @@ def _within(report: Report) -> Table:
 
 
 def _reliability(report: Report) -> Table:
-    most = max((k for each in report.variants for k in each.pass_hat), default=0)
     return Table(
         "Reliability",
-        "pass^k: chance that k attempts at a task all succeed. False success: said done and "
-        "was not by its check, of all that said done and were scored.",
-        (
-            "Variant",
-            "Tasks",
-            "Results",
-            "Scored",
-            "Mean score",
-            *(f"pass^{k} %" for k in range(1, most + 1)),
-            "Said done",
-            "False success %",
-        ),
+        "False success: said done and was not by its check, of all that said done and were scored.",
+        ("Variant", "Tasks", "Results", "Scored", "Mean score", "Said done", "False success %"),
         tuple(
             (
                 each.name,
@@ -175,7 +164,6 @@ def _reliability(report: Report) -> Table:
                 str(each.results),
                 str(each.scored),
                 _number(each.score),
-                *(percent(each.pass_hat.get(k)) for k in range(1, most + 1)),
                 str(each.said_done),
                 percent(each.false_success),
             )

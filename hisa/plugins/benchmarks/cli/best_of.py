@@ -21,22 +21,22 @@ from hisa.cli.episode import (
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
-from hisa.config import EnvironmentSettings, RunSettings, Settings
+from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number, find_group
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, command_in, command_on
+from hisa.runs.read import Run
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
-__all__ = ["best_of", "go_on", "resume_attempts"]
+__all__ = ["best_of"]
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
@@ -56,7 +56,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
         try:
             return _Attempts(group, settings, task, as_json=as_json, report=report).run()
         except (UsageError, ConfigError, StoreError):
-            if len(group.due) == attempts:  # as with a run that was refused: nothing is left
+            if not group.ended_runs():  # as with a run that was refused: nothing is left
                 shutil.rmtree(group.folder, ignore_errors=True)
             raise
 
@@ -78,48 +78,6 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
             )
 
 
-def resume_attempts(
-    name: str, settings: RunSettings, *, as_json: bool, limits: tuple[object, ...]
-) -> int:
-    """Go on with several attempts at a task; returns the exit code.
-
-    Args:
-        name: of the group of attempts, or its beginning.
-        settings: where runs are.
-        as_json: print the result as JSON, and no progress.
-        limits: new ones that are asked for, each None where it is not.
-
-    Raises:
-        UsageError: new limits, or no such group.
-    """
-    folder = settings.folder.expanduser()
-    if any(limit is not None for limit in limits):
-        raise UsageError(
-            f"{name!r} are several attempts: they have the limits of their first one, or they "
-            "could not be compared",
-            fix=command_in(folder, f"resume {name}"),
-        )
-    with AttemptGroup.reopen(find_group(name, folder)) as group:
-        return go_on(group, as_json=as_json)
-
-
-def go_on(group: AttemptGroup, *, as_json: bool) -> int:
-    """Make the attempts that are due, and choose; returns the exit code of the chosen one.
-
-    Raises:
-        ConfigError: the recorded settings cannot be read.
-    """
-    try:
-        settings = Settings.model_validate(group.record.settings)
-    except ValueError as error:
-        raise ConfigError(f"the settings of {group.record.id} cannot be read: {error}") from error
-    run = settings.run.model_copy(update={"folder": group.root})
-    settings = settings.model_copy(update={"run": run})
-    require_person(settings.environment, settings.run)
-    task = group.record.task.task()
-    return _Attempts(group, settings, task, as_json=as_json, report=True).run()
-
-
 class _Attempts:
     """Makes a group's attempts one after the other, and has the best one chosen."""
 
@@ -131,10 +89,10 @@ class _Attempts:
         self._console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
 
     def run(self) -> int:
-        """Make what is due; on Ctrl-C everything that is there is kept."""
+        """Make all of them; on Ctrl-C everything that is there is kept."""
         self._say(f"{self._group.record.id}: {self._group.record.attempts} attempts", "bold")
         try:
-            for number in self._group.due:
+            for number in range(1, self._group.record.attempts + 1):
                 if self._attempt(number) == "stopped":
                     return self._stopped()
             self._say("\nchoosing", "bold")
@@ -171,12 +129,8 @@ class _Attempts:
         return self._group.end(number)
 
     def _stopped(self) -> int:
-        done = self._group.record.attempts - len(self._group.due)
-        self._say(f"\nstopped: {done} of {self._group.record.attempts} attempts are kept", "bold")
-        text = f"go on with: {command_on(self._group.folder)}"
-        self._say(f"  {text}")
-        if self._as_json:
-            click.echo(text, err=True)
+        done, planned = len(self._group.ended_runs()), self._group.record.attempts
+        self._say(f"\nstopped: the runs of {done} of {planned} attempts are kept", "bold")
         return 1
 
     def _tell(self, choice: Choice, runs: list[Run], chosen: Run | None) -> None:
@@ -189,7 +143,7 @@ class _Attempts:
             self._say(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
         if chosen is None:
             self._say(f"no attempt is taken: {choice.why}", "bold red")
-            self._say(f"  look at them, or ask again with: {command_on(self._group.folder)}")
+            self._say("  look at them: hisa runs ls")
             return
         who = f" by {self._group.record.judge}" if choice.by == "judge" else ""
         self._say(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold")

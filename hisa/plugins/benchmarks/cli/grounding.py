@@ -58,9 +58,8 @@ def grounding(
       cascade        elements, and the model of models.grounder where they are not sure
       choice         elements, and the planner's model picks from a list where they are not sure
       settings       as the setting grounder.kind says
-      vision:P, cascade:P, choice:P   the same with a stand-in for the model: it knows the answers
-                     and is right in that part of 1
-      cascade+choice:P   the cascade, and the stand-in picks where the two disagree
+      choice:P       the same with a stand-in for the model: it knows the answers and picks
+                     rightly in that part of 1
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.

@@ -49,21 +49,18 @@ def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None
 @click.command()
 @click.argument("suite")
 @click.option("--cache", type=click.Path(path_type=Path), help="By default ~/.cache/hisa/tasks.")
-@click.option("--size", is_flag=True, help="Only tell how much there is to download.")
 @click.pass_context
-def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> int:
+def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
-    The number of files and their size are told first; --size stops there. A file that is there and
-    whole is not downloaded again, and one that was cut off, also by Ctrl-C, goes on where it was if
-    the server can. Each is kept with its SHA-256, which is checked before every use. The setting
-    tasks.mirror names a server that is asked in place of all others. Addresses on this machine and
-    on private networks are refused, unless tasks.allow_private_downloads names them. Ends with 3
-    where one cannot be downloaded.
+    A file that is there and whole is not downloaded again. Each is kept with its SHA-256, which is
+    checked before every use. The setting tasks.mirror names a server that is asked in place of all
+    others. Addresses on this machine and on private networks are refused, unless
+    tasks.allow_private_downloads names them. Ends with 3 where one cannot be downloaded.
 
     \b
     hisa bench prefetch osworld:DIR
-    hisa --set tasks.mirror=https://m.example/files bench prefetch osworld:DIR --size
+    hisa --set tasks.mirror=https://m.example/files bench prefetch osworld:DIR
     """
     import asyncio
 
@@ -78,24 +75,22 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> 
     wanted = list(dict.fromkeys(url for task in tasks for url in needed_urls(task)))
     files = FileCache.by(settings, cache)
     try:
-        failed = asyncio.run(_fetch_all(files, wanted, size=size))
+        failed = asyncio.run(_fetch_all(files, wanted))
     except KeyboardInterrupt:
         say("stopped; the same command goes on", err=True)
         return 1
-    if not size:
-        held = sum(files.holds(url) for url in wanted)
-        click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {held} in the cache")
+    held = sum(files.holds(url) for url in wanted)
+    click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {held} in the cache")
     return 3 if failed else 0
 
 
-async def _fetch_all(cache: FileCache, wanted: Sequence[str], *, size: bool) -> int:
-    """Tell the size, then download the addresses, a line each; returns how many failed."""
+async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
+    """Download the addresses, a line each; returns how many failed."""
     from hisa.errors import OperatorError
 
     missing = [url for url in wanted if not cache.holds(url)]
-    say(await _size_line(cache, missing), err=not size)
     failed = 0
-    for number, url in enumerate([] if size else missing, 1):
+    for number, url in enumerate(missing, 1):
         place = f"{number}/{len(missing)}"
         try:
             await cache.fetch(url)
@@ -106,20 +101,3 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str], *, size: bool) -> 
         else:
             say(f"{place}  fetched {url}", err=True)
     return failed
-
-
-async def _size_line(cache: FileCache, missing: Sequence[str]) -> str:
-    """Returns the number of files to download, and their size as far as servers say."""
-    import asyncio
-
-    at_once = asyncio.Semaphore(8)
-
-    async def ask(url: str) -> int | None:
-        async with at_once:
-            return await cache.size(url)
-
-    sizes = await asyncio.gather(*map(ask, missing))
-    known = sum(size for size in sizes if size is not None)
-    unknown = sizes.count(None)
-    words = f", and {unknown} of unknown size" if unknown else ""
-    return f"to download: {len(missing)} files, {known:,} bytes{words}"

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from hisa.config import TaskSettings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import Lock, replace_file
-from hisa.plugins.benchmarks.tasks.download import Heard, download_to, mirrored, size_of
+from hisa.plugins.benchmarks.tasks.download import download_to, mirrored
 
 __all__ = ["FileCache"]
 
@@ -82,16 +82,8 @@ class FileCache:
         except (OSError, UnicodeDecodeError):
             return False
 
-    async def size(self, url: str) -> int | None:
-        """Bytes of a file that is not here yet, as its server says; None where it does not."""
-        return await size_of(mirrored(url, self.mirror), self._reachable())
-
-    async def fetch(self, url: str, heard: Heard = lambda done, total: None) -> None:
-        """Download a file, unless it is there; goes on where an earlier try was cut.
-
-        Args:
-            url: as a task names it.
-            heard: gets the progress.
+    async def fetch(self, url: str) -> None:
+        """Download a file, unless it is there.
 
         Raises:
             UsageError: not an http or https address, or one on a private network.
@@ -107,11 +99,17 @@ class FileCache:
         lock = await asyncio.to_thread(_locked, path.with_name(path.name + ".lock"))
         try:
             if not await asyncio.to_thread(self.holds, url):  # another process was quicker
-                part = path.with_name(path.name + ".part")
-                await download_to(mirrored(url, self.mirror), part, self._reachable(), heard)
-                await asyncio.to_thread(_finish, part, path)
+                await self._download(url, path)
         finally:
             lock.release()
+
+    async def _download(self, url: str, path: Path) -> None:
+        part = path.with_name(path.name + ".part")
+        try:
+            await download_to(mirrored(url, self.mirror), part, self._reachable())
+            await asyncio.to_thread(_finish, part, path)
+        finally:
+            await asyncio.to_thread(part.unlink, missing_ok=True)
 
     def _reachable(self) -> tuple[str, ...]:
         return (*self.allowed, f"{self.mirror.rstrip('/')}/") if self.mirror else self.allowed
@@ -164,5 +162,4 @@ def _finish(part: Path, path: Path) -> None:
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     replace_file(_hash_of(path), digest.encode())
-    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
     os.replace(part, path)

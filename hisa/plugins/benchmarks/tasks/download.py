@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import ipaddress
-import json
+import os
 import re
 import socket
 import urllib.request
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from hisa.errors import EnvironmentFailed, OperatorError, UsageError
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
-from hisa.machine.storage import replace_file
 from hisa.plugins.benchmarks.tasks.process_limits import MAX_DOWNLOAD
 
 if TYPE_CHECKING:
@@ -30,25 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SETTING",
-    "Heard",
-    "discard",
     "download_to",
     "mirrored",
     "require_public_address",
-    "size_of",
 ]
-
-T = TypeVar("T")
-Heard = Callable[[int, int | None], None]
-"""Gets the bytes that are there, and all of them where that is known."""
 
 SETTING = "tasks.allow_private_downloads"
 _SECONDS = 300.0  # chosen by hand
 _TRIES = 3  # chosen by hand
 _REDIRECTS = 10  # chosen by hand
 _PLAIN = {"Accept-Encoding": "identity"}
-"""A packed body has other bytes than its length and ranges count."""
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+"""A packed body has other bytes than its length counts."""
 _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -73,17 +64,13 @@ def mirrored(url: str, mirror: str) -> str:
     return f"{mirror.rstrip('/')}/{url.partition('://')[2]}" if mirror else url
 
 
-async def download_to(
-    url: str, part: Path, allowed: Sequence[str] = (), heard: Heard = lambda done, total: None
-) -> None:
-    """Download the file at an address of the internet; goes on where an earlier try was cut.
+async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None:
+    """Download the file at an address of the internet.
 
     Args:
         url: http or https.
-        part: where it is written; beside it ``PART.json`` remembers which version it is a part of.
-            It is whole on return, and stays as a part otherwise.
+        part: where it is written; whole on return.
         allowed: beginnings of addresses that may lie on a private network.
-        heard: called with the bytes that are there, and with all of them where that is known.
 
     Raises:
         UsageError: it, or one that it is redirected to, lies there and is not allowed.
@@ -94,10 +81,8 @@ async def download_to(
 
     problem: Exception | None = None
     for _ in range(_TRIES):
-        begun = await asyncio.to_thread(_begun, part)
-        receive = functools.partial(_receive, part=part, begun=begun, heard=heard)
         try:
-            await _followed("GET", url, allowed, headers=begun.headers, use=receive)
+            await _followed(url, allowed, use=functools.partial(_receive, part=part))
         except httpx.HTTPStatusError as error:
             problem = error
             if error.response.status_code < 500:
@@ -111,30 +96,10 @@ async def download_to(
     ) from problem
 
 
-async def size_of(url: str, allowed: Sequence[str] = ()) -> int | None:
-    """Bytes of the file at an address, as its server says; None where it does not."""
-    import httpx
-
-    async def use(response: httpx.Response) -> int | None:
-        response.raise_for_status()
-        said = response.headers.get("content-length", "")
-        return int(said) if said.isdigit() else None
-
-    try:
-        return await _followed("HEAD", url, allowed, headers=_PLAIN, use=use)
-    except (httpx.HTTPError, OSError, OperatorError):
-        return None
-
-
 async def _followed(
-    method: str,
-    url: str,
-    allowed: Sequence[str],
-    *,
-    headers: Mapping[str, str],
-    use: Callable[[httpx.Response], Awaitable[T]],
-) -> T:
-    """Send a request, follow its redirects, and return what ``use`` makes of the response."""
+    url: str, allowed: Sequence[str], *, use: Callable[[httpx.Response], Awaitable[None]]
+) -> None:
+    """Ask for an address, follow its redirects, and give the response to ``use``."""
     import httpx
 
     certificates = await asyncio.to_thread(httpx.create_ssl_context)
@@ -143,126 +108,47 @@ async def _followed(
         async with httpx.AsyncClient(
             timeout=patience(_SECONDS), verify=certificates, trust_env=not target.address
         ) as client:  # a checked address is connected to without any proxy
-            response = await client.send(_request(client, method, target, headers), stream=True)
+            response = await client.send(_request(client, target), stream=True)
             try:
                 if not response.is_redirect:
-                    return await use(response)
+                    await use(response)
+                    return
                 url = urljoin(url, str(response.headers["location"]))
             finally:
                 await response.aclose()
     raise EnvironmentFailed(f"{url}: more than {_REDIRECTS} redirects")
 
 
-def _request(
-    client: httpx.AsyncClient, method: str, target: _Target, headers: Mapping[str, str]
-) -> httpx.Request:
+def _request(client: httpx.AsyncClient, target: _Target) -> httpx.Request:
     import httpx
 
-    url, extensions, sent = httpx.URL(target.url), {}, dict(headers)
+    url, extensions, sent = httpx.URL(target.url), {}, dict(_PLAIN)
     if target.address:
         sent["Host"] = url.netloc.decode("ascii").rpartition("@")[2]
         extensions = {"sni_hostname": target.host}
         url = url.copy_with(host=target.address)
-    return client.build_request(method, url, headers=sent, extensions=extensions)
+    return client.build_request("GET", url, headers=sent, extensions=extensions)
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """What an earlier try left, and the version of the file that it is of."""
-
-    size: int = 0
-    version: str = ""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Asks for the rest of the same version, or for all of another."""
-        if not self.size or not self.version:
-            return dict(_PLAIN)
-        return {**_PLAIN, "Range": f"bytes={self.size}-", "If-Range": self.version}
-
-
-def _notes(part: Path) -> Path:
-    return part.with_name(f"{part.name}.json")
-
-
-def _begun(part: Path) -> _Begun:
-    try:
-        version = json.loads(_notes(part).read_text("utf-8"))["version"]
-        return _Begun(part.stat().st_size, version) if isinstance(version, str) else _Begun()
-    except (OSError, ValueError, KeyError, TypeError):
-        return _Begun()
-
-
-def discard(part: Path) -> None:
-    """Remove a part and its notes."""
-    _notes(part).unlink(missing_ok=True)
-    part.unlink(missing_ok=True)
-
-
-async def _receive(response: httpx.Response, *, part: Path, begun: _Begun, heard: Heard) -> None:
-    """Write a response's body to the part, behind what is there where it is the rest of that.
+async def _receive(response: httpx.Response, *, part: Path) -> None:
+    """Write a response's body to the part.
 
     Raises:
-        OSError: it is shorter or longer than the server said, or not the rest that was asked for.
+        OSError: it is shorter or longer than the server said.
+        EnvironmentFailed: it is larger than a download may be.
     """
-    start, total = 0, _number(response.headers.get("content-length", ""))
-    if response.status_code == 416:  # what is there is no part of what the server has
-        await asyncio.to_thread(discard, part)
-        raise OSError("the server has another file than before")
     response.raise_for_status()
-    if response.status_code == 206:
-        said = _RANGE.fullmatch(response.headers.get("content-range", ""))
-        if said is None or int(said[1]) != begun.size:
-            await asyncio.to_thread(discard, part)
-            raise OSError("the server sent another part than was asked for")
-        start, total = begun.size, _number(said[3])
-    packed = response.headers.get("content-encoding", "identity") != "identity"
-    total = None if packed else total
-    await asyncio.to_thread(_begin, part, start, "" if packed else _version(response))
-    size = await _written(response, part, start, lambda done: heard(done, total))
-    if total is not None and size != total:
-        if size > total:
-            await asyncio.to_thread(discard, part)
-        raise OSError(f"the server said {total} bytes, and sent {size}")
-
-
-async def _written(
-    response: httpx.Response, part: Path, start: int, heard: Callable[[int], None]
-) -> int:
-    """Append the body to the part; returns the part's size."""
-    size = start
-    file = await asyncio.to_thread(part.open, "ab")
-    try:
+    size, packed = 0, response.headers.get("content-encoding", "identity") != "identity"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(await asyncio.to_thread(os.open, part, flags, 0o600), "wb") as file:
         async for block in response.aiter_bytes():
             size += len(block)
             if size > MAX_DOWNLOAD:
-                discard(part)
                 raise EnvironmentFailed(f"{response.url}: larger than {MAX_DOWNLOAD} bytes")
             file.write(block)
-            heard(size)
-    finally:
-        file.close()
-    return size
-
-
-def _begin(part: Path, start: int, version: str) -> None:
-    """Make the part ready for what follows its first ``start`` bytes."""
-    if start:
-        return
-    discard(part)
-    part.touch(0o600)
-    if version:
-        replace_file(_notes(part), json.dumps({"version": version}).encode())
-
-
-def _version(response: httpx.Response) -> str:
-    """Returns the server's name of this version; empty: a later part may be of another one."""
-    tag = response.headers.get("etag", "")
-    return str(tag if tag and tag[:2] != "W/" else response.headers.get("last-modified", ""))
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdigit() else None
+    total = "" if packed else response.headers.get("content-length", "")
+    if total.isdigit() and size != int(total):
+        raise OSError(f"the server said {total} bytes, and sent {size}")
 
 
 async def _target(url: str, allowed: Sequence[str]) -> _Target:

@@ -74,8 +74,7 @@ def _theirs(name: str) -> Judge:
             f"{', '.join(lacking)} beside OSWorld's package" if here.folder else "OSWorld's package"
         )
         raise LibraryLacking(f"metric {name} needs {what}", fix=fix)
-    version = installed().version
-    return Judge(True, f"OSWorld's own{f' (desktop_env {version})' if version else ''}")
+    return Judge(True, f"OSWorld's own (desktop_env {installed().version})")
 
 
 def judged_by(task: Task) -> str:

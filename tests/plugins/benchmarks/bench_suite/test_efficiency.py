@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from hisa.cli import cli
-from hisa.errors import UsageError
 from hisa.events import Acted, Evaluated, Planned, RunFinished, StepFinished
 from hisa.plugins.benchmarks.bench.attempt_records import (
     AttemptFinished,
@@ -20,7 +19,6 @@ from hisa.plugins.benchmarks.bench.attempt_records import (
 )
 from hisa.plugins.benchmarks.bench.bench_report import Group, Report, build_report
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
-from hisa.plugins.benchmarks.bench.pages import html_page, markdown_table, write_report
 from hisa.plugins.benchmarks.bench.stats import t95, wilson
 from hisa.plugins.benchmarks.bench.tables import Table, tables
 from hisa.protocols import Task
@@ -198,35 +196,3 @@ def test_what_is_not_known_is_said_and_counts_as_nothing(book: AttemptLedger) ->
     assert several == "100.0 (n 1; not known of 1 attempt)"
     assert step == "not known of 2 attempts"
     assert task.endswith(" (n 1; not known of 1 attempt)")
-
-
-@pytest.mark.parametrize("share", ["1.5", "-0.1", "NaN", '"half"'])
-def test_a_record_with_an_impossible_share_is_refused_by_its_line(
-    book: AttemptLedger, share: str
-) -> None:
-    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=0.25)
-    book.close()
-    path = book.folder / "attempts.jsonl"
-    path.write_text(path.read_text("utf-8").replace("0.25", share), "utf-8")
-    with pytest.raises(UsageError, match=r"attempts\.jsonl line 3: not a record"):
-        build_report(book.folder)
-
-
-def test_the_table_is_the_same_on_the_page_in_print_and_in_json(
-    book: AttemptLedger, tmp_path: Path
-) -> None:
-    attempt(book, "task-00", [([CLICK, CLICK], {"plan": 2.0})], partial=0.25)
-    attempt(book, "task-01", [([CLICK], {"plan": 4.0})], partial=0.75)
-    book.close()
-    report = build_report(book.folder)
-    cells = table(report).rows[0]
-    assert cells[2].startswith("50.0 [")
-    assert cells[3].startswith("1.50 [1.00, ")
-    page, written = html_page(report), markdown_table(table(report))
-    for cell in cells:
-        assert f">{cell}<" in page
-        assert cell.replace("[", "\\[").replace("]", "\\]") in written
-    paths = write_report(report, tmp_path / "pages")
-    (kept,) = Report.model_validate_json(paths[0].read_bytes()).variants
-    assert kept.partial == report.variants[0].partial
-    assert kept.partial.value == 0.5

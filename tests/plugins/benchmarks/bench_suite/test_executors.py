@@ -69,31 +69,6 @@ async def test_one_worker_does_job_after_job_and_tells(executor: Executor, tmp_p
     await worker.close()
 
 
-async def test_a_machine_that_breaks_ends_the_job_and_not_the_worker(
-    executor: Executor, tmp_path: Path
-) -> None:
-    worker = await executor.start_worker()
-    told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
-    assert isinstance(told[-2], RunEnded)
-    assert (told[-2].status, told[-2].score) == ("environment_error", None)
-    told = [message async for message in worker.do(job(tmp_path, "broken-1"))]
-    assert isinstance(told[-2], RunEnded)
-    assert (told[-2].status, told[-2].score) == ("succeeded", 1.0)
-    await worker.close()
-
-
-async def test_a_job_that_cannot_be_read_is_refused(executor: Executor, tmp_path: Path) -> None:
-    worker = await executor.start_worker()
-    bad = job(tmp_path, "ada").model_copy(update={"task": str(tmp_path / "none.yaml")})
-    told = [message async for message in worker.do(bad)]
-    ended, free = told
-    assert isinstance(free, JobDone)
-    assert isinstance(ended, RunEnded)
-    assert ended.status == "refused"
-    assert "none.yaml" in ended.message
-    await worker.close()
-
-
 async def test_a_killed_worker_is_lost_and_another_goes_on(
     executor: Executor, tmp_path: Path
 ) -> None:

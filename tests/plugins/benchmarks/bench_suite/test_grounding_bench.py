@@ -100,34 +100,6 @@ async def test_a_configured_model_is_asked_and_its_tokens_counted(folder: Path) 
     assert len(server.requests) == len(TARGETS)
 
 
-async def test_the_stand_in_is_as_good_as_said_and_the_same_each_time(folder: Path) -> None:
-    suite = open_grounding_suite(folder)
-    for chance, outcome in ((1, "right"), (0, "wrong")):
-        found = await asked(suite, f"vision:{chance}")
-        present = [each for each in found.values() if each.present]
-        assert {each.outcome for each in present} == {outcome}
-        absent = [each for each in found.values() if not each.present]
-        assert {each.outcome for each in absent} == {"wrong"}
-    half, again = [await asked(suite, "vision:0.5") for _ in range(2)]
-    assert [each.point for each in half.values()] == [each.point for each in again.values()]
-    seeded = Settings.model_validate({"run": {"seed": 9}})
-    other = await asked(suite, "vision:0.5", seeded)
-    assert [each.point for each in half.values()] != [each.point for each in other.values()]
-
-
-async def test_the_cascade_asks_the_stand_in_at_most_twice_and_only_where_it_must(
-    folder: Path,
-) -> None:
-    found = await asked(open_grounding_suite(folder), "cascade:1")
-    assert {each.calls for each in found.values()} <= {0, 1, 2}
-    sure = found["form", "the Save button"]
-    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
-    seen = found["form", HOSTILE]  # nothing is known of the place: it is looked at twice
-    assert (seen.outcome, seen.calls, seen.source) == ("right", 2, "simulated:1")
-    large = found["large", "the Save button"]
-    assert (large.outcome, large.calls) == ("right", 0)
-
-
 async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
     suite = open_grounding_suite(folder)
     found = await asked(suite, "choice:1")
@@ -136,26 +108,13 @@ async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) ->
     assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
     assert {each.calls for each in found.values()} <= {0, 1}
     assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
-    both = await asked(suite, "cascade+choice:1")
-    assert {e.outcome for e in both.values() if e.present and e.calls} == {"right"}
     wrong = await asked(suite, "choice:0")
     asked_about = [each for each in wrong.values() if each.calls]
     assert asked_about
     assert "right" not in {each.outcome for each in asked_about}
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        "eyes",
-        "choice:2",
-        "vision:",
-        "vision:x",
-        "simulated:1",
-        "elements:1",
-        "cascade:0.9:",
-    ],
-)
+@pytest.mark.parametrize("way", ["eyes", "choice:2", "choice:", "elements:1"])
 async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):
@@ -198,16 +157,6 @@ def test_the_numbers_by_hand() -> None:
     assert (right.low, right.high) == wilson(6, 8)
     assert (train.total.wrong.count, train.total.refused.count) == (1, 1)
     assert (train.total.absent_refused.count, train.total.absent_refused.of) == (2, 3)
-    assert (train.precision.count, train.precision.of) == (2, 3)
-    assert (train.with_candidates.count, train.with_candidates.of) == (2, 3)
-    read, tree = train.sources[1], train.sources[0]
-    assert (tree.name, tree.wrong.count, read.name, read.right.count) == (
-        "accessibility",
-        1,
-        "ocr",
-        6,
-    )
-    assert read.absent_refused.count == 0
     assert (train.ms_median, train.ms_p95) == (1, 1000)
     assert (train.calls, train.tokens_in) == (6, 42)
 
@@ -220,7 +169,6 @@ def test_the_command_prints_the_sums_and_writes_the_answers(folder: Path, tmp_pa
     printed = hisa.run("bench", "grounding", str(folder), "--json", str(data))
     assert re.search(r"train +3 +33\.3 \[.*\] +33\.3 \[.*\] +33\.3 +2 +50\.0", printed)
     assert re.search(r"held +2 +100\.0", printed)
-    assert "forms" in printed
     tree = json.loads(data.read_text())
     assert len(tree["answers"]) == len(TARGETS)
     assert [part["name"] for part in tree["parts"]] == ["train", "held"]
@@ -229,16 +177,13 @@ def test_the_command_prints_the_sums_and_writes_the_answers(folder: Path, tmp_pa
 
 
 @pytest.mark.process
+@needs_tesseract
 def test_the_command_asks_only_for_what_is_wanted(folder: Path, tmp_path: Path) -> None:
-    hisa, way = Command(tmp_path), ("--grounder", "vision:1")
-    held = hisa.run("bench", "grounding", str(folder), "--split", "held", *way)
-    assert re.search(r"held +2 +100\.0", held)
+    hisa = Command(tmp_path)
+    held = hisa.run("bench", "grounding", str(folder), "--split", "held", "--limit", "1")
+    assert re.search(r"held +1 +100\.0", held)
     assert "train" not in held
-    kinds = hisa.run("bench", "grounding", str(folder), "--kind", "role", "--kind", "icon", *way)
-    assert re.search(r"train +2 +100\.0", kinds)
-    first = hisa.run("bench", "grounding", str(folder), "--limit", "1", *way)
-    assert re.search(r"train +1 +100\.0", first)
-    said = hisa.refused("bench", "grounding", str(folder), "--kind", "spin", *way)
+    said = hisa.refused("bench", "grounding", str(folder), "--kind", "spin")
     assert "kinds are absent, icon, name, role; splits are held, train" in said
     assert "no grounding suite" in hisa.refused("bench", "grounding", str(tmp_path))
 
@@ -279,16 +224,11 @@ def changed(folder: Path, target: Path, number: int, **fields: Any) -> Path:
     ("fields", "said"),
     [
         ({"kind": "colour"}, "kind 'colour'; known are name, role"),
-        ({"screen": "nowhere"}, "no screen 'nowhere'"),
         ({"screen": "../screens/form"}, "no screen '../screens/form'"),
         ({"box": [600, 300, 100, 10]}, "not within the screen, 640x360"),
-        ({"box": [1, 2, 0, 4]}, "box.2 = 0"),
-        ({"box": None}, "a target has a box, or the kind 'absent'"),
         ({"kind": "absent"}, "a target has a box, or the kind 'absent'"),
         ({"point": [0, 0, 4, 4]}, "is not within the box"),
-        ({"description": ""}, "description"),
         ({"description": "the Save button"}, "targets.jsonl:1 already"),
-        ({"colour": "red"}, "colour: no such key"),
     ],
 )
 def test_a_bad_line_is_named(
@@ -304,9 +244,7 @@ def test_a_bad_line_is_named(
     ("damage", "said"),
     [
         (lambda home: (home / "targets.jsonl").write_text("{}\n\n{"), "targets.jsonl:1: screen: "),
-        (lambda home: (home / "targets.jsonl").write_text("\n\n{"), "targets.jsonl:3: no JSON"),
         (lambda home: (home / "targets.jsonl").write_text("\n"), "there are no targets"),
-        (lambda home: (home / "screens/form.json").write_text('{\n"a": }'), "form.json: no JSON"),
         (
             lambda home: (home / "screens/form.json").write_text("{}"),
             "form.json: screen: is missing",

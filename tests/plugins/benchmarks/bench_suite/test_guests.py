@@ -169,12 +169,3 @@ def test_a_bench_that_cannot_be_is_refused_before_it_starts(
     errors = command.refused("bench", "run", "own:examples", *arguments, "--out", str(tmp_path))
     assert said in errors
     assert "try:" in errors
-
-
-def test_doctor_says_what_is_there(tmp_path: Path) -> None:
-    with StockGuest() as guest:
-        _, output, _ = hisa(tmp_path).ended("doctor", "--env", f"guest={guest.url}", "--json")
-    (found,) = (row for row in json.loads(output) if row["area"] == "guests")
-    assert found["ok"]
-    assert "a stock OSWorld guest" in found["detail"]
-    assert "reset reverts it" in found["detail"]

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from hisa.errors import UsageError
-from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 from hisa.testing.model_server import FakeServer, Received
 from tests.cli.command import Command
 
@@ -171,11 +169,3 @@ def test_osworld_g_has_five_capabilities_and_a_thing_may_be_in_two(tmp_path: Pat
         ("Refusal", ""): (1, 2),
         ("", ""): (3, 5),
     }
-
-
-@pytest.mark.parametrize("content", [[], {"classified": []}, {"classified": {"refusal": ["a-3"]}}])
-def test_a_classification_of_another_form_is_named(tmp_path: Path, content: object) -> None:
-    home = osworld_g(tmp_path)
-    write(home / "classification_result.json", content)
-    with pytest.raises(UsageError, match=r"classification_result\.json: not as OSWorld-G"):
-        open_grounding_suite(home)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.benchmarks.bench.attempt_records import Slot, record_adapter
+from hisa.plugins.benchmarks.bench.attempt_records import Slot
 from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.plugins.benchmarks.bench.executors.base import Worker, WorkerLost
 from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
@@ -69,13 +69,6 @@ async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_p
     assert len({row["worker"] for row in started}) >= 3, "a dead worker is replaced"
 
 
-async def test_each_repeat_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    book = ledger(tmp_path, "ada", repeat=2)
-    await bench(book, 1).run()
-    seeds = [read_manifest(folder).seed for folder in list_runs(book.runs)]
-    assert sorted(seeds) == [0, 1]
-
-
 @pytest.mark.parametrize("independent", [False, True])
 async def test_repeats_learn_apart_where_they_are_independent(
     tmp_path: Path, independent: bool
@@ -121,14 +114,6 @@ async def test_a_stopped_bench_closes_its_runs_and_goes_on(tmp_path: Path) -> No
     assert result is not None
     assert result.number == 2
     assert not book.pending()
-
-
-async def test_a_bench_with_nothing_due_hires_nobody(tmp_path: Path) -> None:
-    book = ledger(tmp_path, "ada")
-    await bench(book, 4).run()
-    before = (book.folder / "attempts.jsonl").read_bytes()
-    await bench(book, 4).run()
-    assert (book.folder / "attempts.jsonl").read_bytes() == before
 
 
 async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_again_on_request(
@@ -248,8 +233,3 @@ async def test_members_of_a_group_share_the_seed_of_the_instance_and_not_that_of
     assert [manifest for manifest, _ in seeds.values()] == [0, 0, 0, 1, 1, 1]
     assert len({sampling for _, sampling in seeds.values()}) == 6
     assert [str(slot) for slot in seeds][:3] == ["full/ada#1", "full/ada#1.2", "full/ada#1.3"]
-
-
-def test_a_record_from_before_groups_is_of_the_only_member() -> None:
-    line = '{"v":2,"type":"started","variant":"full","task":"t","repeat":2,"try":1,"worker":"h:1"}'
-    assert record_adapter.validate_json(line).slot == Slot("full", "t", 2)

@@ -14,7 +14,6 @@ from hisa.plugins.benchmarks.bench.stats import (
     length_buckets,
     mean,
     paired,
-    pass_hat_k,
     rate_over_tasks,
     ratio_over_tasks,
     sign_test,
@@ -40,8 +39,6 @@ def test_wilson_is_the_published_one(successes: int, trials: int, low: float, hi
 def test_of_nothing_nothing_is_known() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
     assert mean([]) is None
-    assert pass_hat_k([], 1) is None
-    assert pass_hat_k([(1, 1)], 2) is None
     assert paired({"a": 1.0}, {"b": 1.0}) is None
     assert length_buckets({}) == ()
     assert rate_over_tasks([], unknown=2) == Estimate(unknown=2)
@@ -76,20 +73,6 @@ def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:
     assert found.low == 1.0
     alone = ratio_over_tasks([(30.0, 20)])
     assert (alone.value, alone.low, alone.high) == (1.5, None, None)
-
-
-@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=4))
-def test_pass_hat_k_is_the_share_of_draws_that_all_succeed(tasks: list[list[bool]]) -> None:
-    for k in (1, 2, 3):
-        shares = []
-        for outcomes in tasks:
-            draws = list(itertools.combinations(outcomes, k))
-            if draws:
-                shares.append(sum(all(draw) for draw in draws) / len(draws))
-        expected = sum(shares) / len(shares) if shares else None
-        assert pass_hat_k([(sum(o), len(o)) for o in tasks], k) == (
-            None if expected is None else pytest.approx(expected)
-        )
 
 
 @given(st.integers(0, 7), st.integers(0, 7))

@@ -54,12 +54,6 @@ def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> 
     assert (settings(name) != Settings()) is (name not in ("n5", "steps50"))
 
 
-async def test_the_full_system_shows_the_changed_part_only() -> None:
-    level = Level("full")
-    await level.step(1)
-    assert all(size.width < IMAGE.width for size in sizes(level.model.requests[0]))
-
-
 async def test_without_roi_the_model_sees_both_whole_pictures() -> None:
     level = Level("no-roi")
     line = await level.step(1)
@@ -110,16 +104,6 @@ async def test_without_refinement_the_last_five_steps_slide_by() -> None:
     assert [line.split(":")[0] for line in view.steps] == [f"Step {n}" for n in range(4, 9)]
     assert view.refined == ""
     assert not any("# Context refinement" in request.text for request in level.model.requests)
-
-
-@pytest.mark.parametrize("every", [3, 5, 7, 9])
-async def test_n_is_the_interval_of_refinement(every: int) -> None:
-    level = Level(f"n{every}")
-    for number in range(1, every + 1):
-        assert level.state.view().refined == ""
-        await level.step(number)
-    assert level.state.view().refined
-    assert len(level.state.view().steps) == 1
 
 
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:

@@ -209,48 +209,11 @@ async def test_scores_are_combined(
     assert why == "; ".join(f"exact_match: {one}" for one in told)
 
 
-@pytest.mark.parametrize("conj", ["and", "or"])
-@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
-async def test_one_metric_gives_its_score(
-    tmp_path: Path, verdicts: list[Any], conj: str, value: float
-) -> None:
-    verdicts[:] = [value]
-    assert await score(tmp_path, several(conj, "a")) == (value, f"exact_match: why {value}")
-
-
 async def test_no_number_is_no_score(tmp_path: Path, verdicts: list[Any]) -> None:
     verdicts[:] = [float("nan")]
     value, why = await score(tmp_path, several("and", "a"))
     assert value is None
     assert why == "exact_match gave no number: why nan"
-
-
-async def test_a_metric_without_a_result_of_its_own_is_still_asked(
-    tmp_path: Path, verdicts: list[Any]
-) -> None:
-    asked = verdicts.pop()
-    verdicts[:] = [1.0]
-    assert (await score(tmp_path, {"func": "exact_match", "options": {"a": 1}}))[0] == 1.0
-    assert asked == [("exact_match", None, None, {"a": 1})]
-
-
-@pytest.mark.parametrize(
-    ("result", "shown"),
-    [
-        ({"type": "vm_file", "path": "/home/user/a.txt"}, "vm_file /home/user/a.txt"),
-        ({"type": "vm_command_line", "command": "x it"}, "vm_command_line x it"),
-        ({"type": "vm_wallpaper", "dest": "a"}, "vm_wallpaper"),
-        (
-            {"type": "vm_file", "path": f"/home/{'x' * 500}", "dest": "a"},
-            f"vm_file /home/{'x' * 186}",
-        ),
-    ],
-)
-async def test_what_is_not_there_is_named(
-    tmp_path: Path, result: dict[str, Any], shown: str
-) -> None:
-    check = {"func": "exact_match", "result": result, "expected": part("x")[2]}
-    assert await score(tmp_path, check) == (0.0, f"exact_match: nothing there: {shown}")
 
 
 @pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])

@@ -28,10 +28,6 @@ async def got(folder: Path, kind: str, machine: Machine | None = None, **config:
     return await known.run(where, known.model.model_validate({"type": kind, **config}))
 
 
-async def test_values_that_stand_in_the_file(tmp_path: Path) -> None:
-    assert await got(tmp_path, "rule", rules={"expected": [1]}) == {"expected": [1]}
-
-
 async def test_the_reward_of_a_page(tmp_path: Path) -> None:
     machine = Machine()
     with pytest.raises(EnvironmentFailed, match="nothing is known"):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.getters.relative_time import day_of, written
+from hisa.plugins.benchmarks.tasks.getters.relative_time import day_of
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.protocols import CommandResult
 from tests.plugins.benchmarks.tasks.machine import Machine, context
@@ -75,11 +75,6 @@ def test_a_span_ends_in_the_week_that_it_begins_in(
         start = day_of(begins, today)
         end = day_of(ends, today, (begins, start))
         assert ((start - today).days, (end - today).days) == (first, last)
-
-
-def test_forms_of_dates() -> None:
-    form = "{DoW}, {Month} {Day0D}, {Year}; {MonthFull} {month} {DayD} {Month0D} {MonthD} {Year}"
-    assert written(form, MONDAY) == "Mon, Mar 02, 2026; March march 2 03 3 {Year}"
 
 
 async def got(folder: Path, said: str, **rules: Any) -> Any:

@@ -14,7 +14,6 @@ import pytest
 
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE
 from hisa.protocols import CommandResult
 from hisa.tasks.windows import Named, await_window
@@ -26,10 +25,6 @@ launch execute command open sleep activate_window close_window
 google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page
 browsergym_task dagster_webui_init superset_webui_init astro_webui_init astro_refresh_page
 upload_file execute_with_verification proxy"""
-
-
-def test_every_step_has_a_test() -> None:
-    assert set(SETUP.names) == set(NAMES.split())
 
 
 def started(machine: Machine) -> list[str]:
@@ -163,12 +158,6 @@ async def test_open_waits_for_the_window(tmp_path: Path) -> None:
         await do(context(tmp_path, Machine(programs="")), "open", path="/a.xlsx")
 
 
-async def test_sleep_takes_seconds(tmp_path: Path) -> None:
-    await do(context(tmp_path), "sleep", seconds=0)
-    with pytest.raises(UsageError, match="seconds"):
-        await do(context(tmp_path), "sleep", seconds=-1)
-
-
 @pytest.mark.parametrize(("kind", "option"), [("activate_window", "-a"), ("close_window", "-c")])
 async def test_windows_are_found_by_title_and_class(tmp_path: Path, kind: str, option: str) -> None:
     titles = ["A.xlsx — LibreOffice Calc", "Mail client", "Calc", "New Tab - Chromium"]
@@ -288,11 +277,6 @@ async def test_a_page_gives_the_instruction_or_says_why_it_did_not_come_up(tmp_p
             await do(where, "miniwob_page", task="click-test")
     with pytest.raises(UsageError, match="no MiniWoB"):
         await do(where, "miniwob_page", task="../core")
-
-
-async def test_an_unknown_step_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no setup step 'dance'"):
-        await do(context(tmp_path), "dance")
 
 
 async def test_a_window_that_never_comes_is_the_machines_failure_only_before_the_run(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
-from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.task_needs import needed_apps, require_machine
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -130,15 +129,11 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
     [
         ("no-such-tool --now\ntrue\n", "line 3: no-such-tool: command not found"),
         ("f() { no-such-tool; }\nf &\nwait\nexit 0\n", "line 3: no-such-tool: command not found"),
-        ("echo | no-such-tool | cat\n", "line 3: no-such-tool: command not found"),
         ("source ~/nowhere/conda.sh\ntrue\n", "line 3: ended with 1: source ~/nowhere/conda.sh"),
-        ("mv ~/nowhere.zip .\necho done\n", "line 3: ended with 1: mv ~/nowhere.zip ."),
         ("cd ~/nowhere\npwd\n", "line 3: ended with 1: cd ~/nowhere"),
         ("touch ~/there\nexit 4\n", "the script gave up with 4: exit 4"),
         ("set -e\ngrep -q nothing ~/nowhere\ntrue\n", "the script gave up with 2: grep"),
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
-        ("/opt/no/such/tool\ntrue\n", "line 3: ended with 127: /opt/no/such/tool"),
-        ("conda create -n dbt\ntrue\n", "line 3: conda: command not found"),
         ("bash -c 'exit 127'", "line 3: ended with 127: bash -c"),
     ],
 )
@@ -216,16 +211,8 @@ async def test_a_file_that_is_not_whole_is_no_start(
     [
         ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
         (
-            {"setup": [launched("gnome-terminal", "--maximize")]},
-            "a terminal (package gnome-terminal)",
-        ),
-        (
             {"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
             "Impress (package libreoffice-impress)",
-        ),
-        (
-            {"setup": [{"type": "google_chrome_browser", "parameters": {}}]},
-            "Chromium (package chromium)",
         ),
         (
             {"apps": ("jupyter", "os", "excel")},
@@ -273,18 +260,6 @@ async def test_a_private_desktop_has_no_system_services() -> None:
         with pytest.raises(EnvironmentFailed, match="system services") as caught:
             await require_machine(task, desktop)
     assert "--env vm:PROFILE" in caught.value.fix
-
-
-def test_a_benchmark_says_which_applications_it_is_about(tmp_path: Path) -> None:
-    tree: dict[str, Any] = {
-        "id": "a",
-        "instruction": "x",
-        "config": [],
-        "evaluator": {"func": "infeasible"},
-        "related_apps": ["vlc", 7, None, "os"],
-    }
-    assert from_json(tmp_path / "a.json", tree).apps == ("vlc", "os")
-    assert from_json(tmp_path / "a.json", {**tree, "related_apps": "vlc"}).apps == ()
 
 
 class Refusing(Machine):

@@ -11,7 +11,6 @@ import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.task_needs import needed_apps
 from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
@@ -113,12 +112,6 @@ async def test_a_command_whose_effect_does_not_come_is_no_start(tmp_path: Path) 
     task = load_task(write(tmp_path, tree(config=[later])))
     await scorer(tmp_path).prepare(task, Host(tmp_path / "home"))
     assert (tmp_path / "home" / "late").exists()
-
-
-def test_what_a_verified_command_starts_is_looked_for(tmp_path: Path) -> None:
-    step = verified(command=["vlc", "a.mp4"], shell=False)
-    task = load_task(write(tmp_path, tree(config=[step])))
-    assert [app.title for app in needed_apps(task)] == ["VLC"]
 
 
 async def test_a_task_that_wants_a_proxy_is_refused_with_its_reason(tmp_path: Path) -> None:

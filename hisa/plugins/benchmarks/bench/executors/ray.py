@@ -22,6 +22,8 @@ __all__ = ["RayExecutor", "RayWorker"]
 
 _STARTING = 120.0
 """Seconds until an actor must be there; the first on a node starts a Python of its own."""
+_CPUS = 0.01
+"""That an actor asks its node for: so little that any node has it but one that takes no work."""
 _HIRINGS = 5
 """Actors that may die before they answer: a dead node still gets some until it is known as dead."""
 
@@ -81,14 +83,13 @@ class RayExecutor:
 
     Args:
         address: of a cluster; empty: Ray on this machine, started here.
-        cpus: what an actor asks its node for.
 
     Raises:
         UsageError: Ray is not installed.
         EnvironmentFailed: the cluster cannot be reached.
     """
 
-    def __init__(self, address: str = "", *, cpus: float = 0.0) -> None:
+    def __init__(self, address: str = "") -> None:
         ray = _ray()
         self._own = not ray.is_initialized()
         if self._own:
@@ -102,7 +103,7 @@ class RayExecutor:
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise EnvironmentFailed(f"Ray at {address!r}: {error}", fix="ray start") from error
         options = {"max_restarts": 0, "max_concurrency": 1, "scheduling_strategy": "SPREAD"}
-        self._class: Any = ray.remote(num_cpus=cpus, **options)(_Actor)
+        self._class: Any = ray.remote(num_cpus=_CPUS, **options)(_Actor)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
@@ -27,7 +27,7 @@ class Share(BaseModel):
 
 
 class Score(BaseModel):
-    """Answers of one kind, one application or one finder."""
+    """Answers of one kind, or of all."""
 
     name: str
     right: Share
@@ -54,15 +54,8 @@ class Part(BaseModel):
 
     name: str
     total: Score
-    precision: Share
-    """Of all refusals, those of things that are not there. Recall is ``absent_refused``."""
-    with_candidates: Share
-    """Of all refusals, those that name what comes closest."""
     columns: list[Column] = []
     kinds: list[Score]
-    apps: list[Score]
-    sources: list[Score]
-    """By who found the place; refusals are in none."""
     ms_median: float | None
     """Milliseconds a description."""
     ms_p95: float | None
@@ -99,17 +92,12 @@ def _train_first(split: str) -> tuple[bool, str]:
 
 
 def _part(name: str, found: list[Answer]) -> Part:
-    refusals = [each for each in found if each.outcome == "refused"]
     times = [each.seconds for each in found]
     return Part(
         name=name,
         total=_score(name, found),
-        precision=_share(not each.present for each in refusals),
-        with_candidates=_share(bool(each.candidates) for each in refusals),
         columns=_columns(found),
-        kinds=_scores(found, lambda each: each.kind, _kind_order),
-        apps=_scores(found, lambda each: each.app or "-", str),
-        sources=_scores([a for a in found if a.point is not None], lambda each: each.source, str),
+        kinds=_by_kind(found),
         ms_median=_ms(quantile(times, 0.5)),
         ms_p95=_ms(quantile(times, 0.95)),
         calls=sum(each.calls for each in found),
@@ -118,22 +106,16 @@ def _part(name: str, found: list[Answer]) -> Part:
     )
 
 
-def _kind_order(kind: str) -> tuple[int, str]:
-    return KINDS.index(kind) if kind in KINDS else len(KINDS), kind
-
-
 def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(1000 * seconds, 2)
 
 
-def _scores(
-    found: Iterable[Answer], group: Callable[[Answer], str], order: Callable[[str], object]
-) -> list[Score]:
-    groups: dict[str, list[Answer]] = {}
-    for each in found:
-        groups.setdefault(group(each), []).append(each)
-    ordered: list[str] = sorted(groups, key=order)  # type: ignore[arg-type]
-    return [_score(name, groups[name]) for name in ordered]
+def _by_kind(found: Iterable[Answer]) -> list[Score]:
+    """One score a kind, in the order of `KINDS`, then others by name."""
+    groups: dict[str, list[Answer]] = {kind: [] for kind in KINDS}
+    for each in sorted(found, key=lambda each: each.kind):
+        groups.setdefault(each.kind, []).append(each)
+    return [_score(kind, answers) for kind, answers in groups.items() if answers]
 
 
 def _columns(found: Sequence[Answer]) -> list[Column]:
@@ -177,13 +159,12 @@ def _share(found: Iterable[bool]) -> Share:
 
 def grounding_tables(report: GroundingReport) -> list[Table]:
     """All tables that have rows."""
-    found = [_overall(report), _refusals(report), _costs(report)]
+    totals = [part.total for part in report.parts]
+    found = [_breakdown("Places", "Split", totals), _costs(report)]
     for part in report.parts:
         found += [
             _as_published(part),
             _breakdown(f"{part.name}: by kind of description", "Kind", part.kinds),
-            _breakdown(f"{part.name}: by application", "Application", part.apps),
-            _breakdown(f"{part.name}: by who found it", "Found by", part.sources),
         ]
     return [table for table in found if table.rows]
 
@@ -206,10 +187,6 @@ def _as_published(part: Part) -> Table:
     )
 
 
-def _overall(report: GroundingReport) -> Table:
-    return _breakdown("Places", "Split", [part.total for part in report.parts])
-
-
 def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
     return Table(
         title,
@@ -222,7 +199,7 @@ def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
                 str(each.right.of),
                 _interval(each.right),
                 _interval(each.wrong),
-                _rate(each.refused),
+                percent(each.refused.rate),
                 str(each.absent_refused.of),
                 _interval(each.absent_refused),
             )
@@ -231,37 +208,11 @@ def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
     )
 
 
-def _refusals(report: GroundingReport) -> Table:
-    return Table(
-        "Refusals",
-        "Precision: of all refusals, those of absent things. Recall: of all absent things, those "
-        "refused. With candidates: refusals that name what comes closest.",
-        ("Split", "Refusals", "Precision %", "Recall %", "With candidates %"),
-        tuple(
-            (
-                part.name,
-                str(part.precision.of),
-                _interval(part.precision),
-                _interval(part.total.absent_refused),
-                _interval(part.with_candidates),
-            )
-            for part in report.parts
-        ),
-    )
-
-
 def _costs(report: GroundingReport) -> Table:
     return Table(
         "Time and tokens",
         "Milliseconds a description; the text of a picture is read once.",
-        (
-            "Split",
-            "Median ms",
-            "95% ms",
-            "Calls",
-            "Tokens in",
-            "Tokens out",
-        ),
+        ("Split", "Median ms", "95% ms", "Calls", "Tokens in", "Tokens out"),
         tuple(
             (
                 part.name,
@@ -278,10 +229,6 @@ def _costs(report: GroundingReport) -> Table:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
-
-
-def _rate(share: Share) -> str:
-    return percent(share.rate)
 
 
 def _interval(share: Share) -> str:

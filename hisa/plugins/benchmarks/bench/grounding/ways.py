@@ -32,7 +32,7 @@ WAYS = {
     "cascade": "elements, and the model of models.grounder where they are not sure",
     "choice": "elements, and the planner's model picks from a list where they are not sure",
     "settings": "as the setting grounder.kind says",
-    "vision:P, cascade:P, choice:P, cascade+choice:P": "a stand-in is right in P of 1",
+    "choice:P": "the same with a stand-in, which picks rightly in P of 1",
 }
 """Names and what they mean."""
 _KINDS = ("vision", "cascade", "choice")
@@ -60,14 +60,10 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         OcrUnavailable: it is to read and nothing here can.
     """
     kind, colon, chance = name.partition(":")
-    if colon and kind in (*_KINDS, "cascade+choice"):
+    if colon and kind == "choice":
         model = _stand_in(name, chance, seed=settings.run.seed)
         own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-        picks, wanted = kind == "cascade+choice", kind.removesuffix("+choice")
-        changes = {"kind": wanted, "format": "gta1"}
-        async with _with_models(
-            name, settings, own, hear=model.hear, picks=picks, **changes
-        ) as way:
+        async with _with_models(name, settings, own, hear=model.hear, kind=kind) as way:
             way.aim = lambda target, look: model.aim(
                 f"{target.screen.name}\0{target.description}", target.region, look
             )
@@ -110,9 +106,8 @@ def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
     except ValueError:
         chance = -1.0
     if not 0 <= chance <= 1:
-        kind = name.partition(":")[0]
         raise UsageError(
-            f"--grounder {name!r}: a part of 1 must follow the colon", fix=f"--grounder {kind}:0.9"
+            f"--grounder {name!r}: a part of 1 must follow the colon", fix="--grounder choice:0.9"
         )
     return SimulatedModel(chance, seed=seed)
 
@@ -124,8 +119,7 @@ async def _with_models(
     own: dict[Role, Model],
     *,
     hear: Callable[[Event], None] = lambda _: None,
-    picks: bool = False,
-    **changes: str,
+    kind: str,
 ) -> AsyncIterator[Way]:
     spent = Totals()
 
@@ -141,7 +135,6 @@ async def _with_models(
     models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
-        wanted = settings.grounder.model_copy(update=changes)
-        picker = models.profiles["planner"] if picks else None
-        grounder = build_grounder(wanted, settings.models, models, emit, seer=seer, picker=picker)
+        wanted = settings.grounder.model_copy(update={"kind": kind})
+        grounder = build_grounder(wanted, settings.models, models, emit, seer=seer)
         yield Way(name, grounder, spent=spent)

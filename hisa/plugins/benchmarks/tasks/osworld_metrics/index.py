@@ -1,4 +1,7 @@
-"""Which metrics OSWorld's package has, and what is to be installed for one of them."""
+"""Which metrics OSWorld's package has, and what is to be installed for one of them.
+
+Those of one release are listed in ``known.tsv``; another release counts as not installed.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +58,11 @@ class OSWorldMetric:
 
 @dataclass(frozen=True)
 class Installed:
-    """The package as one Python has it; without a folder it is not installed there."""
+    """The package as one Python has it; without a folder that release is not installed there."""
 
     folder: str
     roots: tuple[str, ...]
     """Where that Python and its libraries are."""
-    metrics: Mapping[str, OSWorldMetric]
     absent: tuple[str, ...]
     """Libraries that the package names and that are not installed."""
     version: str = ""
@@ -94,17 +96,14 @@ def _asked(interpreter: str) -> Installed:
             f"{interpreter}: cannot say which of OSWorld's metrics it has: {said[-300:].strip()}",
             fix=f"unset {_VARIABLE}, or name a Python from 3.10 on in it",
         ) from error
-    metrics = {
-        name: OSWorldMetric(entry["file"], tuple(entry["needs"]), entry["runs_code"])
-        for name, entry in about.get("functions", {}).items()
-    }
-    roots, missing_packages = tuple(about["roots"]), tuple(about.get("absent", ()))
-    return Installed(about["folder"], roots, metrics, missing_packages, about.get("version", ""))
+    version = str(about["version"])
+    folder = about["folder"] if version == PACKAGE.partition("==")[2] else ""
+    return Installed(folder, tuple(about["roots"]), tuple(about["absent"]), version)
 
 
 @functools.cache
 def known() -> Mapping[str, OSWorldMetric]:
-    """The metrics of the release `PACKAGE`, for where it is not installed."""
+    """The metrics of the release `PACKAGE`."""
     text = Path(__file__).with_name("known.tsv").read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines())
     return {
@@ -117,8 +116,7 @@ def known() -> Mapping[str, OSWorldMetric]:
 
 def find_osworld_metric(name: str) -> OSWorldMetric | None:
     """The package's metric of that name, whether or not it can be used here."""
-    here = installed()
-    return (here.metrics if here.folder else known()).get(name)
+    return known().get(name)
 
 
 def install_commands(name: str) -> str:
