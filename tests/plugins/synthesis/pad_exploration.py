@@ -11,6 +11,7 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Change, Differences, Fact, State, Triple
 from hisa.plugins.synthesis.subject import Subject, load_subject
 from hisa.plugins.synthesis.task_records import Candidate
+from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
@@ -74,6 +75,12 @@ async def _add(exploration: Exploration, look: Observation, name: str) -> str:
     return name
 
 
+def route_acts(exploration: Exploration, number: int) -> tuple[Act, ...]:
+    """The acts from a fresh start to the end of a triple."""
+    triple = exploration.triples[number]
+    return acts_of(exploration, [*(exploration.route(triple.before) or ()), triple])
+
+
 def line_numbers(exploration: Exploration, **other: Any) -> Candidate:
     """Turn line numbers on; the check reads the setting."""
     return Candidate.model_validate(
@@ -84,7 +91,7 @@ def line_numbers(exploration: Exploration, **other: Any) -> Candidate:
             "triples": (1,),
             "instruction": "Turn on line numbers in the text editor.",
             "writer": "rules",
-            "acts": exploration.acts_to(exploration.triples[1]),
+            "acts": route_acts(exploration, 1),
             "check": ({"command": f"gsettings get {VIEW} show-line-numbers", "equals": "true"},),
             "changes": (LINE_NUMBERS,),
         }
@@ -102,7 +109,7 @@ def typed(exploration: Exploration, **other: Any) -> Candidate:
             "triples": (2,),
             "instruction": 'Type "Call Ana" at the end of notes.txt and save it.',
             "writer": "rules",
-            "acts": exploration.acts_to(exploration.triples[2]),
+            "acts": route_acts(exploration, 2),
             "check": ({"file": "~/Documents/notes.txt", "equals": TYPED.after},),
             "changes": (TYPED,),
         }

@@ -230,14 +230,6 @@ def test_a_file_that_went_and_one_that_moved(home: Path) -> None:
     assert not passes(home, effect)
 
 
-def test_a_hash_alone_is_no_change(home: Path) -> None:
-    (home / "a.png").write_bytes(b"\x89PNG\0 one")
-    start = read_home(home)
-    (home / "a.png").write_bytes(b"\x89PNG\0 two")
-    letter(home / "letter.odt")
-    assert essential(changed(start, read_home(home))) == ()
-
-
 @pytest.mark.parametrize(
     ("path", "read"),
     [

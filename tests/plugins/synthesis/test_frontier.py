@@ -119,13 +119,6 @@ def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None
     assert ESCAPE.key in offered_keys(OPEN, PAD)
 
 
-def test_a_menu_of_a_thing_does_not_offer_the_bar() -> None:
-    popped = look(
-        *PLAIN.elements or (), element("menu", "", 8, 0), element("menu item", "Undo", 9, 5)
-    )
-    assert named(offers(popped, PAD)) == [("click", "Undo")]
-
-
 def test_only_the_window_in_front_counts() -> None:
     dialog = "Settings"
     seen = look(
@@ -144,13 +137,6 @@ def test_only_the_window_in_front_counts() -> None:
         ("click", "Wrap"),
         ("click", "Close"),
     ]
-
-
-def test_a_message_whose_window_has_no_title_is_in_front() -> None:
-    message = element("alert", "Information", 9, -1, "active", "modal", window="Information")
-    button = element("push button", "OK", 12, 5, window="Information")
-    seen = look(*PLAIN.elements or (), message, button, front="", behind=("notes - Pad",))
-    assert named(offers(seen, PAD)) == [("click", "OK")]
 
 
 def test_a_window_of_another_program_offers_nothing() -> None:
@@ -193,13 +179,6 @@ def test_a_page_of_this_machine_may_be_submitted() -> None:
         assert is_left_alone(element("push button", name, 1, 0), away)
 
 
-def test_a_window_beside_the_main_one_offers_nothing() -> None:
-    top = element("frame", "Untitled", 9, -1, "active", window="Untitled")
-    menu = element("menu", "File", 10, 5, window="Untitled")
-    beside = look(*PLAIN.elements or (), top, menu, front="Untitled", behind=("notes - Pad",))
-    assert offers(beside, PAD) == []
-
-
 def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> None:
     sheet = PAD.model_copy(update={"documents": ("~/a.ods",)})
     cells = [element("table cell", f"A{row}", row, 1) for row in range(1, 20)]
@@ -240,17 +219,6 @@ def test_the_least_visited_act_comes_first_also_behind_a_known_way() -> None:
     frontier.forget(view.key, ruler)
     assert not frontier.untried_from_root()
     assert frontier.choose(0, "plain", plain) is None  # all was tried here, and no way leads on
-
-
-def test_texts_of_a_field_take_turns() -> None:
-    frontier, typed = Frontier(), [act for act in offers(PLAIN, PAD) if act.kind == "type"]
-    texts = []
-    for screen in ("one", "two"):
-        choice = frontier.choose(0, screen, typed)
-        assert choice is not None
-        texts.append(choice.act.text)
-        frontier.begin(screen, choice.act.key)
-    assert texts == ["Berlin", "42"]
 
 
 def test_what_was_filled_in_is_made_last_by_each_button_once() -> None:

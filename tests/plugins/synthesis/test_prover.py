@@ -22,7 +22,7 @@ from hisa.plugins.synthesis import prover
 from hisa.plugins.synthesis.cli.prove import Queue, sums
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.mutants import former_value, mutants
+from hisa.plugins.synthesis.mutants import mutants
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
 from hisa.plugins.synthesis.prover import WANTED_MUTANTS, prove
 from hisa.plugins.synthesis.records import Act, Change, Fact
@@ -67,19 +67,6 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
     assert len(proof.mutants) >= WANTED_MUTANTS
     assert all(one.killed and "; changed" in one.detail for one in proof.mutants)
     assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
-
-
-def test_a_former_value_is_given_back_by_the_same_control() -> None:
-    typed = Act(kind="type", role="entry", name="City", text="Rome", keys=("enter",))
-    [again] = former_value((typed,), "Oslo")
-    assert (again.role, again.name, again.text, again.keys) == ("entry", "City", "Oslo", ())
-    click, *keys = former_value((typed,), "")
-    assert (click.kind, click.text) == ("click", "")
-    assert [act.keys for act in keys] == [("ctrl", "a"), ("delete",)]
-    box = Act(kind="click", role="combo box", name="Show")
-    chosen = Act(kind="click", role="menu item", name="paid")
-    assert [act.name for act in former_value((box, chosen), "all")] == ["Show", "all"]
-    assert former_value((chosen,), "all") == ()
 
 
 @on_one_loop

@@ -14,7 +14,7 @@ from hisa.errors import ConfigError, InvalidReply, ModelUnavailable
 from hisa.models.client_kinds import kind_name
 from hisa.plugins.training.episodes import Item, Look
 from hisa.plugins.training.pointer_planner import POINTER, PointerForm
-from hisa.plugins.training.screen_looks import LOOK, look_of
+from hisa.plugins.training.screen_looks import look_of
 from hisa.plugins.training.trained_models import PointerModel
 from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
@@ -84,14 +84,6 @@ def test_boxes_are_shares_of_the_page_where_it_does_not_show_the_instruction() -
     assert look_of(shown, _ASKED)[1] == shown.elements[0].box  # type: ignore[index]
     bare = Observation(_page().screenshot, Size(1280, 720))
     assert look_of(bare, _ASKED) == (Look(_ASKED, ()), BoundingBox(0, 0, 1280, 720, "screen"))
-
-
-def test_a_prompt_comes_back_as_the_look_that_it_was_made_of() -> None:
-    look, _ = look_of(_page(), _ASKED)
-    assert LOOK.validate_json(LOOK.dump_json(look)) == look
-    assert LOOK.validate_json(_asked(PointerForm())) == look
-    with pytest.raises(ValueError):
-        LOOK.validate_json('{"instruction": "x", "items": [1]}')
 
 
 def test_acts_become_calls_at_the_middle_of_their_elements() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from hisa.plugins.training.episodes import Draw
 from hisa.plugins.training.machine_rollouts import MachineRollouts, no_sample
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages
-from tests.plugins.training.rollouts_suite import RolloutsSuite, Source, Wanderer
+from tests.plugins.training.rollouts_suite import RolloutsSuite, Source
 
 GROUP = [Draw("ada", 5, "g", 0), Draw("ada", 5, "g", 1), Draw("bob", 6)]
 BROKEN = Draw("broken-9", 7)
@@ -67,26 +66,6 @@ class TestPages(RolloutsSuite):
         ]
         yield Source(rollouts, draws, Draw("click-test", BROKEN.seed))
         rollouts.close()
-
-
-@pytest.mark.desktop
-@pytest.mark.process
-def test_members_of_a_group_play_on_real_desktops(tmp_path: Path) -> None:
-    task = {
-        "id": "pad",
-        "instruction": "Open the View menu.",
-        "setup": [{"launch": "mousepad"}, {"wait_window": {"title": "Mousepad", "seconds": 120}}],
-        "check": [{"command": "true"}],
-    }
-    (tmp_path / "pad.yaml").write_text(json.dumps(task))
-    suite = open_suite(f"own:{tmp_path}")
-    machines = MachineRollouts(suite, settings(steps=1), tmp_path / "runs", workers=2)
-    draws = [Draw("pad", 0, "g", member) for member in range(2)]
-    one, other = machines.play(draws, Wanderer(), greedy=True)
-    machines.close()
-    assert (one.score, one.failure, other.failure) == (1.0, "", "")
-    assert one.samples[0].look == other.samples[0].look
-    assert {"File", "View"} <= {item.name for item in one.samples[0].look.items}
 
 
 def test_a_machine_that_the_agents_own_act_broke_is_a_sample() -> None:

@@ -119,11 +119,3 @@ def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:
     assert 0 < solved["01"] < 30
     assert solved["22"] == 0
     assert cloning_set(episodes).counts["tasks"] == 3
-
-
-def test_without_partly_solved_tasks_nothing_is_tuned() -> None:
-    def tune(chosen: CloningSet) -> Policy:
-        raise AssertionError(chosen)
-
-    strata, episodes = collect(Codes(), [Always(0)], [Draw("00", 1)], tune)
-    assert (strata.full, len(episodes)) == ([("00", 1)], 2)
