@@ -49,13 +49,6 @@ def test_a_malformed_step_of_a_solved_episode_gets_nothing() -> None:
     assert step_rewards(episode("..", False)) == (0.0, 0.0)
 
 
-def test_long_trajectories_weigh_more_in_the_mean() -> None:
-    # Rewards 1 1 1 0: mean 3/4, population std sqrt(3)/4.
-    ((long, short),) = step_advantages([[[1.0, 1.0, 1.0], [0.0]]])  # type: ignore[misc]
-    assert long == pytest.approx([1 / math.sqrt(3)] * 3)
-    assert short == pytest.approx([-math.sqrt(3)])
-
-
 def test_a_group_without_spread_has_no_advantages() -> None:
     assert step_advantages([[[0.0], [0.0, 0.0]], [[1.0], []], [], [[0.1] * 10]]) == [None] * 4
     assert z_scores([0.0, 5e-324]) is not None
@@ -104,40 +97,6 @@ def tensor(*values: float) -> torch.Tensor:
 def slopes(loss: Loss, logprobs: torch.Tensor) -> list[float]:
     (gradient,) = torch.autograd.grad(loss.value, logprobs, retain_graph=True)
     return list(gradient.tolist())
-
-
-@pytest.mark.parametrize(
-    ("ratio", "advantage", "gain", "gradient"),
-    [
-        (1.5, 1.0, 1.2, 0.0),  # clipped above
-        (0.5, 1.0, 0.5, -0.5),  # not below: the minimum is the ratio itself
-        (0.5, -1.0, -0.8, 0.0),  # clipped below
-        (1.5, -1.0, -1.5, 1.5),  # not above
-        (1.1, 2.0, 2.2, -2.2),
-    ],
-)
-def test_the_clip_takes_the_lesser_of_both(
-    ratio: float, advantage: float, gain: float, gradient: float
-) -> None:
-    logprobs = tensor(math.log(ratio) - 1).requires_grad_()
-    loss = step_grpo_loss(logprobs, tensor(-1), None, tensor(advantage), tensor(1), kl=0)
-    assert loss.value.item() == pytest.approx(-gain)
-    assert slopes(loss, logprobs) == pytest.approx([gradient], abs=1e-6)
-    assert loss.clipped == (gradient == 0)
-    assert loss.ppo_kl == pytest.approx(-math.log(ratio), abs=1e-6)
-
-
-def test_importance_is_truncated_and_constant_and_leaves_the_kl_alone() -> None:
-    old = tensor(-1, -1).requires_grad_()
-    behaviour = tensor(-1 - math.log(5), -1 + math.log(2))  # weights 5 (2 after truncation), 1/2
-    logprobs = tensor(-1, -1).requires_grad_()
-    loss = step_grpo_loss(
-        logprobs, old, tensor(-1, -1), tensor(1, 1), tensor(0.5, 0.5), behaviour_logprobs=behaviour
-    )
-    assert loss.value.item() == pytest.approx(-(2 + 0.5) / 2)
-    assert slopes(loss, logprobs) == pytest.approx([-1, -0.25])
-    assert not any(torch.autograd.grad(loss.value, old, allow_unused=True))
-    assert loss.capped == 0.5
 
 
 def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:

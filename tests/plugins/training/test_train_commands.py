@@ -101,18 +101,6 @@ def test_a_run_stopped_by_a_person_names_the_command_that_goes_on(
     assert "holds a training run" in capsys.readouterr().err
 
 
-@pytest.mark.process
-def test_workers_apart_play_for_a_run_whose_episodes_have_at_most_that_age(
-    pages: type[Pages], tmp_path: Path
-) -> None:
-    words = ("--asynchronous", "--max-age", "2", "--updates", "4", *SMALL)
-    assert hisa("grpo", *WORDS, "-o", str(tmp_path / "run"), *words) == 0
-    rows = read_metrics(tmp_path / "run").rows
-    assert [row.update for row in rows] == [0, 1, 2, 3, 4]
-    assert all(row.episodes == 8 and (row.age_p95 or 0) <= 2 for row in rows[1:])
-    assert pages.plays == 0, "nothing is played by the trainer"
-
-
 def test_policies_that_are_named_play_by_strata(
     pages: type[Pages], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

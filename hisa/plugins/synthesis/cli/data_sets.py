@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +92,11 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
 @click.option("-o", "out", required=True, metavar="ROWS", type=Path)
 @click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
 @click.option("--objective", "only", multiple=True, type=_STEPS, help="All by default.")
-@click.option("--test", type=click.FloatRange(0, 1), default=0.1, help="Share to test on (0.1).")
 @click.option("--sample", "draw", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
-@click.option("--seed", type=int, default=0, help="Of splits and draws (0).")
-def export(
-    folders: tuple[Path, ...], out: Path, only: tuple[str, ...], test: float, **how: Any
-) -> None:
-    """Write rows as parquet: a file a split, with licence and provenance in each row.
+@click.option("--seed", type=int, default=0, help="Of the draw (0).")
+def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: Any) -> None:
+    """Write rows as ROWS/train.parquet, with licence and provenance in each.
 
     \b
     hisa data export collected -o rows --licence MIT --objective planning --objective action
@@ -108,14 +104,9 @@ def export(
     """
     from hisa.plugins.synthesis.data.data_formats import export_rows
     from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.splits import assign
 
     made = read_samples(folders, **how)
-    split = assign(made.samples, test, how["seed"])
-    made.left_out["its step is in training too"] += len(made.samples) - len(split)
-    for path in export_rows(made, split, out, only):
-        say(path)
-    counts = Counter(sample.split for sample in split)
-    say(", ".join(f"{count} {name} samples" for name, count in counts.most_common()))
+    say(export_rows(made, out, only))
+    say(f"{len(made.samples)} samples")
     for reason, count in (+made.left_out).most_common():
         say(f"  {count:4} left out: {reason}")

@@ -21,7 +21,6 @@ __all__ = [
     "Row",
     "Sample",
     "SampledElement",
-    "Split",
     "Target",
     "by_run",
     "rows",
@@ -29,7 +28,6 @@ __all__ = [
 
 LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence"]
-Split = Literal["train", "test"]
 _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Sides = tuple[float, float, float, float]
 
@@ -95,9 +93,7 @@ class Sample(_Frozen):
     step: int
     last: int  # of the steps that were merged into this one
     ends: bool = False
-    template: str  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
     copies: int = 1  # times that its trajectory was drawn
-    split: Split = "train"
     provenance: Provenance
 
     @property
@@ -120,7 +116,6 @@ class Row(_Frozen):
     id: str
     sample: str
     objective: Objective
-    split: Split
     prompt: str
     completion: str
     images: tuple[str, ...]
@@ -152,7 +147,7 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     def row(objective: Objective, prompt: str, completion: str, **more: Any) -> Row:
         more = {"id": f"{sample.id}#{objective}", "images": (sample.image,)} | more
-        own = {"sample": sample.id, "split": sample.split, "provenance": sample.provenance}
+        own = {"sample": sample.id, "provenance": sample.provenance}
         return Row(objective=objective, prompt=prompt, completion=completion, **own, **more)
 
     task = f"Task: {_plain(sample.instruction)}"
