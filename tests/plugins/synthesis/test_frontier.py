@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Frontier, restored, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,
@@ -18,11 +15,7 @@ from hisa.plugins.synthesis.offers import (
 from hisa.plugins.synthesis.records import (
     Act,
     Change,
-    Differences,
-    ElementChange,
     Fact,
-    State,
-    Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.geometry import BoundingBox, Size
@@ -219,75 +212,3 @@ def test_the_least_visited_act_comes_first_also_behind_a_known_way() -> None:
     frontier.forget(view.key, ruler)
     assert not frontier.untried_from_root()
     assert frontier.choose(0, "plain", plain) is None  # all was tried here, and no way leads on
-
-
-def test_what_was_filled_in_is_made_last_by_each_button_once() -> None:
-    frontier = Frontier()
-    acts = [Act(kind="click", role="push button", name=name) for name in ("Help me", "OK", "Apply")]
-    for name in ("OK", "Apply"):
-        choice = frontier.choose(0, "filled", acts, filled=True)
-        assert choice is not None
-        assert choice.act.name == name
-        frontier.begin("filled", choice.act.key)
-    choice = frontier.choose(0, "filled", acts, filled=True)
-    assert choice is not None
-    assert choice.act.name == "Help me"
-
-
-async def kept(exploration: Exploration, seen: Observation) -> State:
-    image, elements = await exploration.keep(seen)
-    screen = screen_id(seen)
-    state = State(
-        id=state_id(screen, []),
-        screen=screen,
-        image=image,
-        elements=elements,
-        windows=tuple(window.title for window in seen.windows),
-    )
-    exploration.add_state(state)
-    return state
-
-
-async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
-    exploration = Exploration.create(tmp_path, PAD)
-    plain, opened = await kept(exploration, PLAIN), await kept(exploration, OPEN)
-    view, ruler = offers(PLAIN, PAD)[3], offers(OPEN, PAD)[1]
-    came = ElementChange(what="came", role="check menu item", name="Ruler")
-    for number, (before, act, after, differences) in enumerate(
-        [
-            (plain, view, opened, Differences(elements=(came,))),
-            (opened, ruler, plain, Differences()),
-        ]
-    ):
-        exploration.add(
-            Triple(
-                number=number,
-                desktop=0,
-                before=before.id,
-                act=act,
-                box=None,
-                after=after.id,
-                differences=differences,
-                seconds=2.0,
-            )
-        )
-    lost = Triple(
-        number=2,
-        desktop=0,
-        before=plain.id,
-        act=view,
-        box=None,
-        after="",
-        differences=Differences(),
-        seconds=1.0,
-        failed="the machine is gone",
-    )
-    exploration.add(lost)
-    exploration.close()
-
-    again = Exploration.open(tmp_path)
-    frontier = restored(again)
-    assert (frontier.counts[view.key], frontier.counts[ruler.key]) == (2, 3)  # without effect
-    numbers = again.numbers()
-    assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
-    assert numbers["without_effect"] == 0.5
