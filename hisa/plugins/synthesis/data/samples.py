@@ -10,10 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from hisa.actions import Action, parse, points
 from hisa.errors import ActionRefused
+from hisa.plugins.synthesis.records import Record
 from hisa.screen.geometry import BoundingBox, Point
 
 __all__ = [
@@ -32,11 +31,7 @@ _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Sides = tuple[float, float, float, float]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SampledElement(_Frozen):
+class SampledElement(Record):
     """A visible element; ``box`` is left, top, right, bottom in pixels of the picture."""
 
     role: str
@@ -55,7 +50,7 @@ class SampledElement(_Frozen):
         return inside and right - left >= 1 and bottom - top >= 1
 
 
-class Target(_Frozen):
+class Target(Record):
     """A place that an act hits: its point, and the element there where one is known."""
 
     point: tuple[float, float]
@@ -63,7 +58,7 @@ class Target(_Frozen):
     element: SampledElement | None = None
 
 
-class Provenance(_Frozen):
+class Provenance(Record):
     """Origin of a sample, and the terms that it may be used on."""
 
     run: str
@@ -76,7 +71,7 @@ class Provenance(_Frozen):
     score: float | None = None
 
 
-class Sample(_Frozen):
+class Sample(Record):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
     id: str
@@ -110,7 +105,7 @@ class Sample(_Frozen):
         return tuple((point.x, point.y) for point in points(self.actions))
 
 
-class Row(_Frozen):
+class Row(Record):
     """A prompt and its completion; ``<image>`` in the prompt stands for each of ``images``."""
 
     id: str
