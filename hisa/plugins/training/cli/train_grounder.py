@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
@@ -124,15 +122,13 @@ def _steps(trainer: Any, pool: Any, tuning: Any, folder: Any, how: dict[str, Any
     """Do the steps that are left."""
     end, rows = how["cold_start"] + how["updates"], []
     folder.restore(trainer, trainer.optimizer)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("training", total=end, completed=trainer.version)
-        while trainer.version < end:
-            rows.append(MetricsRow(version=trainer.version + 1, **trainer.step(pool)))
-            bar.update(task, completed=trainer.version)
-            if trainer.version % _EVERY == 0 or trainer.version == end:
-                if tuning is not None:
-                    right = trainer.hits(tuning) / len(tuning)
-                    rows[-1].greedy, rows[-1].greedy_n = right, len(tuning)
-                    bar.update(task, description=f"{rows[-1].phase}: {right:.2f} right")
-                folder.write(trainer.version, trainer, trainer.optimizer, rows=rows)
-                rows = []
+    while trainer.version < end:
+        rows.append(MetricsRow(version=trainer.version + 1, **trainer.step(pool)))
+        if trainer.version % _EVERY == 0 or trainer.version == end:
+            if tuning is not None:
+                rows[-1].greedy_n = len(tuning)
+                rows[-1].greedy = trainer.hits(tuning) / len(tuning)
+            folder.write(trainer.version, trainer, trainer.optimizer, rows=rows)
+            right = "" if rows[-1].greedy is None else f": {rows[-1].greedy:.2f} right"
+            say_error(f"{rows[-1].phase} {trainer.version} of {end}{right}")
+            rows = []
