@@ -2,7 +2,7 @@
 
     python -m benchmarks.click_grounder --jobs 2 --out clicks.json
     python -m benchmarks.click_grounder --arm click --seed 0 --updates 200
-    python -m benchmarks.click_grounder --arm click --device cuda --style plain --style square
+    python -m benchmarks.click_grounder --arm click --style plain --style square
     python -m benchmarks.click_grounder --merge first.json second.json
 
 Each arm of each seed is a process with one thread, which draws the pages of its seed once. Tests
@@ -31,7 +31,7 @@ from hisa.plugins.training import box_cleaning
 from hisa.plugins.training import widget_pages as pages
 
 PAGES, TESTED = 4096, 1000
-WAYS = ("updates", "pages", "channels", "batch", "rate", "device")
+WAYS = ("updates", "pages", "channels", "batch", "rate")
 ARMS: dict[str, dict[str, Any]] = {
     "click": {},
     "click+iou": {"reward": "click+iou"},
@@ -74,7 +74,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     torch.set_num_threads(1)
     started, how = time.perf_counter(), dict(ARMS[arm])
     bad, cleaned = how.pop("planted", 0.0), how.pop("clean", False)
-    updates, device, count = options.updates, options.device, options.pages
+    updates, count = options.updates, options.pages
     train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
@@ -83,9 +83,9 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)
     held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
-    tests = {s: Pool([*pages.targets(held_out, s, every=False)], device) for s in pages.STYLES}
-    how = {name: getattr(options, name) for name in ("channels", "batch", "rate", "device")} | how
-    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train, device)
+    tests = {s: Pool([*pages.targets(held_out, s, every=False)]) for s in pages.STYLES}
+    how = {name: getattr(options, name) for name in ("channels", "batch", "rate")} | how
+    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train)
     cold, curve = trainer.settings.cold_start, []
     ready = time.perf_counter()
     for step in range(cold + updates + 1):
@@ -163,7 +163,6 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=32)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=3e-4)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", nargs="+", type=Path, help="print tables of such files")

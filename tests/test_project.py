@@ -59,7 +59,12 @@ def test_help_loads_nothing_that_takes_time() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_are_declared_and_documented(name: str) -> None:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:  # of an extra that is not installed
+        if (error.name or "hisa").partition(".")[0] == "hisa":
+            raise
+        pytest.skip(str(error))
     assert module.__doc__, f"{name} has no docstring"
     public = getattr(module, "__all__", None)
     if public is None:

@@ -54,9 +54,11 @@ def compile_run(run: Run, name: str) -> Program:
     Raises:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
     """
-    shown = has_person(run)
-    found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
-    parts = [part for part in found if part.atom.kind not in _NO_ACT]
+    if has_person(run):  # what the agent did in the same run is no part of it
+        every = [_Part(atom, atom.before, atom.after, "", ()) for atom in demonstrated(run)]
+    else:
+        every = _parts(trajectory_of(run), run)
+    parts = [part for part in every if part.atom.kind not in _NO_ACT]
     steps: list[ProgramStep] = []
     known: set[tuple[str, str]] = set()  # what was on a look before
     for number, part in enumerate(parts):
@@ -95,14 +97,9 @@ def _instruction(run: Run) -> str:
     return words[-1] if words else run.manifest.task.instruction
 
 
-def _shown_parts(run: Run) -> Iterator[_Part]:
-    """The acts of a person; what the agent did in the same run is no part of it."""
-    for atom in demonstrated(run):
-        yield _Part(atom, atom.before, atom.after, "", ())
-
-
-def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
+def _parts(trajectory: Trajectory, run: Run) -> list[_Part]:
     """The actions of a run; within one step the look before its first one stands for all."""
+    parts: list[_Part] = []
     recorded = {step.number: step for step in trajectory.steps}
     before: Look | None = None
     last = None
@@ -110,12 +107,13 @@ def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
         step = recorded[atom.step]
         before = atom.before or (before if last == atom.step else step.before)
         last = atom.step
-        yield _Part(atom, before, atom.after, step.thought, step.descriptions)
+        parts.append(_Part(atom, before, atom.after, step.thought, step.descriptions))
+    return parts
 
 
 def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> ProgramStep | None:
     atom = part.atom
-    look = _observed(part.before)
+    look = _observed(part.before) if part.before else None
     effects = _effects(part, known) if part.after is not None else ()
     if atom.tool is not None:
         return ProgramStep(
@@ -171,9 +169,7 @@ def _met(point: Point, look: Observation) -> Element | None:
     return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
 
 
-def _observed(look: Look | None) -> Observation | None:
-    if look is None:
-        return None
+def _observed(look: Look) -> Observation:
     return Observation(look.screenshot, look.size, elements=look.elements)
 
 
@@ -184,10 +180,7 @@ def _effects(part: _Part, known: Collection[tuple[str, str]]) -> tuple[Effect, .
     before, after = part.before, part.after
     if before is None or after is None or not before.elements or not after.elements:
         return ()
-    one, other = _observed(before), _observed(after)
-    if one is None or other is None:
-        return ()
-    effects = effects_between(one, other, known)
+    effects = effects_between(_observed(before), _observed(after), known)
     if after.window and after.window != before.window:
         effects.insert(0, Effect(what="window", value=after.window[:4000]))
     return tuple(effects[:_MOST])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hisa.config import GrounderKind, ModelSettings, PlannerSettings
-from hisa.errors import ConfigError
-from hisa.models.profile import Profile
+from hisa.config import ModelSettings
 from hisa.plugins.replay.leading import FirstProgram, Mender
 from hisa.plugins.replay.program_player import ProgramPlayer, open_program
-from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
+from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
 from hisa.protocols import Planner
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts
+from hisa.wiring.planner_kind import PlannerParts
 
 __all__ = ["PROGRAM", "ProgramModel"]
 
@@ -30,19 +28,8 @@ class ProgramModel(SilentModel):
         open_program(settings.model)
 
 
-class ProgramKind(PlannerKind):
+class ProgramKind(ElementsKind):
     """``planner.kind = "program"``: needs a screen that tells its elements."""
-
-    grounder: GrounderKind | None = "elements"
-
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
-    ) -> PlannerSettings:
-        """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.sequence > 1:
-            message = "a program needs a screen's elements, and planner.sequence = 1"
-            raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""

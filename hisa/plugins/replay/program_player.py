@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.actions import Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
 from hisa.events import Noted
@@ -23,7 +23,6 @@ from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, re
 from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
-from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
@@ -106,10 +105,7 @@ class ProgramPlayer(Hook):
 
     def decide(self, look: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end, which nobody is told of yet."""
-        call = self._settle(look, view)
-        if call is None:
-            call = self._next(look)
-        return call
+        return self._settle(look, view) or self._next(look)
 
     def announced(self, call: ToolCall) -> ToolCall:
         """Write down that this is the step's call; returns it as a program's."""
@@ -165,7 +161,10 @@ class ProgramPlayer(Hook):
             self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
             return self._next(look)
         self._go(step)
-        return _gui(thought, _moved(parse(step.action), [t.point for t in places]), look)
+        left = iter([target.point for target in places])
+        actions = map_points(parse(step.action), lambda _: next(left))
+        seen = to_space(actions, "image", screen=look.screen, image=look.image)
+        return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
 
     def _places(self, step: ProgramStep, look: Observation) -> list[Found] | Missing:
         """The targets of a step's action on this look, or why it goes nowhere."""
@@ -210,18 +209,6 @@ def give_places(step: Step, emit: Emit) -> None:
     """
     if step.call is not None and step.call.by_program:
         step.grounded = take_pixels(step.call, step.look, emit=emit)
-
-
-def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ...]:
-    """The actions with other places, in order."""
-    left = iter(places)
-    return tuple(map_points(actions, lambda _: next(left)))
-
-
-def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCall:
-    """A call of actions, whose places are brought to the picture that a planner sees."""
-    seen = to_space(actions, "image", screen=look.screen, image=look.image)
-    return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
 
 
 def _is_so_already(step: ProgramStep, element: Element | None) -> bool:

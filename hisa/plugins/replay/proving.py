@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from hisa.config import Settings, TaskSettings
+from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
 from hisa.plugins.replay.agreement import agreed
@@ -20,7 +20,6 @@ from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.proof_desktop import telling
 from hisa.plugins.synthesis.records import Change
 from hisa.plugins.synthesis.task_records import Effect
-from hisa.protocols import Environment
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN
@@ -50,20 +49,18 @@ async def prove(
     if not settings.environment.throw_away:
         reason = f"{settings.environment.kind!r} keeps what is done to it"
         raise UsageError(f"a second run needs a clean machine; {reason}", fix="--env desktop")
+    by: Literal["check", "effects"] = "check"
     if program.task.get("check") is None:
         program, played = await _by_effects(program, place, settings, agree)
         by = "effects"
     else:
         played = await play(place, settings)
-        by = "check"
         if played.outcome != "verified":
             raise _unproved(played)
     second = compile_run(load_run(played.folder), program.name)
-    program = agreed(program, second)
-    proof = Proof.model_validate(
-        {"run": played.folder.name, "by": by, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-    )
-    return program.model_copy(update={"proof": proof})
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    proof = Proof(run=played.folder.name, by=by, at=at)
+    return agreed(program, second).model_copy(update={"proof": proof})
 
 
 def _unproved(played: Played) -> UsageError:
@@ -105,17 +102,13 @@ async def _by_effects(
             "check": list(checks),
         }
         checked = OWN.read(Path(task.folder or ".") / "task.yaml", tree)
-        await _require_score(checked, settings.tasks, environment)
+        scorer = TaskScorer(settings=settings.tasks)
+        scoring = await scorer.score(checked, environment, "succeeded")
+        if scoring.value != 1:
+            reason = f"the check made of its effects does not hold: {scoring.detail}"
+            raise UsageError(reason, fix="--yes")
     record = TaskRecord.of(checked).model_dump(mode="json", exclude_defaults=True)
     return program.model_copy(update={"task": record}), played
-
-
-async def _require_score(task: Any, settings: TaskSettings, environment: Environment) -> None:
-    scoring = await TaskScorer(settings=settings).score(task, environment, "succeeded")
-    if scoring.value != 1:
-        raise UsageError(
-            f"the check made of its effects does not hold: {scoring.detail}", fix="--yes"
-        )
 
 
 def _own(change: Change) -> bool:

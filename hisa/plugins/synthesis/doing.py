@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from hisa.actions import Action, Button, Click, Hotkey, Press, Scroll, Write
@@ -15,9 +16,11 @@ from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
-__all__ = ["SETTLE", "ActFailed", "above", "act_on", "actions_of", "alike", "called", "find"]
-__all__ += ["holders", "perform", "replay", "usable"]
+__all__ = ["CELL", "SETTLE", "ActFailed", "above", "act_on", "actions_of", "alike", "called"]
+__all__ += ["find", "holders", "perform", "replay", "usable"]
 
+CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+"""The name of a cell of a spreadsheet."""
 _HOLDERS = frozenset(
     {"menu", "dialog", "alert", "file chooser", "tool bar", "page tab", "list item", "table row"}
     | {"panel", "grouping", "section", "form", "landmark", "popup menu", "option pane"}

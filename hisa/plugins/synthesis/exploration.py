@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from hisa.errors import UsageError
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
-from hisa.plugins.synthesis.records import Act, State, Triple
+from hisa.plugins.synthesis.records import State, Triple
 from hisa.plugins.synthesis.subject import Subject
 from hisa.runs.kept_elements import plain_element, read_elements
 from hisa.screen.observation import Element, Observation
@@ -206,12 +206,3 @@ class Exploration:
                     ways[places[triple.after]] = [*ways[here], triple]
                     queue.append(places[triple.after])
         return ways.get(end)
-
-    def acts_to(self, triple: Triple) -> tuple[Act, ...] | None:
-        """The acts from a fresh start to the end of a triple, saves included; None: no way."""
-        route = self.route(triple.before)
-        if route is None:
-            return None
-        save = Act(kind="press", keys=self.subject.save)
-        pairs = ((one.act, save) if one.saved else (one.act,) for one in (*route, triple))
-        return tuple(act for pair in pairs for act in pair)

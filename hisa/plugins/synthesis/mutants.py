@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import act_on, alike, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.offers import MENU_ITEMS
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.screen.observation import Observation, Screenshot
 
-__all__ = ["MENU_ITEMS", "Draft", "former_value", "mutants", "only_leads", "tail"]
+__all__ = ["Draft", "former_value", "mutants", "only_leads", "tail"]
 
-MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
 """Elements of which one is chosen among its likes."""
 _FAMILIES = (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hisa.plugins.guard.policy.effect_words import effects_said, is_app
-from hisa.plugins.synthesis.doing import above, act_on, called, usable
+from hisa.plugins.synthesis.doing import CELL, above, act_on, called, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.observation import Element, Observation
@@ -48,7 +48,6 @@ _MANY = TEXTS | {"table cell", "list item", "tree item", "icon", "option", "link
 _MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
-_CELL_OF_SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 _CONFIRM = re.compile(
     r"_?(ok|yes|save|apply|add|create|insert|rename|replace|find|set|update|confirm|submit|send"
     r"|filter|search|done|sort)\b",
@@ -184,7 +183,7 @@ def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
     rows: set[tuple[int | None, float]] = set()
     for one in elements:
         row = one.parent, one.box.top
-        if one.role == "table cell" and not _CELL_OF_SHEET.fullmatch(one.name):
+        if one.role == "table cell" and not CELL.fullmatch(one.name):
             if row in rows or not called(one):
                 continue
             rows.add(row)
@@ -201,7 +200,7 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
         return
     page = is_app("browsers", [element.app.casefold()])
     role, name, many = element.role, called(element), MULTI_LINE & element.states
-    cell = role == "table cell" and bool(subject.documents) and _CELL_OF_SHEET.fullmatch(name)
+    cell = role == "table cell" and bool(subject.documents) and CELL.fullmatch(name)
     part = role in TEXTS and "editable" in element.states
     if cell or part or role == "spin button" or (role in FIELDS and "editable" in element.states):
         bar = not many and "tool bar" in _roles_above(element, look)

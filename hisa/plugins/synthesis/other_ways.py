@@ -15,11 +15,12 @@ from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
 from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.mutants import MENU_ITEMS
+from hisa.plugins.synthesis.offers import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_records import Candidate
+from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.screen.roles import MULTI_LINE
@@ -68,9 +69,9 @@ def _elsewhere(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
         same = set(candidate.changes) <= set(facts) and set(candidate.elements) <= set(elements)
         if not same or triple.failed or triple.act.key in used:
             continue
-        if acts := exploration.acts_to(triple):
+        if (route := exploration.route(triple.before)) is not None:
             used.add(triple.act.key)
-            yield acts
+            yield acts_of(exploration, [*route, triple])
 
 
 async def _by_acts(acts: tuple[Act, ...], desktop: ProofDesktop) -> str:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 __all__ = ["Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts"]
-__all__ += ["State", "Triple"]
+__all__ += ["Record", "State", "Triple"]
 
 FactKind = Literal["file", "text", "gsettings", "ini", "document"]
 """How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
@@ -25,11 +25,13 @@ Facts = dict[Fact, str]
 """What a machine keeps at one moment. A value is a text of at most 4,000 characters."""
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """What is written down as a line of JSON; unknown keys are refused."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Act(_Record):
+class Act(Record):
     """Something done, and to what: enough to find that again on another look.
 
     ``role`` and ``name`` are the element's; ``within`` the names of what holds it, outermost first
@@ -53,7 +55,7 @@ class Act(_Record):
         return (self.kind, self.role, self.name, *self.within, str(self.nth), *self.keys)
 
 
-class Change(_Record):
+class Change(Record):
     """A value that is another one now; None where there was or is none."""
 
     fact: Fact
@@ -61,7 +63,7 @@ class Change(_Record):
     after: str | None
 
 
-class ElementChange(_Record):
+class ElementChange(Record):
     """What changed of an element: it came, went, or has another value or other states."""
 
     what: Literal["came", "went", "value", "states"]
@@ -72,7 +74,7 @@ class ElementChange(_Record):
     after: str = ""  # a value, or states in order, joined by blanks
 
 
-class Differences(_Record):
+class Differences(Record):
     """Between two looks: facts (files and settings), and elements."""
 
     facts: tuple[Change, ...] = ()
@@ -82,7 +84,7 @@ class Differences(_Record):
         return bool(self.facts or self.elements)
 
 
-class State(_Record):
+class State(Record):
     """A screen, and what was changed on the machine since its start.
 
     ``id`` is a hash of ``screen`` and of the facts changed; ``screen`` a hash of windows and named
@@ -99,7 +101,7 @@ class State(_Record):
     changed: tuple[Change, ...] = ()  # against the fresh start, noise left out
 
 
-class Triple(_Record):
+class Triple(Record):
     """A state, an act, the state after it (OS-Genesis, 3.1)."""
 
     number: int

@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hisa.plugins.synthesis.doing import above, called
+from hisa.plugins.synthesis.doing import CELL, above, called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Instruction
 from hisa.plugins.synthesis.telling_apart import told_apart
-from hisa.plugins.synthesis.ways_there import CELL, ITEMS, selected
+from hisa.plugins.synthesis.ways_there import ITEMS, selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from hisa.plugins.synthesis.records import Act, Change, ElementChange
+from hisa.plugins.synthesis.records import Act, Change, ElementChange, Record
 
 __all__ = ["Candidate", "Effect", "Instruction", "Mutant", "OtherWay", "Proof", "Refusal", "Stage"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Effect(_Record):
+class Effect(Record):
     """What some triples changed that is the same: no two effects hold the same changes.
 
     ``lasting`` tells changes of files and settings from those that only the screen shows.
@@ -32,7 +26,7 @@ class Effect(_Record):
         return bool(self.changes)
 
 
-class Instruction(_Record):
+class Instruction(Record):
     """What one writer made of one triple (OS-Genesis, 3.2)."""
 
     triples: tuple[int, ...]
@@ -48,7 +42,7 @@ class Instruction(_Record):
     turn: str = ""  # of the model that wrote it
 
 
-class Refusal(_Record):
+class Refusal(Record):
     """Why something became no instruction or no candidate: a line of ``refused.jsonl``."""
 
     stage: Literal["instruction", "goal", "candidate"]
@@ -58,7 +52,7 @@ class Refusal(_Record):
     reason: str
 
 
-class Candidate(_Record):
+class Candidate(Record):
     """A task that is not proved yet."""
 
     id: str
@@ -73,7 +67,7 @@ class Candidate(_Record):
     elements: tuple[ElementChange, ...] = ()
 
 
-class Mutant(_Record):
+class Mutant(Record):
     """A near miss, and whether the check told it from the right end."""
 
     kind: str
@@ -83,7 +77,7 @@ class Mutant(_Record):
     detail: str = ""
 
 
-class OtherWay(_Record):
+class OtherWay(Record):
     """The same end reached otherwise, and whether the check took it."""
 
     kind: str
@@ -92,7 +86,7 @@ class OtherWay(_Record):
     detail: str = ""
 
 
-class Stage(_Record):
+class Stage(Record):
     """One part of a proof."""
 
     name: Literal["start", "end", "undone", "fresh"]
@@ -101,7 +95,7 @@ class Stage(_Record):
     detail: str = ""
 
 
-class Proof(_Record):
+class Proof(Record):
     """Everything that was tried with a candidate."""
 
     candidate: str

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from hisa.plugins.synthesis.doing import called, holders
+from hisa.plugins.synthesis.doing import CELL, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS
 
-__all__ = ["CELL", "ITEMS", "acts_of", "on_look", "selected", "way_of", "ways_to"]
+__all__ = ["ITEMS", "acts_of", "selected", "way_of", "ways_to"]
 
-CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
 """Elements that are selected, for something to be done with them."""
 _LONGEST = 10
@@ -79,7 +77,16 @@ def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
     """Whether a state offers a triple's control, with the same things selected as then."""
     there = exploration.elements(exploration.states[state])
     then = exploration.elements(exploration.states[triple.before])
-    return selected(there) == selected(then) and on_look(exploration, triple.act, state)
+    act = triple.act
+    shown = [
+        one
+        for one in there
+        if (one.role, called(one)) == (act.role, act.name)
+        and {"showing", "visible"} & one.states
+        and {"sensitive", "enabled"} & one.states
+        and holders(one, there) == act.within
+    ]
+    return selected(there) == selected(then) and (not act.role or len(shown) > act.nth)
 
 
 def selected(elements: Sequence[Element]) -> list[str]:
@@ -101,20 +108,6 @@ def _aside(step: Triple) -> bool:
     )
     opens = step.act.role.endswith("menu item") or step.act.kind == "right_click"
     return opens and not kept
-
-
-def on_look(exploration: Exploration, act: Act, state: str) -> bool:
-    """Whether a state shows what an act is about."""
-    elements = exploration.elements(exploration.states[state])
-    alike = [
-        one
-        for one in elements
-        if (one.role, called(one)) == (act.role, act.name)
-        and {"showing", "visible"} & one.states
-        and {"sensitive", "enabled"} & one.states
-        and holders(one, elements) == act.within
-    ]
-    return not act.role or len(alike) > act.nth
 
 
 def acts_of(exploration: Exploration, way: Iterable[Triple]) -> tuple[Act, ...]:

@@ -46,7 +46,6 @@ class ClickSettings:
         members: replies to each target, N.
         seed: of weights, batches and replies.
         channels: of the network's features.
-        device: of the network, as torch names it; losses, rewards and draws stay on the CPU.
     """
 
     reward: str = "click"
@@ -60,17 +59,16 @@ class ClickSettings:
     norm: float = 1.0
     seed: int = 0
     channels: int = 32
-    device: str = "cpu"
 
 
 class Pool:
-    """Targets as tensors, what the network reads on its device; a shared picture is kept once."""
+    """Targets as tensors; a shared picture is kept once."""
 
-    def __init__(self, targets: Sequence[Target], device: str = "cpu") -> None:
+    def __init__(self, targets: Sequence[Target]) -> None:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
         numbers = {key: number for number, key in enumerate(pictures)}
-        read = net.encode(list(pictures.values()), [t.description for t in targets])
-        self.pixels, self.letters = (part.to(device) for part in read)
+        descriptions = [t.description for t in targets]
+        self.pixels, self.letters = net.encode(list(pictures.values()), descriptions)
         scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
         boxes = torch.tensor([t.box for t in targets], dtype=torch.float32)
         self.boxes = boxes * torch.tensor(scales)
@@ -116,7 +114,7 @@ class ClickTrainer:
     def __init__(self, settings: ClickSettings) -> None:
         torch.manual_seed(settings.seed)
         self.settings, self.parts = settings, REWARDS[settings.reward]
-        self.network = net.PixelNetwork(settings.channels).to(settings.device)
+        self.network = net.PixelNetwork(settings.channels)
         self.version = 0
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
@@ -181,7 +179,7 @@ class ClickTrainer:
     def _log_probs(self, pool: Pool, chosen: Tensor) -> Tensor:
         pixels = pool.pixels[pool.pages[chosen]]
         logs: Tensor = self.network(pixels, pool.letters[chosen], self.parts)
-        return logs.cpu()
+        return logs
 
     def _answers(self, boxes: Tensor) -> Tensor:
         """The right reply to each target: the cell at its centre, the size nearest to its own."""

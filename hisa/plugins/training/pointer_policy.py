@@ -78,8 +78,8 @@ class PointerNetwork(nn.Module):
         What a look does not allow has -inf.
         """
         words, items = self._words_and_items(looks)
-        is_word = self._padded(np.ones(len(look.words), np.bool_) for look in looks)
-        is_item = self._padded(np.ones(len(look.names), np.bool_) for look in looks)
+        is_word = _padded(np.ones(len(look.words), np.bool_) for look in looks)
+        is_item = _padded(np.ones(len(look.names), np.bool_) for look in looks)
         is_end = is_word.new_ones(len(looks), 1)
         end = self.part.weight[0].expand(len(looks), 1, -1)
         padding = ~torch.cat([is_end, is_word, is_item], 1)
@@ -88,7 +88,7 @@ class PointerNetwork(nn.Module):
         typing = self.field(items) @ self.typed(words).transpose(1, 2) / self.width**0.5
         typing = typing + self.typing(words).transpose(1, 2)
         of_items = torch.cat([self.click(items), typing], 2).flatten(1)
-        typable = self._padded(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
+        typable = _padded(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
         allowed = torch.cat([is_item[:, :, None], typable], 2).flatten(1)
         scores = torch.cat([self.done(end)[..., 0], of_items], 1)
         scores = scores.masked_fill(~torch.cat([is_end, allowed], 1), -torch.inf)
@@ -100,24 +100,16 @@ class PointerNetwork(nn.Module):
         texts = list(chain.from_iterable(parts))
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         bags = [grams(text) for text in places]  # a text of several looks is embedded once
-        starts = self._long([0, *accumulate(map(len, bags))][: len(bags)])
-        pieces = self._long(list(chain.from_iterable(bags)))
+        starts = torch.tensor([0, *accumulate(map(len, bags))][: len(bags)], dtype=torch.long)
+        pieces = torch.tensor([*chain.from_iterable(bags)], dtype=torch.long)
         vectors = self.project(self.text(pieces, starts))[[places[text] for text in texts]]
         of_parts = vectors.split([len(part) for part in parts])
         words, items, roles = (
             pad_sequence(of_parts[first::3], batch_first=True) for first in range(3)
         )
         words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]
-        numbers = self.numbers(self._padded(look.numbers for look in looks))
+        numbers = self.numbers(_padded(look.numbers for look in looks))
         return words, items + numbers + self.role(roles) + self.part.weight[2]
-
-    def _long(self, numbers: list[int]) -> torch.Tensor:
-        return torch.tensor(numbers, dtype=torch.long, device=self.done.bias.device)
-
-    def _padded(self, rows: Iterable[NDArray[Any]]) -> torch.Tensor:
-        """Rows side by side, filled up to the longest with 0."""
-        padded = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)
-        return padded.to(self.done.bias.device)
 
 
 class PointerPolicy:
@@ -146,7 +138,6 @@ class PointerPolicy:
             return []
         with torch.inference_mode():
             log_probs, words = self.network([features(look) for look in looks])
-            log_probs = log_probs.cpu()  # draws are then the same wherever the network is
             if greedy:
                 columns = log_probs.argmax(1, keepdim=True)
             else:
@@ -165,7 +156,6 @@ class PointerPolicy:
         for look, sample in zip(looks, samples, strict=True):
             look.require(sample.act)
         log_probs, words = self.network(looks)
-        log_probs = log_probs.cpu()
         columns = torch.tensor([column_of(sample.act, words) for sample in samples])
         return log_probs.gather(1, columns[:, None])[:, 0], _entropy(log_probs)
 
@@ -198,3 +188,8 @@ def _entropy(log_probs: torch.Tensor) -> torch.Tensor:
     """Nats of each row; what is not allowed adds nothing."""
     finite = log_probs.masked_fill(log_probs == -torch.inf, 0)
     return -(log_probs.exp() * finite).sum(1)
+
+
+def _padded(rows: Iterable[NDArray[Any]]) -> torch.Tensor:
+    """Rows side by side, filled up to the longest with 0."""
+    return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)

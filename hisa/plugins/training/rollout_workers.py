@@ -61,9 +61,8 @@ class RolloutWorkers:
         """Let workers play by these weights from their next wave on."""
         from safetensors.torch import save
 
-        tensors = policy.network.state_dict().items()
-        packed = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors}
-        replace_file(self._crew.weights, save(packed, {"version": str(policy.version)}))
+        packed = save(policy.network.state_dict(), {"version": str(policy.version)})
+        replace_file(self._crew.weights, packed)
 
     def batch(self, update: int, draws: Callable[[int], Sequence[Draw]]) -> list[Episode]:
         """Returns the episodes of an update; ``draws`` has those of any update by its number.

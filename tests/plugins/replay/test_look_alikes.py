@@ -45,14 +45,6 @@ def test_a_row_that_says_something_else_is_another(row: Row, button: str) -> Non
     assert reason
 
 
-def test_of_two_rows_that_say_the_same_none_is_it() -> None:
-    seen = look(orders([ANN, BO, BO], button="Dispatch"))
-    reason, _ = meets_another(
-        _shipped("table row"), _click(button_of(seen, BO, "Dispatch"), seen), seen
-    )
-    assert "nothing tells them apart" in reason
-
-
 def test_what_clears_the_way_may_be_done_and_does_not_stand_for_the_step() -> None:
     close = thing("push button", "Close", (900, 5, 60, 26), None)
     seen = look([*orders([ANN, BO, CY]), close])

@@ -119,17 +119,6 @@ async def test_a_row_keeps_what_may_be_any(
     assert program.repaired
 
 
-async def test_figures_that_may_be_any_stay_so(tmp_path: Path) -> None:
-    place = _stored(tmp_path, _target("1022", "{{#}} items"))
-    rows = [("1021", "3 items"), ("1022", "5 items")]
-    before = look(orders(rows, button="Dispatch"))
-    planner = _Points(button_of(before, rows[1], "Dispatch"))
-    program, call, notes = await mended(place, before, planner)
-    assert call.tool == "termination", notes
-    assert program is not None
-    assert program.steps[0].targets[0].beside == ("1022", "{{#}} items")
-
-
 async def test_a_look_alike_halts_it(tmp_path: Path) -> None:
     place = _stored(tmp_path, _target("1022", "Bo Lind", "open"))
     before = look(orders([ANN, BO, CY], button="Dispatch"))

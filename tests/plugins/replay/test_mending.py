@@ -15,7 +15,7 @@ import hisa
 from hisa.cli import cli
 from hisa.config import Settings
 from hisa.errors import ConfigError, UsageError
-from hisa.events import ModelCalled, Planned
+from hisa.events import ModelCalled
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.playing import Played, play, play_and_mend
@@ -222,21 +222,6 @@ async def test_a_program_that_fits_does_a_task_without_any_call(
     assert not requests
     assert not [event for event in run.events if isinstance(event, ModelCalled)]
     assert "<dt>planner.leads</dt><dd>program:" in render_report(run)
-
-
-async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Path) -> None:
-    answers = iter([_click("Store"), tool_call("termination", "Saved.")])
-    result, run, requests = await _led(
-        _tree("Store"), stored.parent, tmp_path, lambda _: next(answers)
-    )
-    assert result.success, result.message
-    assert len(requests) == 2
-    assert "a stored program did 2 steps and ends" in requests[0]
-    assert "push button “Save” is not there" in requests[0]
-    assert "a stored program" not in requests[1], "it is told once"
-    assert _TEXT in requests[0], "the lines of what was done are there"
-    typed = [e for e in run.events if isinstance(e, Planned) and _TEXT in str(e.input)]
-    assert len(typed) == 1, "by the program alone"
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,6 @@ async def test_what_a_rule_refuses_is_not_tried_again(tmp_path: Path, proved: bo
     assert decided == [True, False]
 
 
-async def test_without_a_rule_against_it_all_is_done(tmp_path: Path) -> None:
-    played = await played_under(tmp_path, proved=True)
-    assert (played.outcome, played.steps) == ("done unverified", 3)
-
-
 async def test_a_run_of_the_program_as_a_model_ends_at_once_as_well(tmp_path: Path) -> None:
     await played_under(tmp_path, proved=True)
     settings = settings_in(

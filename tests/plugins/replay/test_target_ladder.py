@@ -78,24 +78,6 @@ def test_a_row_that_is_gone_or_there_twice_is_not_acted_on(kind: str, rows: list
     assert isinstance(find(ship([ANN, BO, CY], BO, kind), look(_LISTS[kind](rows))), Missing)
 
 
-def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
-    alone = look([thing("push button", "Ship", (10, 10, 80, 26))])
-    assert isinstance(find(target_of(alone.elements[0], alone), look(orders([ANN]))), Missing)  # type: ignore[index]
-
-
-def test_an_entry_of_a_tree_is_known_by_its_own_words() -> None:
-    def tree(*names: str) -> Observation:
-        branch = thing("tree item", "Orders", (10, 10, 300, 200))
-        leaves = [
-            thing("tree item", n, (30, 40 + 30 * at, 200, 24), 0) for at, n in enumerate(names)
-        ]
-        return look([branch, *leaves])
-
-    seen, later = tree("May", "June"), tree("May", "June", "July")
-    target = target_of((seen.elements or ())[2], seen)
-    assert element_found(target, later) is (later.elements or ())[2]
-
-
 def test_figures_that_change_are_let_through_before_the_second_run_alone() -> None:
     target, seen = ship([ANN, BO], BO), look(orders([ANN, ("1022", "Bo Lind", "open")]))
     later = look(orders([ANN, ("1099", "Bo Lind", "open")]))
@@ -127,24 +109,6 @@ def test_found_by_text_where_spelling_kind_and_holders_are_others() -> None:
     known = find(target, later)
     assert isinstance(known, Found)
     assert known.rung == "text"
-
-
-def test_renamed_is_not_there_and_swapped_goes_by_name() -> None:
-    seen = look(
-        [
-            thing("push button", "Ship", (10, 10, 80, 26)),
-            thing("push button", "Cancel", (110, 10, 80, 26)),
-        ]
-    )
-    target = target_of((seen.elements or ())[0], seen)
-    swapped = look(
-        [
-            thing("push button", "Cancel", (10, 10, 80, 26)),
-            thing("push button", "Ship", (110, 10, 80, 26)),
-        ]
-    )
-    assert element_found(target, swapped) is (swapped.elements or ())[1]
-    assert "is not there" in reason(target, look([thing("push button", "Go", (10, 10, 80, 26))]))
 
 
 def test_the_same_word_in_a_dialog_or_another_program_is_another_thing() -> None:
@@ -214,20 +178,6 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     second = target_of((nameless.elements or ())[1], nameless)
     assert focus_is(second, nameless) == ""
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
-
-
-def test_a_field_is_known_by_the_form_that_holds_it() -> None:
-    def forms(*titles: str) -> Observation:
-        elements = []
-        for number, title in enumerate(titles):
-            at = 100 * number
-            elements.append(thing("landmark", title, (10, 10 + at, 400, 90)))
-            elements.append(thing("entry", "Name", (20, 20 + at, 200, 24), 2 * number))
-        return look(elements)
-
-    seen, later = forms("Delivery"), forms("Billing", "Delivery")
-    target = target_of((seen.elements or ())[1], seen)
-    assert element_found(target, later) is (later.elements or ())[3]
 
 
 def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:

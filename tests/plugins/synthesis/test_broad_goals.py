@@ -85,15 +85,3 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
     trajectories, left_out = read_trajectories([out])
     assert len(trajectories) == 2, left_out
     assert sum(one.truncated for one in trajectories) == 1
-
-
-def test_what_was_collected_can_be_exported_and_compressed(tmp_path: Path) -> None:
-    """``data export DIR`` and ``data compress DIR`` read trajectories of the collection."""
-    bench = Bench(tmp_path / "runs", ScriptedModel((click("Save button"), done())))
-    asyncio.run(bench.run())
-    out = tmp_path / "collected"
-    out.mkdir()
-    Collection(out).add_runs([tmp_path / "runs"])
-    trajectories, left_out = read_trajectories([out])
-    assert [one.id for one in trajectories] == [bench.log.folder.name]
-    assert not left_out

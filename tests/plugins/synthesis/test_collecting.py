@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from benchmarks.reward_agreement import agreement, drawn, spearman
 from hisa.config import Settings
 from hisa.errors import InvalidReply, UsageError
 from hisa.machine.storage import Lock
@@ -107,13 +106,6 @@ def test_an_unusable_reply_is_asked_for_again_once(runs: Path, reply: str) -> No
         _graded(_trajectories(runs)[0], reply, reply)
 
 
-def test_long_runs_are_told_in_bounded_text(runs: Path) -> None:
-    one = _trajectories(runs)[0]
-    lines = step_lines(Trajectory(**{**vars(one), "steps": one.steps * 100}))
-    assert len(lines) == 61
-    assert max(map(len, lines)) < 2_000
-
-
 def test_a_collection_goes_on_where_it_was(runs: Path, tmp_path: Path) -> None:
     def graded(limit: int | None = None) -> list[Grade]:
         collection = Collection(tmp_path)
@@ -168,17 +160,3 @@ def test_draws_follow_the_rewards() -> None:
     assert sample(grades, 9, seed=1) == sample(grades[::-1], 9, seed=1) != sample(grades, 9, seed=2)
     with pytest.raises(UsageError):
         sample(grades[:2], 1, "complete", seed=1)
-
-
-def test_agreement_of_grades_with_scores(runs: Path) -> None:
-    assert spearman([(1, 0.0), (2, 0.2), (5, 1.0)]) == pytest.approx(1)
-    assert spearman([(1, 3.0), (2, 2.0), (3, 1.0)]) == pytest.approx(-1)
-    assert spearman([(1, 1.0), (1, 2.0), (2, 2.0), (2, 1.0)]) == pytest.approx(0)
-    assert spearman([(3, 0.0), (3, 1.0)]) is None
-    assert agreement([(3, 0.0), (3, 1.0)])[1] == "no interval"
-    value, interval = agreement([(mark, mark > 3) for mark in (1, 2, 3, 4, 5) * 6])
-    assert value == pytest.approx(0.866, abs=0.01)
-    assert interval.startswith("[+0.")
-    shown = json.dumps(drawn(_trajectories(runs), 2, seed=1))
-    assert shown == json.dumps(drawn(_trajectories(runs), 2, seed=1))
-    assert "score" not in shown

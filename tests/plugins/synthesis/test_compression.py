@@ -11,22 +11,16 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.actions import Click, Scroll
+from hisa.actions import Scroll
 from hisa.config import Settings
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, whole_task
+from hisa.plugins.synthesis.data.atoms import atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
-from hisa.plugins.synthesis.data.thoughts import rule_thought
-from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
+from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
 from hisa.protocols import Task
-from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
-from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.observation import Element
-from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
-from hisa.text.redact import Redactor
 
 FIELD, AGREE, OK, SAVE = "(400, 136)", "(280, 184)", "(265, 237)", "(375, 237)"
 
@@ -77,25 +71,6 @@ async def made(folder: Path, form: Form, *sources: str) -> Trajectory:
 
 def click(place: str) -> str:
     return f"pyautogui.click{place}"
-
-
-def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
-    text = (
-        "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
-    )
-    text += "check:\n- element: {role: button, name: Save, state: [checked]}\n"
-    file = tmp_path / "task.yaml"
-    file.write_text(text)
-    task = load_task(file)
-    record = TaskRecord.model_validate_json(
-        Redactor().data(TaskRecord.of(task)).model_dump_json()  # as a log has it
-    )
-    assert "Zebra99quilt" not in str(record)
-    assert whole_task(record) == task
-    file.write_text(text.replace("Save it", "Open it"))
-    assert whole_task(record) == record.task(), "another task"
-    file.unlink()
-    assert whole_task(record) == record.task()
 
 
 async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Path) -> None:
@@ -193,20 +168,6 @@ async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
     else:
         with pytest.raises(EnvironmentFailed):
             await compress(trajectory, tmp_path, environment=form)
-
-
-async def test_rules_call_what_is_read_text_and_quote_it_truly() -> None:
-    box, size = BoundingBox(0, 0, 100, 20, "screen"), Size(640, 480)
-    for role, name, words in (
-        ("static", "Pick a date and hit submit.", 'the text "Pick a date and hit submit"'),
-        ("static", 'Find the link "a" below', 'the text with "Find the link"'),
-        ("section", "", "a place on the page"),
-        ("push button", "Save", 'the "Save" button'),
-    ):
-        look = Look(Path("none.png"), size)
-        vars(look)["elements"] = (Element(role, name, box),)
-        atom = Atom(1, (Click(Point(5, 5, "screen")),), before=look)
-        assert rule_thought([atom]) == f"I will click {words}."
 
 
 @pytest.mark.process

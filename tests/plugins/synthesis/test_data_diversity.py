@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import data_diversity
-from hisa.actions import Click
-from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
-from hisa.screen.geometry import Point, Size
 from hisa.testing import FakeServer
 from hisa.testing.model_server import Received
 from hisa.testing.word_embedder import WordEmbedder
@@ -83,22 +80,3 @@ def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
     assert re.search(r"\| reverse \| 2 of 2 \| .* \| 3\.5 \| 0 \| - \| - \|", third)
     assert re.search(r"\| people \| 2 of 2 ", third)
     assert not (explored / "instructions.jsonl").exists()
-
-
-def test_actions_are_those_of_solved_runs_of_the_set(tmp_path: Path) -> None:
-    look = Look(tmp_path / "look.png", Size(100, 100))
-
-    def run(instruction: str, *thoughts: str, success: bool = True) -> Trajectory:
-        click = (Click(Point(1, 1)),)
-        steps = [
-            TrajectoryStep(at, look, None, text, "gui_action", "", actions=click)
-            for at, text in enumerate(thoughts)
-        ]
-        steps.append(TrajectoryStep(9, look, None, "Done.", "termination", {}))
-        return Trajectory(
-            "r", tmp_path, "t", instruction, "", 0, tuple(steps), 1.0, success, "succeeded"
-        )
-
-    runs = [run("a b", "x", "y"), run("c d", "x y", success=False), run("e f", "z"), run("g", "x")]
-    row = data_diversity.row([["a b", "c d"], ["e f"]], runs, 2, 1, WordEmbedder())
-    assert re.fullmatch(r"2 of 3 \| 1\.00 \(.*\) \| 2\.0 \| 2 \| 1\.00 \| 1\.5", row)

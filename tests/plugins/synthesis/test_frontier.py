@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Frontier, restored, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,
@@ -18,11 +15,7 @@ from hisa.plugins.synthesis.offers import (
 from hisa.plugins.synthesis.records import (
     Act,
     Change,
-    Differences,
-    ElementChange,
     Fact,
-    State,
-    Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.geometry import BoundingBox, Size
@@ -119,13 +112,6 @@ def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None
     assert ESCAPE.key in offered_keys(OPEN, PAD)
 
 
-def test_a_menu_of_a_thing_does_not_offer_the_bar() -> None:
-    popped = look(
-        *PLAIN.elements or (), element("menu", "", 8, 0), element("menu item", "Undo", 9, 5)
-    )
-    assert named(offers(popped, PAD)) == [("click", "Undo")]
-
-
 def test_only_the_window_in_front_counts() -> None:
     dialog = "Settings"
     seen = look(
@@ -144,13 +130,6 @@ def test_only_the_window_in_front_counts() -> None:
         ("click", "Wrap"),
         ("click", "Close"),
     ]
-
-
-def test_a_message_whose_window_has_no_title_is_in_front() -> None:
-    message = element("alert", "Information", 9, -1, "active", "modal", window="Information")
-    button = element("push button", "OK", 12, 5, window="Information")
-    seen = look(*PLAIN.elements or (), message, button, front="", behind=("notes - Pad",))
-    assert named(offers(seen, PAD)) == [("click", "OK")]
 
 
 def test_a_window_of_another_program_offers_nothing() -> None:
@@ -193,13 +172,6 @@ def test_a_page_of_this_machine_may_be_submitted() -> None:
         assert is_left_alone(element("push button", name, 1, 0), away)
 
 
-def test_a_window_beside_the_main_one_offers_nothing() -> None:
-    top = element("frame", "Untitled", 9, -1, "active", window="Untitled")
-    menu = element("menu", "File", 10, 5, window="Untitled")
-    beside = look(*PLAIN.elements or (), top, menu, front="Untitled", behind=("notes - Pad",))
-    assert offers(beside, PAD) == []
-
-
 def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> None:
     sheet = PAD.model_copy(update={"documents": ("~/a.ods",)})
     cells = [element("table cell", f"A{row}", row, 1) for row in range(1, 20)]
@@ -240,86 +212,3 @@ def test_the_least_visited_act_comes_first_also_behind_a_known_way() -> None:
     frontier.forget(view.key, ruler)
     assert not frontier.untried_from_root()
     assert frontier.choose(0, "plain", plain) is None  # all was tried here, and no way leads on
-
-
-def test_texts_of_a_field_take_turns() -> None:
-    frontier, typed = Frontier(), [act for act in offers(PLAIN, PAD) if act.kind == "type"]
-    texts = []
-    for screen in ("one", "two"):
-        choice = frontier.choose(0, screen, typed)
-        assert choice is not None
-        texts.append(choice.act.text)
-        frontier.begin(screen, choice.act.key)
-    assert texts == ["Berlin", "42"]
-
-
-def test_what_was_filled_in_is_made_last_by_each_button_once() -> None:
-    frontier = Frontier()
-    acts = [Act(kind="click", role="push button", name=name) for name in ("Help me", "OK", "Apply")]
-    for name in ("OK", "Apply"):
-        choice = frontier.choose(0, "filled", acts, filled=True)
-        assert choice is not None
-        assert choice.act.name == name
-        frontier.begin("filled", choice.act.key)
-    choice = frontier.choose(0, "filled", acts, filled=True)
-    assert choice is not None
-    assert choice.act.name == "Help me"
-
-
-async def kept(exploration: Exploration, seen: Observation) -> State:
-    image, elements = await exploration.keep(seen)
-    screen = screen_id(seen)
-    state = State(
-        id=state_id(screen, []),
-        screen=screen,
-        image=image,
-        elements=elements,
-        windows=tuple(window.title for window in seen.windows),
-    )
-    exploration.add_state(state)
-    return state
-
-
-async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
-    exploration = Exploration.create(tmp_path, PAD)
-    plain, opened = await kept(exploration, PLAIN), await kept(exploration, OPEN)
-    view, ruler = offers(PLAIN, PAD)[3], offers(OPEN, PAD)[1]
-    came = ElementChange(what="came", role="check menu item", name="Ruler")
-    for number, (before, act, after, differences) in enumerate(
-        [
-            (plain, view, opened, Differences(elements=(came,))),
-            (opened, ruler, plain, Differences()),
-        ]
-    ):
-        exploration.add(
-            Triple(
-                number=number,
-                desktop=0,
-                before=before.id,
-                act=act,
-                box=None,
-                after=after.id,
-                differences=differences,
-                seconds=2.0,
-            )
-        )
-    lost = Triple(
-        number=2,
-        desktop=0,
-        before=plain.id,
-        act=view,
-        box=None,
-        after="",
-        differences=Differences(),
-        seconds=1.0,
-        failed="the machine is gone",
-    )
-    exploration.add(lost)
-    exploration.close()
-
-    again = Exploration.open(tmp_path)
-    frontier = restored(again)
-    assert (frontier.counts[view.key], frontier.counts[ruler.key]) == (2, 3)  # without effect
-    numbers = again.numbers()
-    assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
-    assert numbers["without_effect"] == 0.5

@@ -25,7 +25,6 @@ from tests.bench import Bench
 
 _TYPE = {"kind": "type", "role": "text", "name": "", "text": "Ada"}
 _SAVE = {"kind": "click", "role": "push button", "name": "Save"}
-_PRESS = {"kind": "press", "keys": ["ctrl", "s"]}
 
 
 def _write(folder: Path, *acts: object) -> None:
@@ -75,12 +74,6 @@ def test_a_missing_element_is_waited_for_and_then_ends_the_run(
     assert (status, tools) == ("infeasible", ["wait"] * 3 + ["infeasible"])
     assert "it is not there" in _trajectory(run).steps[-1].thought
     assert not environment.acted
-
-
-def test_keys_are_pressed(tmp_path: Path) -> None:
-    status, run, _ = _played(tmp_path, _PRESS)
-    first, _last = _trajectory(run).steps
-    assert (status, first.thought) == ("succeeded", "Press ctrl+s")
 
 
 @pytest.mark.parametrize(

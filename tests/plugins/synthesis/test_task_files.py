@@ -15,15 +15,12 @@ from PIL import Image
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
 from hisa.plugins.benchmarks.tasks.data_files import is_data_file
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Differences, State, Triple
 from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.task_files import main_triple, task_of, write_task
 from hisa.plugins.synthesis.task_records import Candidate, Proof, Stage
-from hisa.screen.geometry import Size
 from hisa.tasks.find_format import problems
-from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 
 MENU = Act(kind="click", role="menu item", name='Wrap "long" lines', within=("View",), window="w")
@@ -192,26 +189,3 @@ def test_a_file_of_a_setup_stays_below_its_folder(tmp_path: Path, name: str) -> 
     with pytest.raises(UsageError):
         write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
     assert not (tmp_path / "wrap-1").exists()
-
-
-@pytest.mark.desktop
-async def test_both_formats_set_up_and_score_a_real_desktop_alike(tmp_path: Path) -> None:
-    setup = [
-        {"write": {"path": "~/a b/list.txt", "text": "it's ü\n"}},
-        {"copy": {"source": "notes.txt", "path": "~/notes.txt"}},
-        {"run": "touch ~/ran"},
-        {"launch": "mousepad ~/notes.txt"},
-        {"wait_window": {"title": "notes.txt", "seconds": 60}},
-    ]
-    write_task(tmp_path, exploration(tmp_path / "of", setup=setup), candidate(*CHECKS), PROOF)
-    scorer = TaskScorer()
-    async with DesktopEnvironment(Size(1280, 720)) as desktop:
-        for name in ("task.yaml", "osworld.json"):
-            task = load_task(tmp_path / "wrap-1" / name)
-            await scorer.prepare(task, desktop)
-            before = await scorer.score(task, desktop, "succeeded")
-            assert (before.state, before.value) == ("scored", 0.0), before
-            await desktop.execute("printf \"it's 'on'\" > ~/set")
-            after = await scorer.score(task, desktop, "succeeded")
-            assert (after.state, after.value) == ("scored", 1.0), after
-            await desktop.reset()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 
@@ -18,10 +17,8 @@ from hisa.plugins.synthesis.explorer import Session
 from hisa.plugins.synthesis.lint import no_task
 from hisa.plugins.synthesis.offers import offers
 from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.subject import load_subject
-from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
-from hisa.plugins.synthesis.ways_there import ways_to
+from hisa.plugins.synthesis.task_records import Candidate, Proof
 from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.screen.observation import Element
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
@@ -113,18 +110,3 @@ async def test_the_next_longer_way_is_written_after_a_proof_that_one_leads_elsew
         assert len(longer.acts) >= len(acts)
     kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
     assert {one.id for one in written.candidates} <= kept, "what a proof speaks of stays"
-
-
-async def test_a_control_with_a_namesake_below_it_gives_a_task(tmp_path: Path) -> None:
-    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
-    for file in (folder / "elements").glob("*.json"):
-        elements = json.loads(file.read_text())
-        for one in [one for one in elements if one.get("name") == "Match case"]:
-            left, top, right, bottom = one["box"]
-            elements.append(one | {"box": [left, top + 90, right, bottom + 90]})
-        file.write_text(json.dumps(elements))
-    explored = Exploration.open(folder)
-    step = next(one for one in explored.triples if one.number == 19)
-    made = rule_instruction(explored, ways_to(explored, step)[0])
-    assert isinstance(made, Instruction), made
-    assert '"Match case", number 1 of 2' in made.high

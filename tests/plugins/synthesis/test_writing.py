@@ -96,15 +96,6 @@ def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed
     assert not any(one.saved for one in way)
 
 
-def test_a_toggle_that_is_on_is_turned_off(folder: Path) -> None:
-    explored = Exploration.open(folder)
-    on = triple(explored, 19)
-    back = on.model_copy(update={"before": on.after, "after": on.before, "saved": False})
-    made = rule_instruction(explored, [back])
-    assert isinstance(made, Instruction)
-    assert made.high == 'In the text editor, turn off "Match case".'
-
-
 def test_what_cannot_be_told_is_refused_with_a_reason(folder: Path) -> None:
     explored = Exploration.open(folder)
     typed, checked = triple(explored, 24), triple(explored, 19)
@@ -221,16 +212,6 @@ async def test_a_reply_that_names_no_value_is_asked_for_again_once_then_counted(
     assert {one.triples for one in typed} == {(24,), (25,)}
     assert asked == written.effects + 2
     assert "does not name 'Berlin'" in typed[0].reason
-
-
-async def test_a_reply_that_forgets_the_file_that_was_saved_is_asked_for_again(
-    folder: Path,
-) -> None:
-    unsaved = answer_with(high_level_instruction="Type Berlin, then Line two, at the end.")
-    with FakeServer(then=unsaved) as server:
-        written = await write_all(settings(server), folder, Wish(), print)
-    reasons = [refusal.reason for refusal in written.refusals if refusal.stage == "instruction"]
-    assert any("does not say that the file is saved" in reason for reason in reasons), reasons
 
 
 def answer_with(**texts: str) -> Any:

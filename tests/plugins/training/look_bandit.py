@@ -13,12 +13,6 @@ import torch
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
 
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-    ),
-]
 WORDS = ("red", "green", "blue", "next")
 
 

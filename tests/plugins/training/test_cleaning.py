@@ -76,14 +76,6 @@ def test_cleaning_drops_what_is_strictly_below_the_threshold() -> None:
     assert contact_sheet([]).height > 0
 
 
-def test_iou_is_intersection_over_union() -> None:
-    box = Box(10, 20, 30, 40)
-    assert iou(box, box) == 1
-    assert iou(box, Box(20, 30, 40, 50)) == pytest.approx(100 / 700)
-    assert iou(box, Box(30, 40, 50, 60)) == iou(box, Box(30, 40, 10, 20)) == 0
-    assert iou(Box(1, 1, 1, 1), Box(1, 1, 1, 1)) == 0
-
-
 def test_a_tree_does_not_confirm_its_own_annotation() -> None:
     picture, box = Image.new("RGB", (200, 100)), Box(10, 10, 60, 30)
     own = Target(picture, "save", box, "", (box,), "run 1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +28,6 @@ from hisa.plugins.training.losses import (
     cloning_loss,
     step_grpo_loss,
 )
-from tests.plugins.training import trl_agreement
 
 GOLDEN = json.loads(Path(__file__).with_name("trl_golden.json").read_text("utf-8"))
 
@@ -48,13 +47,6 @@ def episode(
 def test_a_malformed_step_of_a_solved_episode_gets_nothing() -> None:
     assert step_rewards(episode(".x.", True)) == (1.0, 0.0, 1.0)
     assert step_rewards(episode("..", False)) == (0.0, 0.0)
-
-
-def test_long_trajectories_weigh_more_in_the_mean() -> None:
-    # Rewards 1 1 1 0: mean 3/4, population std sqrt(3)/4.
-    ((long, short),) = step_advantages([[[1.0, 1.0, 1.0], [0.0]]])  # type: ignore[misc]
-    assert long == pytest.approx([1 / math.sqrt(3)] * 3)
-    assert short == pytest.approx([-math.sqrt(3)])
 
 
 def test_a_group_without_spread_has_no_advantages() -> None:
@@ -105,57 +97,6 @@ def tensor(*values: float) -> torch.Tensor:
 def slopes(loss: Loss, logprobs: torch.Tensor) -> list[float]:
     (gradient,) = torch.autograd.grad(loss.value, logprobs, retain_graph=True)
     return list(gradient.tolist())
-
-
-@pytest.mark.parametrize(
-    ("ratio", "advantage", "gain", "gradient"),
-    [
-        (1.5, 1.0, 1.2, 0.0),  # clipped above
-        (0.5, 1.0, 0.5, -0.5),  # not below: the minimum is the ratio itself
-        (0.5, -1.0, -0.8, 0.0),  # clipped below
-        (1.5, -1.0, -1.5, 1.5),  # not above
-        (1.1, 2.0, 2.2, -2.2),
-    ],
-)
-def test_the_clip_takes_the_lesser_of_both(
-    ratio: float, advantage: float, gain: float, gradient: float
-) -> None:
-    logprobs = tensor(math.log(ratio) - 1).requires_grad_()
-    loss = step_grpo_loss(logprobs, tensor(-1), None, tensor(advantage), tensor(1), kl=0)
-    assert loss.value.item() == pytest.approx(-gain)
-    assert slopes(loss, logprobs) == pytest.approx([gradient], abs=1e-6)
-    assert loss.clipped == (gradient == 0)
-    assert loss.ppo_kl == pytest.approx(-math.log(ratio), abs=1e-6)
-
-
-def test_the_kl_is_inside_the_sum_and_has_the_steps_weight() -> None:
-    logprobs = tensor(-1, -2)
-    loss = step_grpo_loss(
-        logprobs, logprobs, tensor(-1 + math.log(2), -2), tensor(0, 0), tensor(0.25, 0.75), kl=0.5
-    )
-    divergence = 2 - math.log(2) - 1
-    assert loss.kl == pytest.approx(0.25 * divergence)
-    assert loss.value.item() == pytest.approx(0.5 * 0.25 * divergence)
-
-
-def test_a_step_far_from_the_reference_does_not_own_the_update() -> None:
-    logprobs = tensor(-40, -1).requires_grad_()
-    loss = step_grpo_loss(logprobs, tensor(-40, -1), tensor(-1, -1), tensor(1, 1), tensor(0.5, 0.5))
-    assert loss.kl == pytest.approx(5)
-    assert slopes(loss, logprobs) == pytest.approx([-0.5, -0.5])
-
-
-def test_importance_is_truncated_and_constant_and_leaves_the_kl_alone() -> None:
-    old = tensor(-1, -1).requires_grad_()
-    behaviour = tensor(-1 - math.log(5), -1 + math.log(2))  # weights 5 (2 after truncation), 1/2
-    logprobs = tensor(-1, -1).requires_grad_()
-    loss = step_grpo_loss(
-        logprobs, old, tensor(-1, -1), tensor(1, 1), tensor(0.5, 0.5), behaviour_logprobs=behaviour
-    )
-    assert loss.value.item() == pytest.approx(-(2 + 0.5) / 2)
-    assert slopes(loss, logprobs) == pytest.approx([-1, -0.25])
-    assert not any(torch.autograd.grad(loss.value, old, allow_unused=True))
-    assert loss.capped == 0.5
 
 
 def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:
@@ -211,20 +152,22 @@ def test_tensors_that_cannot_be_right_are_refused() -> None:
         step_grpo_loss(good, good, None, good, good)
 
 
-def same(values: tuple[Any, ...], golden: list[Any]) -> None:
-    for value, expected in zip(values, golden, strict=True):
-        assert torch.as_tensor(value).tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6)
-
-
 @pytest.mark.parametrize("name", GOLDEN)
 def test_losses_gradients_and_advantages_are_those_that_trl_gave(name: str) -> None:
+    """On the same tensors TRL 1.16 answered this; a step is one token there, a batch one group."""
     case = GOLDEN[name]
-    same(trl_agreement.ours(case), case["trl"])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_trl_still_gives_these_numbers() -> None:
-    pytest.importorskip("trl")
-    grpo = trl_agreement.trainer()
-    for name, case in trl_agreement.cases().items():
-        same(trl_agreement.theirs(grpo, case), GOLDEN[name]["trl"])
+    advantages = tensor(*chain(*(step_advantages([case["rewards"]])[0] or ())))
+    new = tensor(*case["new"]).requires_grad_()
+    loss = step_grpo_loss(
+        new,
+        tensor(*case["old"]),
+        tensor(*case["ref"]) if case.get("kl", 1) else None,
+        advantages,
+        torch.full_like(advantages, 1 / len(new)),
+        kl=case.get("kl", 0.0003),
+        clip_high=case.get("clip_high"),
+        behaviour_logprobs=tensor(*case["behaviour"]) if case.get("stale") else None,
+    )
+    ours = (loss.value.item(), loss.kl, loss.clipped, loss.capped, slopes(loss, new), advantages)
+    for value, expected in zip(ours, case["trl"], strict=True):
+        assert torch.as_tensor(value).tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6)

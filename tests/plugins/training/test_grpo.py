@@ -1,6 +1,5 @@
 """GRPO, cloning and Entropulse on a bandit whose runs repeat to the last bit."""
 
-import json
 import multiprocessing
 import os
 import random
@@ -73,13 +72,6 @@ def test_grpo_learns_the_bandit_and_writes_a_row_an_update(tmp_path: Path) -> No
     assert (rows[1].episodes, rows[1].groups) == (64, 8)
     assert run.policy.version == sum((row.dropped_groups or 0) < row.groups for row in rows[1:])
     assert (tmp_path / "checkpoints" / "best.safetensors").exists()
-
-
-def test_members_of_a_group_share_an_instance_and_no_training_seed_is_held_out() -> None:
-    draws = [draw for update in (1, 2) for draw in draw_groups(WORDS, SETTINGS, update)]
-    assert len({(draw.task, draw.seed) for draw in draws}) == 16
-    assert all(draw.seed < 500_000 for draw in draw_groups(WORDS, replace(SETTINGS, seed=99), 999))
-    assert {draw.task for draw in draws} == set(WORDS)
 
 
 def test_mini_batches_do_not_change_the_gradient() -> None:
@@ -201,14 +193,3 @@ def test_a_supervised_phase_draws_per_unique_task_from_all_versions(tmp_path: Pa
     assert data.counts["tasks"] == len(unique) < len(solved)
     assert len(unique) < data.counts["episodes"] <= 2 * len(unique)
     assert len({sample.version for sample in data.samples}) > 3
-
-
-def test_the_reference_becomes_the_policy_at_the_pulse(tmp_path: Path) -> None:
-    arms: tuple[Arm, ...] = ("pulse", "control")
-    for arm in arms:
-        run = trained(tmp_path / arm, replace(SETTINGS, updates=5, pulse_at=5, arm=arm))
-        assert torch.equal(run.reference.network.weight, run.policy.network.weight)
-        last = json.loads((tmp_path / arm / "metrics.jsonl").read_text().splitlines()[-1])
-        assert last["phase"] == ("pulse" if arm == "pulse" else "grpo")
-        assert last["episodes"] == 0
-        assert last["greedy"] is not None

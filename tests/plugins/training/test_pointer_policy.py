@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from hisa.plugins.training import checkpoints
 from hisa.plugins.training.base import Trainable
 from hisa.plugins.training.episodes import Act, Item, Look, Sample
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of
+from hisa.plugins.training.pointer_policy import PointerPolicy
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
 
@@ -107,16 +106,6 @@ def test_an_act_that_the_look_does_not_allow_is_refused(act: Act) -> None:
         _small().log_probs([Sample(look, act)])
 
 
-def test_columns_of_acts_come_back() -> None:
-    assert [column_of(act_at(column, 4), 4) for column in range(16)] == list(range(16))
-    assert [act_at(column, 4) for column in (0, 1, 5, 6)] == [
-        Act("done"),
-        Act("click", 0),
-        Act("type", 0, 3),
-        Act("click", 1),
-    ]
-
-
 def test_sixty_steps_of_cloning_solve_pages_that_were_not_shown() -> None:
     policy, shown = _small(), _samples(960)
     optimizer = torch.optim.AdamW(policy.network.parameters(), lr=3e-3, weight_decay=0)
@@ -195,17 +184,3 @@ def test_missing_and_oversized_files_are_not_read(tmp_path: Path) -> None:
         file.truncate(checkpoints.LARGEST + 1)  # takes no room on the disk
     with pytest.raises(UsageError, match="no file of at most 256 MiB"):
         PointerPolicy.load(path)
-
-
-def test_elements_beyond_the_limit_cannot_be_chosen() -> None:
-    item = Item("push button", "ok", (0, 0, 0.1, 0.1))
-    look = Look("Click ok", (item,) * 300)
-    assert len(features(look).names) == 256
-    assert features(look) is features(replace(look))
-    assert _small().choose([look])[0].act.item < 256
-
-
-def test_a_name_that_differs_in_capitals_alone_counts_half() -> None:
-    items = [Item("push button", name, (0, 0, 0.1, 0.1)) for name in ("Ok", "ok", "o", "")]
-    shown = features(Look('Click on the "ok" button.', tuple(items))).numbers[:, 7]
-    assert shown.tolist() == [0.5, 1, 0, 0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import os
+import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,110 @@ import pytest
 from hisa.config import Settings, load
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.suites import open_suite
-from hisa.plugins.training.episodes import Draw
+from hisa.plugins.training.base import Rollouts
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
 from hisa.plugins.training.machine_rollouts import MachineRollouts, no_sample
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages
-from tests.plugins.training.rollouts_suite import RolloutsSuite, Source, Wanderer
+
+
+class Wanderer:
+    """Clicks anything; each time that it is asked, its weights have changed."""
+
+    name = "wanderer"
+
+    def __init__(self) -> None:
+        self.version = 3
+        self.versions: dict[float, int] = {}
+        """By log-probability: no two choices have the same."""
+        self._random = random.Random(0)
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        choices = []
+        self.version += 1
+        for look in looks:
+            item = len(look.items) - 1 if greedy else self._random.randrange(len(look.items))
+            logprob = -1.0 - len(self.versions)
+            self.versions[logprob] = self.version
+            choices.append(Choice(Act("click", item), logprob, 0.5))
+        return choices
+
+
+@dataclass
+class Source:
+    """A source under test.
+
+    Args:
+        rollouts: it.
+        draws: that it can play; the first two are members of one group.
+        broken: a draw whose machine fails.
+    """
+
+    rollouts: Rollouts
+    draws: list[Draw]
+    broken: Draw
+    wanderer: Wanderer = field(default_factory=Wanderer)
+
+    def play(self, *draws: Draw, greedy: bool = False) -> list[Episode]:
+        return list(self.rollouts.play(draws, self.wanderer, greedy=greedy))
+
+
+def processes() -> set[int]:
+    """Children of this process."""
+    own = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return {int(child) for path in own for child in path.read_text().split()}
+
+
+class RolloutsSuite:
+    """Subclass it with a fixture ``source``."""
+
+    def test_every_draw_gives_exactly_one_episode_with_its_steps(self, source: Source) -> None:
+        episodes = source.play(*source.draws)
+        assert sorted(map(repr, (e.draw for e in episodes))) == sorted(map(repr, source.draws))
+        for episode in episodes:
+            assert episode.samples
+            assert episode.score is not None
+            assert 0 <= episode.score <= 1
+            assert episode.solved == (episode.score == 1)
+            assert not episode.failure
+            assert episode.seconds > 0
+        looks = {e.draw: e.samples[0].look for e in episodes}
+        first, second = (looks[draw] for draw in source.draws[:2])
+        assert first == second, "members of a group begin from the same look"
+        assert first.instruction
+        assert first.items
+
+    def test_each_sample_has_the_version_that_chose_it(self, source: Source) -> None:
+        episodes = source.play(*source.draws)
+        for episode in episodes:
+            assert episode.policy == "wanderer"
+            for sample in episode.samples:
+                assert source.wanderer.versions[sample.logprob] == sample.version
+        assert len({s.version for e in episodes for s in e.samples}) > 1
+
+    def test_the_likeliest_acts_are_the_same_twice(self, source: Source) -> None:
+        once, again = (source.play(source.draws[0], greedy=True) for _ in range(2))
+        assert [s.act for s in once[0].samples] == [s.act for s in again[0].samples]
+
+    def test_an_unknown_task_is_refused_before_anything_is_played(self, source: Source) -> None:
+        with pytest.raises(UsageError, match="no-such-task"):
+            source.play(source.draws[0], Draw("no-such-task", 0))
+        assert not source.wanderer.versions
+
+    def test_a_machine_that_breaks_gives_no_score_and_the_reason(self, source: Source) -> None:
+        (episode,) = source.play(source.broken)
+        assert episode.score is None
+        assert not episode.solved
+        assert episode.failure
+        assert not episode.is_sample
+
+    def test_a_play_that_is_left_alone_leaves_no_process(self, source: Source) -> None:
+        before = processes()
+        next(iter(source.rollouts.play(source.draws, source.wanderer)))
+        source.rollouts.close()
+        source.rollouts.close()
+        assert processes() <= before
+
 
 GROUP = [Draw("ada", 5, "g", 0), Draw("ada", 5, "g", 1), Draw("bob", 6)]
 BROKEN = Draw("broken-9", 7)
@@ -67,26 +168,6 @@ class TestPages(RolloutsSuite):
         ]
         yield Source(rollouts, draws, Draw("click-test", BROKEN.seed))
         rollouts.close()
-
-
-@pytest.mark.desktop
-@pytest.mark.process
-def test_members_of_a_group_play_on_real_desktops(tmp_path: Path) -> None:
-    task = {
-        "id": "pad",
-        "instruction": "Open the View menu.",
-        "setup": [{"launch": "mousepad"}, {"wait_window": {"title": "Mousepad", "seconds": 120}}],
-        "check": [{"command": "true"}],
-    }
-    (tmp_path / "pad.yaml").write_text(json.dumps(task))
-    suite = open_suite(f"own:{tmp_path}")
-    machines = MachineRollouts(suite, settings(steps=1), tmp_path / "runs", workers=2)
-    draws = [Draw("pad", 0, "g", member) for member in range(2)]
-    one, other = machines.play(draws, Wanderer(), greedy=True)
-    machines.close()
-    assert (one.score, one.failure, other.failure) == (1.0, "", "")
-    assert one.samples[0].look == other.samples[0].look
-    assert {"File", "View"} <= {item.name for item in one.samples[0].look.items}
 
 
 def test_a_machine_that_the_agents_own_act_broke_is_a_sample() -> None:

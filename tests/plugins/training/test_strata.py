@@ -10,7 +10,6 @@ from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Sample
 from hisa.plugins.training.strata import (
     CloningSet,
-    PooledPolicy,
     by_outcome,
     cloning_set,
     collect,
@@ -85,17 +84,6 @@ def test_the_cloning_set_is_well_formed_steps_of_solved_episodes_with_counts() -
     )
 
 
-def test_the_pool_draws_for_each_action() -> None:
-    pool = PooledPolicy([Always(0), Always(1)], seed=4)
-    items = [choice.act.item for choice in pool.choose([LOOK] * 400)]
-    assert 150 < sum(items) < 250
-    pairs = Counter(zip(items[::2], items[1::2], strict=True))
-    assert set(pairs) == {(0, 0), (0, 1), (1, 0), (1, 1)}
-    again = PooledPolicy([Always(0), Always(1)], seed=4)
-    assert [choice.act.item for choice in again.choose([LOOK] * 400)] == items
-    assert PooledPolicy([Always(0)], 0).choose([]) == []
-
-
 def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:
     tuned_on: list[CloningSet] = []
 
@@ -119,11 +107,3 @@ def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:
     assert 0 < solved["01"] < 30
     assert solved["22"] == 0
     assert cloning_set(episodes).counts["tasks"] == 3
-
-
-def test_without_partly_solved_tasks_nothing_is_tuned() -> None:
-    def tune(chosen: CloningSet) -> Policy:
-        raise AssertionError(chosen)
-
-    strata, episodes = collect(Codes(), [Always(0)], [Draw("00", 1)], tune)
-    assert (strata.full, len(episodes)) == ([("00", 1)], 2)

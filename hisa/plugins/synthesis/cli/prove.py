@@ -164,8 +164,6 @@ class Queue:
 
 def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     """Counts over proofs: proved, refused by reason, and mutants that the check told."""
-    from hisa.plugins.synthesis.prover import NO_OP
-
     mutants = [mutant for proof in proofs for mutant in proof.mutants]
     proved = [proof for proof in proofs if proof.proved]
     ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
@@ -176,28 +174,20 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
         "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
         "mutants": {
             "killed": sum(one.killed for one in mutants),
-            "changed": sum(not one.detail.endswith(NO_OP) for one in mutants),
             "of": len(mutants),
         },
-        "equivalent": sum(proof.equivalent for proof in proofs),
-        "not_done": sum(proof.not_done for proof in proofs),
         "other_ways": dict(Counter(ways)),
-        "seconds": round(sum(proof.seconds for proof in proofs), 1),
-        "desktops": sum(proof.desktops for proof in proofs),
     }
 
 
 def _print(summary: dict[str, Any], folder: Path) -> None:
     tried, candidates = summary["tried"], summary["candidates"]
-    say(f"{summary['proved']} of {tried} proved, {summary['seconds'] / max(tried, 1):.0f} s each")
+    say(f"{summary['proved']} of {tried} proved")
     for reason, count in summary["refused"].items():
         say(f"  {count} of {tried} refused: {reason}")
     if tried < candidates:
         say(f"  {candidates - tried} of {candidates} are not tried yet")
-    killed, changed, of = summary["mutants"].values()
-    say(f"the first check told {killed} of {of} mutants; {changed} changed something")
-    say(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
+    killed, of = summary["mutants"].values()
+    say(f"the first check told {killed} of {of} mutants")
     if summary["proved"]:
         say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
-    if others := len(list(folder.glob("tasks/*/"))) - summary["proved"]:
-        say(f"  {others} more folders there belong to no candidate that is proved now")

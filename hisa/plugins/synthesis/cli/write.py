@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import WriterSettings, Written
 
-__all__ = ["model_option", "model_settings", "write"]
+__all__ = ["write"]
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _EXAMPLES = examples(
     "hisa synth write pads",
     "hisa --set run.budget_usd=2 synth write pads --model gpt-5",
@@ -27,14 +25,9 @@ _EXAMPLES = examples(
 )
 
 
-def model_option(use: str) -> Callable[[_Command], _Command]:
-    """Returns a decorator that adds ``--model``, whose use is told."""
-    return click.option("--model", metavar="NAME", help=use)
-
-
 @click.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@model_option("Writes the instructions; without one, rules do.")
+@click.option("--model", metavar="NAME", help="Writes the instructions; without one, rules do.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option(
     "--goal",
@@ -68,13 +61,13 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
-    settings = model_settings(ctx.obj, how["model"]) if how["model"] else None
+    settings = _model_settings(ctx.obj, how["model"]) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
     tell = (lambda _: None) if as_json else say_error
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def model_settings(settings: Settings, model: str) -> WriterSettings:
+def _model_settings(settings: Settings, model: str) -> WriterSettings:
     """The settings of a model that writes."""
     from hisa.plugins.synthesis.writing import WriterSettings
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel
@@ -19,18 +18,14 @@ from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to
 from hisa.actions.action_records import split
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
-from hisa.protocols import Task
-from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
 from hisa.screen.geometry import BoundingBox, Point, Size, convert_box
 from hisa.screen.observation import Element, Screenshot
 from hisa.screen.similarity import outlines_alike, similarity
-from hisa.tasks.taskfile import load_task
-from hisa.text.redact import Redactor, holds_redacted
 
 __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
-__all__ += ["merge", "whole_task"]
+__all__ += ["merge"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -88,7 +83,7 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
     Raises: UsageError where the log lacks a part of an input (it was cut, or held a secret).
     """
     point = resume_point(run)
-    without_secrets(replace(point, task=whole_task(run.manifest.task)))
+    without_secrets(point)
     atoms: list[Atom] = []
     for step in trajectory.steps:
         parts = [part for act in point.acts if act.step == step.number for part in _parts(act)]
@@ -99,20 +94,6 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
             parts[-1] = replace(parts[-1], after=step.after)
         atoms += parts
     return atoms
-
-
-def whole_task(record: TaskRecord) -> Task:
-    """A run's task; what the log took out of it comes from the task's own file.
-
-    That is ``task.yaml`` in its folder, taken where nothing but what a log takes out differs.
-    """
-    file = Path(record.folder) / "task.yaml"
-    if record.folder and holds_redacted(record.model_dump()) and file.is_file():
-        task = load_task(file)
-        logged = Redactor().data(TaskRecord.of(task)).model_dump(mode="json")
-        if logged == record.model_dump(mode="json"):
-            return task
-    return record.task()
 
 
 def _parts(act: ReplayAct) -> list[Atom]:

@@ -14,7 +14,6 @@ from PIL import Image
 from hisa.actions import points, to_source, to_space
 from hisa.plugins.synthesis.data.compression import SequenceRecord
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, SampledElement, Target
-from hisa.plugins.synthesis.data.splits import template_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
 from hisa.runs.read import read_manifest
 from hisa.screen.geometry import Size, convert, convert_box
@@ -47,8 +46,7 @@ class Builder:
             licence=self.licence,
             score=trajectory.score,
         )
-        common: dict[str, Any] = {"instruction": task.instruction, "provenance": provenance}
-        common |= {"template": template_of(task), "copies": copies}
+        common = {"instruction": task.instruction, "provenance": provenance, "copies": copies}
         for steps, thought in self._merged(trajectory):
             try:
                 yield self._sample(steps, thought, common)

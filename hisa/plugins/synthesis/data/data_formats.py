@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,26 +17,13 @@ from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
 __all__ = ["export_rows", "write_samples"]
 
 
-def export_rows(
-    made: SampleSet, samples: Sequence[Sample], out: Path, objectives: Collection[str] = ()
-) -> list[Path]:
-    """Write ``SPLIT.parquet``, a row an example, with ``images`` as `datasets` reads them.
+def export_rows(made: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
+    """Write ``train.parquet``, a row an example, with ``images`` as `datasets` reads them.
 
-    ``objectives`` are all by default. Returns the files.
+    ``objectives`` are all by default. Returns the file.
 
     Raises: LibraryLacking without ``datasets``; UsageError where the folder cannot be written.
     """
-    splits: dict[str, list[Row]] = defaultdict(list)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for row in rows(samples, objectives):
-            splits[row.split].append(row)
-        return [_write_parquet(made, examples, out / split) for split, examples in splits.items()]
-    except OSError as error:
-        raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
-
-
-def _write_parquet(made: SampleSet, examples: list[Row], path: Path) -> Path:
     try:
         import datasets as hf  # type: ignore[import-not-found]  # heavy, and an extra
     except ImportError as error:
@@ -52,10 +38,15 @@ def _write_parquet(made: SampleSet, examples: list[Row], path: Path) -> Path:
         flat = row.model_dump(exclude={"provenance"}) | row.provenance.model_dump()
         return flat | {"images": images}
 
-    file = path.with_suffix(".parquet")
-    with TemporaryDirectory() as cache:  # pictures go through it, not through memory
-        source = {"features": hf.Features(columns), "cache_dir": cache}
-        hf.Dataset.from_generator(lambda: map(plain, examples), **source).to_parquet(str(file))
+    examples, file = list(rows(made.samples, objectives)), out / "train.parquet"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory() as cache:  # pictures go through it, not through memory
+            source = {"features": hf.Features(columns), "cache_dir": cache}
+            made_rows = hf.Dataset.from_generator(lambda: map(plain, examples), **source)
+            made_rows.to_parquet(str(file))
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
     return file
 
 

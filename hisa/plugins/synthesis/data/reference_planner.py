@@ -12,18 +12,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
-from hisa.config import GrounderKind, PlannerSettings
-from hisa.errors import ConfigError, ModelUnavailable
-from hisa.models.profile import Profile
+from hisa.errors import ModelUnavailable
 from hisa.planner.planner import planned
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
+from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
 from hisa.plugins.synthesis.task_files import act_in_words
 from hisa.protocols import Emit, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts
+from hisa.wiring.planner_kind import PlannerParts
 
 __all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
 
@@ -110,20 +108,10 @@ def _thought(act: Act, at: int, action: Action) -> str:
     return one_line(act_in_words(act))
 
 
-class ReferenceKind(PlannerKind):
+class ReferenceKind(ElementsKind):
     """``planner.kind = "reference"``: needs a screen that tells its elements."""
 
     points = True
-    grounder: GrounderKind | None = "elements"
-
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
-    ) -> PlannerSettings:
-        """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.sequence > 1:
-            message = "a reference needs a screen's elements, and planner.sequence = 1"
-            raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""

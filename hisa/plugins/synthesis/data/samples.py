@@ -10,10 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from hisa.actions import Action, parse, points
 from hisa.errors import ActionRefused
+from hisa.plugins.synthesis.records import Record
 from hisa.screen.geometry import BoundingBox, Point
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Row",
     "Sample",
     "SampledElement",
-    "Split",
     "Target",
     "by_run",
     "rows",
@@ -29,16 +27,11 @@ __all__ = [
 
 LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence"]
-Split = Literal["train", "test"]
 _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Sides = tuple[float, float, float, float]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SampledElement(_Frozen):
+class SampledElement(Record):
     """A visible element; ``box`` is left, top, right, bottom in pixels of the picture."""
 
     role: str
@@ -57,7 +50,7 @@ class SampledElement(_Frozen):
         return inside and right - left >= 1 and bottom - top >= 1
 
 
-class Target(_Frozen):
+class Target(Record):
     """A place that an act hits: its point, and the element there where one is known."""
 
     point: tuple[float, float]
@@ -65,7 +58,7 @@ class Target(_Frozen):
     element: SampledElement | None = None
 
 
-class Provenance(_Frozen):
+class Provenance(Record):
     """Origin of a sample, and the terms that it may be used on."""
 
     run: str
@@ -78,7 +71,7 @@ class Provenance(_Frozen):
     score: float | None = None
 
 
-class Sample(_Frozen):
+class Sample(Record):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
     id: str
@@ -95,9 +88,7 @@ class Sample(_Frozen):
     step: int
     last: int  # of the steps that were merged into this one
     ends: bool = False
-    template: str  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
     copies: int = 1  # times that its trajectory was drawn
-    split: Split = "train"
     provenance: Provenance
 
     @property
@@ -114,13 +105,12 @@ class Sample(_Frozen):
         return tuple((point.x, point.y) for point in points(self.actions))
 
 
-class Row(_Frozen):
+class Row(Record):
     """A prompt and its completion; ``<image>`` in the prompt stands for each of ``images``."""
 
     id: str
     sample: str
     objective: Objective
-    split: Split
     prompt: str
     completion: str
     images: tuple[str, ...]
@@ -152,7 +142,7 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     def row(objective: Objective, prompt: str, completion: str, **more: Any) -> Row:
         more = {"id": f"{sample.id}#{objective}", "images": (sample.image,)} | more
-        own = {"sample": sample.id, "split": sample.split, "provenance": sample.provenance}
+        own = {"sample": sample.id, "provenance": sample.provenance}
         return Row(objective=objective, prompt=prompt, completion=completion, **own, **more)
 
     task = f"Task: {_plain(sample.instruction)}"

@@ -17,7 +17,7 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.data.atoms import Atom, alike, whole_task
+from hisa.plugins.synthesis.data.atoms import Atom, alike
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
@@ -61,7 +61,7 @@ class Player(AsyncExitStack):
         self, run: Run, final: Look | None, environment: Environment | None = None
     ) -> None:
         super().__init__()
-        self._run, self._final, self._task = run, final, whole_task(run.manifest.task)
+        self._run, self._final, self._task = run, final, run.manifest.task.task()
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")

@@ -9,12 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from hisa.actions import Action, parse, points, slots, to_space
 from hisa.errors import HisaError, UsageError
 from hisa.events import Acted, Observed
 from hisa.plugins.synthesis.exploration import read_records
+from hisa.plugins.synthesis.records import Record
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
 from hisa.runs.step_records import StepRecord
@@ -30,10 +29,9 @@ _CUT_OFF = frozenset({"max_steps", "budget", "model_error", "stopped"})
 """Statuses of runs that did not come to an end of their own."""
 
 
-class CollectedRun(BaseModel):
+class CollectedRun(Record):
     """A run of a collection, a line of ``runs.jsonl``; ``folder`` is absolute."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     run: str
     folder: str
     task: str

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hisa.actions import Hotkey, Write
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer
+from hisa.plugins.synthesis.records import Record
 from hisa.text.prompt_text import one_line, untrusted
 from hisa.text.prompts import render
 
@@ -39,8 +40,7 @@ _ENDINGS = {"termination": "done", "infeasible": "gave up"}
 _Mark = Annotated[int, Field(ge=1, le=5)]
 
 
-class _Marks(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Marks(Record):
     reason: str = Field(min_length=1, max_length=1_200)
     completion: _Mark
     coherence: _Mark

@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
 from hisa.plugins.training import box_cleaning as cleaning
 from hisa.plugins.training import widget_pages as pages
-from hisa.plugins.training.cli.train_sft import require_device
 from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.recorded_targets import recorded_targets
 
@@ -25,8 +22,6 @@ _EXAMPLES = examples(
     "hisa train grounder -o pointing",
     "hisa train grounder -o pointing --resume --updates 3000",
     "hisa train grounder --data runs --clean 0.3 -o screens",
-    "hisa bench grounding benchmarks/grounding --grounder vision "
-    "--set models.grounder.model=pixels:pointing/checkpoints/last.safetensors",
 )
 _COUNT = click.IntRange(0, 1_000_000)
 _EVERY = 50
@@ -44,11 +39,8 @@ _PAGES = 2048
 @click.option("--cold-start", type=_COUNT, default=100, metavar="STEPS", help="Supervised (100).")
 @click.option("--updates", type=_COUNT, metavar="N", help="Of GRPO (1400).")
 @click.option("--seed", type=click.IntRange(0, 200), default=0, help="Of all that is drawn (0).")
-@click.option(
-    "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Of the network (cpu)."
-)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR")
-@click.option("--resume", is_flag=True, help="Go on in DIR, but for --updates and --device.")
+@click.option("--resume", is_flag=True, help="Go on in DIR, but for --updates.")
 def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     """Train a network of 83,000 weights to click what a description means.
 
@@ -68,21 +60,20 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
-    require_device(how["device"])
     torch.set_num_threads(1)  # more wait for each other: the network is small
     kept = read_settings(output) if resume else how | {"updates": 1400}
-    updates, device = how["updates"], how["device"]
-    how = kept | {"updates": kept["updates"] if updates is None else updates, "device": device}
+    updates = how["updates"]
+    how = kept | {"updates": kept["updates"] if updates is None else updates}
     own = {name: how[name] for name in ("reward", "cold_start", "seed")}
-    settings = ClickSettings(**own, device=device)
+    settings = ClickSettings(**own)
     if not settings.cold_start:
         settings = replace(settings, entropy_bonus=0.03, rate=1e-3)
     trainer = ClickTrainer(settings)
     folder = TrainingFolder(output, how, resume=resume)
     try:
         train, held = _data(how)
-        pools = {name: Pool(targets, device) for name, targets in held.items()}
-        train_on = Pool(_cleaned(train, how, output), device)
+        pools = {name: Pool(targets) for name, targets in held.items()}
+        train_on = Pool(_cleaned(train, how, output))
         _steps(trainer, train_on, pools.get("tuning"), folder, how)
     except KeyboardInterrupt:
         say_error(f"stopped; go on: hisa train grounder -o {output} --resume")
@@ -131,15 +122,13 @@ def _steps(trainer: Any, pool: Any, tuning: Any, folder: Any, how: dict[str, Any
     """Do the steps that are left."""
     end, rows = how["cold_start"] + how["updates"], []
     folder.restore(trainer, trainer.optimizer)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("training", total=end, completed=trainer.version)
-        while trainer.version < end:
-            rows.append(MetricsRow(version=trainer.version + 1, **trainer.step(pool)))
-            bar.update(task, completed=trainer.version)
-            if trainer.version % _EVERY == 0 or trainer.version == end:
-                if tuning is not None:
-                    right = trainer.hits(tuning) / len(tuning)
-                    rows[-1].greedy, rows[-1].greedy_n = right, len(tuning)
-                    bar.update(task, description=f"{rows[-1].phase}: {right:.2f} right")
-                folder.write(trainer.version, trainer, trainer.optimizer, rows=rows)
-                rows = []
+    while trainer.version < end:
+        rows.append(MetricsRow(version=trainer.version + 1, **trainer.step(pool)))
+        if trainer.version % _EVERY == 0 or trainer.version == end:
+            if tuning is not None:
+                rows[-1].greedy_n = len(tuning)
+                rows[-1].greedy = trainer.hits(tuning) / len(tuning)
+            folder.write(trainer.version, trainer, trainer.optimizer, rows=rows)
+            right = "" if rows[-1].greedy is None else f": {rows[-1].greedy:.2f} right"
+            say_error(f"{rows[-1].phase} {trainer.version} of {end}{right}")
+            rows = []

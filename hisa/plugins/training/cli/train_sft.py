@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
-__all__ = ["page_source", "require_device", "run_options", "sft", "training"]
+__all__ = ["page_source", "run_options", "sft", "training"]
 
 _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _EXAMPLES = examples(
@@ -46,9 +46,6 @@ _OPTIONS = (
     ),
     click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
     click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
-    click.option(
-        "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Of the network (cpu)."
-    ),
     click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
 )
 
@@ -58,14 +55,6 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def require_device(device: str) -> None:
-    """Raises UsageError for a GPU that torch does not see."""
-    import torch
-
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: torch sees no GPU here", fix="--device cpu")
 
 
 def page_source(how: dict[str, Any], _out: Path) -> Rollouts:
@@ -95,13 +84,11 @@ def training(
     resume, start = how.pop("resume"), how["start"]
     if resume:
         _take_settings(ctx, out, how, total)
-    require_device(how["device"])
     if not how["pages"]:
         raise UsageError("no pages", fix=f"hisa train {ctx.info_name} click-button -o {out}")
     torch.set_num_threads(1)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
-    policy.network.to(how["device"])
     rollouts = source(how, out)
     folder = TrainingFolder(out, how, resume=resume)
     try:
@@ -116,15 +103,15 @@ def training(
 
 
 def _take_settings(ctx: click.Context, out: Path, how: dict[str, Any], total: str) -> None:
-    """Give `how` the settings of the run in a folder, but the device, and `total` where stated."""
+    """Give `how` the settings of the run in a folder, but `total` where stated."""
     from hisa.plugins.training.training_folder import read_settings
 
     stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
-    if fixed := stated - {total, "device"}:
+    if fixed := stated - {total}:
         names = ", ".join(sorted(fixed))
         raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
     kept = read_settings(out)
-    how.update({name: kept[name] for name in kept.keys() & how.keys() - stated - {"device"}})
+    how.update({name: kept[name] for name in kept.keys() & how.keys() - stated})
 
 
 def _line(row: MetricsRow, total: int) -> str:
