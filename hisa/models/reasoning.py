@@ -13,7 +13,7 @@ __all__ = ["chat_fields", "check_reasoning", "reasoning_words"]
 
 
 def reasoning_words(settings: ModelSettings) -> str:
-    """How hard a role asks its model to think, as the log tells it: ``high``, ``no thinking``."""
+    """Returns the effort of a role in words, such as ``high`` or ``no thinking``; empty: none."""
     tokens = settings.thinking_tokens
     number = f"{tokens} thinking tokens" if tokens else "no thinking"
     return ", ".join(filter(None, (settings.effort, "" if tokens is None else number)))
