@@ -54,7 +54,7 @@ the pictures show: (0, 2) to (260, 108)
             Outcome(ok=False, output=" a\nb ", error="not\nallowed", exit_code=3),
             True,
             f"{CLICKED}<outcome>\nfailed\nexit: 3\noutput: a b\nerror: not allowed\n{SHOWN}\n"
-            "{CHANGED}",
+            f"{CHANGED}",
         ),
         (
             Outcome(ok=False, output=" ", error=" "),
