@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.stock.stock_messages import Reply, Request, Routes, json_reply
+from tests.stock.stock_messages import Reply, Request, Routes, json_reply, text_reply
 
 __all__ = ["CommandRoutes", "Wrap"]
 
@@ -37,6 +38,7 @@ class CommandRoutes:
         return {
             ("POST", "/execute"): self._execute,
             ("POST", "/setup/execute"): self._execute,
+            ("POST", "/setup/launch"): self._launch,
         }
 
     def _run(
@@ -57,6 +59,18 @@ class CommandRoutes:
             return json_reply({"status": "error", "message": str(error)}, 500)
         told = {"output": done.stdout, "error": done.stderr, "returncode": done.returncode}
         return json_reply({"status": "success", **told})
+
+    def _launch(self, asked: Request) -> Reply:
+        body = asked.json()
+        try:
+            words = _words(body)
+            process = subprocess.Popen(list(self._wrap(words)))
+            threading.Thread(target=process.wait, daemon=True).start()  # nobody else waits for it
+        except (OSError, ValueError) as error:
+            return json_reply({"status": "error", "message": str(error)}, 500)
+        command = body.get("command", "")
+        shown = command if isinstance(command, str) and body.get("shell") else " ".join(words)
+        return text_reply(f"{shown} launched successfully")
 
 
 def _words(body: dict[str, Any]) -> list[str]:

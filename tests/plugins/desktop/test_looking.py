@@ -432,6 +432,57 @@ async def _click_through(
         await desktop.act([Click(_parts(seen, window, *part)[0].box.centre)])
 
 
+_ICONS = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GdkPixbuf, Gtk
+window, pane = Gtk.Window(title="Icons"), Gtk.ScrolledWindow()
+window.set_default_size(300, 300)
+picture = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, False, 8, 64, 64)
+rows = Gtk.ListStore(str, GdkPixbuf.Pixbuf)
+for number in range(30):
+    rows.append([f"icon {number}", picture])
+view = Gtk.IconView(model=rows, text_column=0, pixbuf_column=1, columns=2)
+said = Gtk.Label()
+def say(view):
+    said.set_text("did " + ", ".join(rows[path][0] for path in view.get_selected_items()))
+view.connect("selection-changed", say)
+pane.add(view)
+column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+column.pack_start(pane, True, True, 0)
+column.add(said)
+window.add(column)
+window.show_all()
+Gtk.main()
+"""
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+async def test_a_scrolled_icon_is_clicked_where_it_is(scale: int) -> None:
+    """GTK tells icons where they would be if nothing was scrolled."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/tmp/icons.py", _ICONS.encode())
+        await desktop.execute(f"GDK_SCALE={scale} /usr/bin/python3 /tmp/icons.py >/dev/null 2>&1 &")
+        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
+        pane = only(seen, "layered pane").box
+        for _ in range(2):
+            await desktop.act([Scroll(dy=-3, at=pane.centre)])
+            seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
+            inside = [e for e in _of(seen, "icon") if _is_inside(e.box, pane)]
+            assert inside
+            await desktop.act([Click(inside[0].box.centre)])
+            said = f"did {inside[0].text}"
+            seen = await seen_when(
+                desktop,
+                lambda seen, said=said: bool(_parts(seen, "Icons", "label", said)),  # type: ignore[misc]
+            )
+            assert _parts(seen, "Icons", "label", said)
+
+
+def _is_inside(box: BoundingBox, other: BoundingBox) -> bool:
+    return box.top >= other.top and box.bottom <= other.bottom
+
+
 _POPOVER = """
 import gi
 gi.require_version("Gtk", "3.0")

@@ -10,6 +10,7 @@ from .box_repair import straighten
 from .bus import Bus, Limit
 from .cells import Cells
 from .dbus import Call, arguments
+from .icon_view import scroll_icons
 from .node import BoundingBox, Node, flatten
 from .role_numbers import LABELLED_BY
 from .scale import to_pixels
@@ -97,6 +98,7 @@ def _lacks_page(bus: Bus, windows: list[Node]) -> bool:
 def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
     walk(bus, windows, screen, limit)
     nodes = [node for window in windows for node in flatten(window)]
+    scroll_icons(bus, nodes, limit)
     placed = [node for node in nodes if "Component" in node.interfaces]
     texts = [node for node in placed if "Text" in node.interfaces and node.role not in _SILENT]
     _fill_texts(bus, texts, limit)

@@ -1,24 +1,24 @@
-"""The routes of the OSWorld guest by which a client looks, acts and moves files."""
+"""The routes of the OSWorld guest that a Linux client uses, in its shapes."""
 
 from __future__ import annotations
-
-import shlex
-from typing import Any
 
 from . import commands
 from .access import Access
 from .access import ReadOptions as ElementsRequest
 from .http_server import HttpError, Request, Response, Routes, answer_text, json_response
 from .markup import terminal_text, to_xml
-from .osworld_files import FILE_ROUTES
+from .osworld_bodies import read_command
+from .osworld_files import FileRoutes
+from .osworld_windows import WindowRoutes
 from .x_screen import Screen, as_png
 
 __all__ = ["OSWorldRoutes"]
 
-_EXECUTE_SECONDS = 120.0
+_EXECUTE_SECONDS, _PYTHON_SECONDS = 120.0, 30.0
 _OUTPUT = 8 << 20  # chosen by hand
 _REQUEST = ElementsRequest(limit=5000, seconds=20.0)
 """A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
+_PYTHON = "/usr/bin/python3"
 
 
 class OSWorldRoutes:
@@ -32,6 +32,8 @@ class OSWorldRoutes:
     def __init__(self, screen: Screen, access: Access) -> None:
         self._screen = screen
         self._access = access
+        self._files = FileRoutes()
+        self._windows = WindowRoutes(screen)
 
     def routes(self) -> Routes:
         """By method and path."""
@@ -44,8 +46,9 @@ class OSWorldRoutes:
             ("POST", "/screen_size"): self._screen_size,
             ("POST", "/execute"): self._execute,
             ("POST", "/setup/execute"): self._execute,
+            ("POST", "/run_python"): self._run_python,
         }
-        return {**own, **FILE_ROUTES}
+        return {**own, **self._files.routes(), **self._windows.routes()}
 
     def _accessibility(self, _: Request) -> Response:
         return json_response({"AT": to_xml(self._access.read(_REQUEST))})
@@ -61,7 +64,7 @@ class OSWorldRoutes:
         return json_response({"width": self._screen.width, "height": self._screen.height})
 
     def _execute(self, request: Request) -> Response:
-        command = _command(request.json())
+        command = read_command(request.json())
         try:
             done = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT)
         except OSError as error:
@@ -77,20 +80,19 @@ class OSWorldRoutes:
             }
         )
 
-
-def _command(body: dict[str, Any]) -> list[str] | str:
-    """The command of a JSON body; a text that is not for a shell is split into words.
-
-    Raises:
-        HttpError: there is none.
-    """
-    command, shell = body.get("command"), bool(body.get("shell", False))
-    if isinstance(command, list) and command:
-        words = [str(word) for word in command]
-        return " ".join(words) if shell else words
-    if not isinstance(command, str) or not command:
-        raise HttpError(400, f"command: want text or a list, not {command!r:.80}")
-    try:
-        return command if shell else shlex.split(command)
-    except ValueError as error:
-        raise HttpError(400, f"command: {error}") from error
+    def _run_python(self, request: Request) -> Response:
+        code = request.json().get("code")
+        if not isinstance(code, str) or not code:
+            raise HttpError(400, "code: want text")
+        done = commands.run([_PYTHON, "-c", code], timeout=_PYTHON_SECONDS, limit=_OUTPUT)
+        failed = done.exit_code != 0
+        return json_response(
+            {
+                "status": "error" if failed else "success",
+                "message": done.error if failed else done.output,
+                "need_more": False,
+                "output": done.output,
+                "error": done.error or None,
+                "return_code": done.exit_code,
+            }
+        )
