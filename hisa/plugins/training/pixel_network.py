@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -82,6 +83,22 @@ class PixelNetwork(nn.Module):
         sizes = {"channels": self.channels}
         header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
         checkpoints.write(path, header, self)
+
+    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
+        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
+        with torch.no_grad():
+            replies = self(*encode([picture], [description]), frozenset())
+        x, y = points(replies[0].argmax())
+        return float(x) / WIDTH, float(y) / HEIGHT
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Returns the network of a checkpoint; raises UsageError as `checkpoints.read` does."""
+        header, tensors = checkpoints.read(path, "pixels", {"channels": (1, 256)})
+        network = cls(header.sizes["channels"])
+        checkpoints.load_weights(path, network, tensors)
+        network.train(False)
+        return network
 
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:

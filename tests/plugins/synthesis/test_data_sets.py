@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from PIL import Image, ImageDraw
 
+from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
@@ -19,10 +22,17 @@ from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
 from hisa.plugins.synthesis.data.sample_set import SampleSet, read_samples
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
-from hisa.plugins.synthesis.data.set_measures import diversity, mean_distance
+from hisa.plugins.synthesis.data.set_measures import (
+    Share,
+    accuracy,
+    compare,
+    diversity,
+    mean_distance,
+)
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.read import Run
 from hisa.testing import FakeServer, tool_call
+from hisa.testing.model_server import Received
 from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
 
@@ -225,6 +235,58 @@ def test_distances_are_those_of_all_pairs(made: SampleSet) -> None:
     assert mean_distance(["a"], embedder) is None
     numbers = diversity(made.samples, embedder)
     assert (numbers["tasks"], numbers["runs"], numbers["steps_per_task"]) == (18, 18, 3)
+
+
+def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
+    sample = made.samples[0]
+    x, y = sample.points[0]
+    assert compare(f"Thought: so\nAction: pyautogui.click({x + 9}, {y})", sample) == "right"
+    assert compare(f"pyautogui.click({x + 60}, {y})", sample) == "type"
+    assert compare("pyautogui.press('enter')", sample) == "wrong"
+    assert compare("import os", sample) == compare("", sample) == "wrong"
+    bare = sample.targets[0].model_copy(update={"element": None})
+    without = sample.model_copy(update={"targets": (bare,)})
+    assert compare(f"pyautogui.click({x + 44}, {y})", without) == "right"  # 14% of 320 is 44.8
+    assert compare(f"pyautogui.click({x + 46}, {y})", without) == "type"
+    typed = sample.model_copy(update={"action": "pyautogui.write('Ana')", "targets": ()})
+    assert compare("pyautogui.write('Ana')", typed) == "right"
+    assert compare("pyautogui.write('ana')", typed) == "type"
+    done = sample.model_copy(update={"tool": "termination", "action": 'termination("done")'})
+    assert compare('termination("all done")', done) == "right"
+    shares = accuracy(made.samples, {sample.id: sample.action})
+    assert shares["right"] == Share(1, len(made.samples))
+    with pytest.raises(UsageError, match="no such sample"):
+        accuracy(made.samples, {"x": ""})
+
+
+def test_a_model_is_asked_for_each_step_once(run: Run, tmp_path: Path) -> None:
+    samples, file = read_samples([run.folder]).samples, tmp_path / "p.jsonl"
+
+    def reply(received: Received) -> str:
+        return f"Thought: so\nAction: {samples[0].action}" if received.images else "blind"
+
+    def scores(url: str, *more: str) -> dict[str, Any]:
+        model = f"models.planner.base_url={url}"
+        command = ["--set", model, "data", "eval", str(run.folder), str(file), "--json", *more]
+        result = CliRunner().invoke(cli, command, catch_exceptions=False)
+        return dict(json.loads(result.stdout))
+
+    with FakeServer(then=reply) as server:
+        ask = (server.url, "--model", "gpt-4o")
+        assert scores(*ask, "--limit", "1")["predicted"] == len(server.requests) == 1
+        first, before = server.requests[0], file.read_bytes()
+        assert first.job == "# Step prediction"
+        assert "Say the next thought, then the action." in first.text
+        assert "<image>" not in first.text
+        file.write_bytes(before + b'{"id": "torn')
+        found = scores(*ask)
+        assert len(server.requests) == found["predicted"] == len(samples)
+        assert found["right"][0] >= 1
+        assert file.read_bytes().startswith(before)
+        assert scores(server.url) == found  # as a file of predictions
+        with pytest.raises(UsageError, match="another model, set or objective"):
+            scores(*ask, "--objective", "action")
+        assert len(server.requests) == len(samples)
 
 
 def test_the_page_escapes_what_it_shows(made: SampleSet, tmp_path: Path) -> None:

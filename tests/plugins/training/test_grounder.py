@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 import torch
 
+from hisa.config import ModelSettings
+from hisa.errors import ConfigError, UsageError
+from hisa.grounder.formats import open_format
 from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.box_cleaning import iou
 from hisa.plugins.training.grounder import (
@@ -17,7 +22,10 @@ from hisa.plugins.training.grounder import (
     Pool,
     reply_rewards,
 )
+from hisa.plugins.training.pixel_grounder import PixelModel
 from hisa.plugins.training.pixel_network import BOX_SIZES, PixelNetwork, parts_of, points
+from hisa.protocols import ModelRequest
+from hisa.screen.observation import Screenshot
 
 torch.set_num_threads(1)
 FEW = list(pages.targets(range(60)))
@@ -42,6 +50,13 @@ def test_a_page_is_a_function_of_its_seed_and_no_two_of_its_widgets_are_alike_or
                 assert not any(pages.overlap(box, boxes[o], 3) for o in boxes if o != name)
 
 
+def test_every_widget_holds_the_centre_of_a_cell() -> None:
+    x, y = points(torch.arange(80))
+    centres = list(zip(x.tolist(), y.tolist(), strict=True))
+    for target in FEW:
+        assert any(click_reward(centre, target.box) for centre in centres), target.place
+
+
 def test_rewards_of_replies_are_those_of_the_paper_s_rewards() -> None:
     torch.manual_seed(0)
     pool = Pool(FEW)
@@ -63,12 +78,14 @@ def test_rewards_of_replies_are_those_of_the_paper_s_rewards() -> None:
     assert clicks
 
 
-def test_log_probabilities_are_of_the_whole_reply() -> None:
+@pytest.mark.parametrize("reward", list(REWARDS))
+def test_log_probabilities_are_of_the_whole_reply(reward: str) -> None:
     torch.manual_seed(1)
-    pool, parts = Pool(FEW[:3]), REWARDS["all"]
+    pool, parts = Pool(FEW[:3]), REWARDS[reward]
     logs = PixelNetwork()(pool.pixels[pool.pages], pool.letters, parts)
-    kinds = range(len(BOX_SIZES))
-    every = [(cell, kind, token) for cell in range(80) for kind in kinds for token in (0, 1)]
+    kinds = range(len(BOX_SIZES)) if "size" in parts else [0]
+    tokens = [0, 1] if "formed" in parts else [1]
+    every = [(cell, kind, token) for cell in range(80) for kind in kinds for token in tokens]
     assert logs.exp().sum(1).tolist() == pytest.approx([1, 1, 1], abs=1e-4)
     numbered = torch.stack(parts_of(torch.arange(logs.shape[1]), parts), 1)
     assert [tuple(reply) for reply in numbered.tolist()] == every
@@ -92,3 +109,39 @@ def test_a_cold_start_and_grpo_raise_the_share_of_right_clicks() -> None:
     assert last > first + 0.03
     assert trainer.hits(tuning) / len(tuning) > before + 0.2
     assert all(0 <= row["dropped_groups"] <= row["groups"] == 32 for row in rows[60:])
+
+
+def test_draws_follow_from_seed_and_count_and_not_from_what_went_before() -> None:
+    pool, settings = Pool(FEW), ClickSettings(cold_start=1, batch=8)
+    first, second = ClickTrainer(settings), ClickTrainer(settings)
+    rows = [first.step(pool) for _ in range(3)]
+    torch.rand(100)
+    again = [second.step(pool) for _ in range(3)]
+    assert [row["loss"] for row in rows] == [row["loss"] for row in again]
+
+
+def test_a_checkpoint_gives_its_network_back_and_other_weights_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    trainer = ClickTrainer(ClickSettings(seed=3))
+    trainer.save(path)
+    assert torch.equal(PixelNetwork.load(path).cell.weight, trainer.network.cell.weight)
+    network = PixelNetwork(8)
+    network.channels = 16
+    network.save(path, 0)
+    with pytest.raises(UsageError, match="other weights"):
+        PixelNetwork.load(path)
+
+
+async def test_a_trained_network_points_as_a_model_and_does_nothing_else(tmp_path: Path) -> None:
+    network, path = PixelNetwork(8), tmp_path / "net.safetensors"
+    network.save(path, 0)
+    model = PixelModel(ModelSettings(model=f"pixels:{path}"))
+    form = open_format("auto", PixelModel.profile.coordinates)
+    picture = FEW[0].picture.resize((320, 256))
+    shown, messages = form.prepare(Screenshot(picture), FEW[0].description)
+    answer = await model.complete(ModelRequest("grounder", messages))
+    point = form.parse(answer.text, shown)
+    share = network.point_at(picture, FEW[0].description)
+    assert (point.x, point.y) == pytest.approx((share[0] * 320, share[1] * 256), abs=0.1)
+    with pytest.raises(ConfigError, match="cannot serve as planner"):
+        await model.complete(ModelRequest("planner", messages))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import WriterSettings, Written
 
-__all__ = ["write"]
+__all__ = ["model_settings", "write"]
 
 _EXAMPLES = examples(
     "hisa synth write pads",
@@ -61,13 +61,13 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
-    settings = _model_settings(ctx.obj, how["model"]) if how["model"] else None
+    settings = model_settings(ctx.obj, how["model"]) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
     tell = (lambda _: None) if as_json else say_error
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def _model_settings(settings: Settings, model: str) -> WriterSettings:
+def model_settings(settings: Settings, model: str) -> WriterSettings:
     """The settings of a model that writes."""
     from hisa.plugins.synthesis.writing import WriterSettings
 

@@ -1,16 +1,53 @@
-"""How diverse a set is (OS-Genesis, 5.1)."""
+"""Measures: diversity of a set (OS-Genesis, 5.1), and the accuracy of predicted steps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from statistics import fmean
+from typing import Annotated, Literal, NamedTuple
 
-from hisa.plugins.synthesis.data.samples import Sample, by_run
+from pydantic import BaseModel, ConfigDict, Field
+
+from hisa.actions import Action, Click, Scroll
+from hisa.errors import UsageError
+from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
+from hisa.plugins.synthesis.exploration import read_records
 from hisa.protocols import Embedder
 
-__all__ = ["diversity", "mean_distance"]
+__all__ = ["Prediction", "Share", "accuracy", "compare", "diversity", "mean_distance"]
+__all__ += ["read_predictions"]
 
+_NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
+_EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
 _EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
+
+
+class Prediction(BaseModel):
+    """A line of a file of predictions: a sample's id and the action, or a reply that ends in it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: Annotated[str, Field(max_length=200)]
+    action: Annotated[str, Field(max_length=20_000)]
+    asked: Annotated[str, Field(max_length=64)] = ""  # hash of the model's name and the request
+
+
+class Share(NamedTuple):
+    """How many of how many are right."""
+
+    right: int
+    of: int
+
+    def __str__(self) -> str:
+        from scipy.stats import binomtest
+
+        if not self.of:
+            return "0 of 0"
+        low, high = binomtest(self.right, self.of).proportion_ci(method="wilson")
+        return f"{self.right} of {self.of} ({self.right / self.of:.1%}; {low:.1%} to {high:.1%})"
 
 
 def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
@@ -45,3 +82,64 @@ def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
     vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
     total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
     return 1.0 - (float(total @ total) - count) / (count * (count - 1))
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """The actions of a file of JSON lines, by sample. Raises: UsageError for a bad one."""
+    if not path.is_file() or path.stat().st_size > 1 << 30:
+        raise UsageError(f"{path}: no file, or more than a gigabyte")
+    lines = read_records(path, Prediction)
+    actions = {line.id: line.action for line in lines}
+    if len(actions) < len(lines):
+        raise UsageError(f"{path}: a sample is predicted twice")
+    return actions
+
+
+def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
+    """The shares of samples predicted with the right type, and wholly right; others are wrong.
+
+    Raises: UsageError where a prediction is for none of the samples.
+    """
+    if unknown := set(predictions) - {sample.id for sample in samples}:
+        raise UsageError(f"prediction for {min(unknown)!r}: no such sample among those evaluated")
+    verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
+    right, total = verdicts.count("right"), len(verdicts)
+    return {"type": Share(right + verdicts.count("type"), total), "right": Share(right, total)}
+
+
+def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]:
+    """Compare an action, in pixels of the picture, with a sample's.
+
+    Right: of the same types in the same order, each point in the box of the element hit (without
+    a box, within 14% of the picture's width), text, keys, button and direction equal. type: only
+    the types are right.
+    """
+    predicted = predicted.rpartition("Action:")[2].strip().removeprefix("```python").strip("`\n ")
+    if sample.tool != "gui_action":
+        if predicted.partition("(")[0].strip() != sample.tool:
+            return "wrong"
+        ends = sample.tool in ("termination", "infeasible")  # the words to end with are free
+        return "right" if ends or predicted == sample.action else "type"
+    other = sample.model_copy(update={"action": predicted})
+    actions, expected = [*map(_parts, other.actions)], [*map(_parts, sample.actions)]
+    if not actions or [kind for kind, _ in actions] != [kind for kind, _ in expected]:
+        return "wrong"
+    here, there = other.points, sample.targets
+    places = len(here) == len(there) and all(map(partial(_hits, sample), here, there))
+    return "right" if places and actions == expected else "type"
+
+
+def _parts(action: Action) -> tuple[object, object]:
+    """The type of an action, and what else must be equal beside its places."""
+    match action:
+        case Click():
+            return (action.kind, action.button, action.count), ()
+        case Scroll():
+            return (action.kind, bool(action.dy)), (action.dy > 0, action.dx > 0)
+    return action.kind, [getattr(action, name, None) for name in _EQUAL]
+
+
+def _hits(sample: Sample, point: tuple[float, float], target: Target) -> bool:
+    if target.element:
+        return target.element.holds(point)
+    return math.dist(point, target.point) <= _NEAR * sample.size[0]

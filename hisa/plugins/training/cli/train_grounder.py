@@ -22,6 +22,8 @@ _EXAMPLES = examples(
     "hisa train grounder -o pointing",
     "hisa train grounder -o pointing --resume --updates 3000",
     "hisa train grounder --data runs --clean 0.3 -o screens",
+    "hisa bench grounding benchmarks/grounding --grounder vision "
+    "--set models.grounder.model=pixels:pointing/checkpoints/last.safetensors",
 )
 _COUNT = click.IntRange(0, 1_000_000)
 _EVERY = 50
