@@ -72,24 +72,13 @@ class Outcome:
 
     right: bool
     tokens: int
-    agreed: bool
+    choice: Chosen | None
+    """Of several replies, where several were sampled."""
 
-
-@dataclass
-class Decisions:
-    """Sums over the decisions for which several replies were sampled."""
-
-    decisions: int = 0
-    samples: int = 0
-    agreed: int = 0
-    widened: int = 0
-
-    def add(self, event: Chosen) -> None:
-        """Count one."""
-        self.decisions += 1
-        self.samples += event.samples
-        self.agreed += event.by == "agreement"
-        self.widened += bool(event.widened)
+    @property
+    def agreed(self) -> bool:
+        """Whether the replies agreed, so that no judge saw them."""
+        return self.choice is not None and self.choice.by == "agreement"
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,11 @@ class Row:
 
     way: str
     outcomes: Sequence[Outcome]
-    sampling: Decisions
+
+    @property
+    def choices(self) -> list[Chosen]:
+        """The decisions for which several replies were sampled."""
+        return [each.choice for each in self.outcomes if each.choice]
 
     @property
     def success(self) -> float:
@@ -116,7 +109,7 @@ class Row:
         return statistics.fmean(each.agreed and not each.right for each in self.outcomes)
 
 
-async def decide(world: World, way: str, number: int, seed: int, sums: Decisions) -> Outcome:
+async def decide(world: World, way: str, number: int, seed: int) -> Outcome:
     """One decision; the samples of a point are the same for every way, as far as it takes them."""
     point = point_of(world, number, seed)
     scripted = Judging(world, point, f"{seed} {number}")
@@ -137,19 +130,15 @@ async def decide(world: World, way: str, number: int, seed: int, sums: Decisions
     spent = Totals()
     for event in events:
         spent.add(event, event.at)
-        if isinstance(event, Chosen):
-            sums.add(event)
-    agreed = any(isinstance(event, Chosen) and event.by == "agreement" for event in events)
-    return Outcome(point.is_right(call), spent.tokens, agreed)
+    choice = next((event for event in events if isinstance(event, Chosen)), None)
+    return Outcome(point.is_right(call), spent.tokens, choice)
 
 
 async def measure(world: World, count: int, seed: int) -> dict[str, Row]:
     """Every way on the same points."""
     rows = {}
     for way in WAYS:
-        sums = Decisions()
-        outcomes = [await decide(world, way, n, seed, sums) for n in range(count)]
-        rows[way] = Row(way, outcomes, sums)
+        rows[way] = Row(way, [await decide(world, way, n, seed) for n in range(count)])
     return rows
 
 
@@ -180,12 +169,12 @@ def against(row: Row, base: Row) -> dict[str, Any]:
 
 def numbers(row: Row) -> dict[str, float]:
     """A way's own numbers."""
-    sums = row.sampling
+    decisions = max(1, len(row.choices))
     return {
         "success": row.success,
         "tokens": row.tokens,
-        "agreed": sums.agreed / max(1, sums.decisions),
-        "widened": sums.widened / max(1, sums.decisions),
+        "agreed": sum(each.agreed for each in row.outcomes) / decisions,
+        "widened": sum(bool(choice.widened) for choice in row.choices) / decisions,
         "agreed_wrong": row.agreed_wrong,
     }
 
@@ -193,17 +182,17 @@ def numbers(row: Row) -> dict[str, float]:
 def told_row(row: Row, compared: dict[str, Any]) -> str:
     """A line of the table."""
     low, high = wilson(sum(each.right for each in row.outcomes), len(row.outcomes))
-    sums = row.sampling
-    each = max(1, sums.decisions)
-    rates = f"{sums.agreed / each:7.1%} {sums.widened / each:8.1%} {row.agreed_wrong:7.1%}"
+    own, choices = numbers(row), row.choices
+    rates = f"{own['agreed']:7.1%} {own['widened']:8.1%} {row.agreed_wrong:7.1%}"
+    samples = statistics.fmean(choice.samples for choice in choices) if choices else 1
     from_, to = compared["points_interval"]
     less, more = compared["share_interval"]
     differs = f"{compared['points']:+5.1f} ({from_:+5.1f} to {to:+5.1f})"
     shares = f"{compared['share']:4.0%} ({less:.0%} to {more:.0%})"
     return (
         f"  {row.way:<9} {row.success:6.1%} ({low:5.1%} to {high:5.1%}) {row.tokens:8,.0f} "
-        f"{sums.samples / each if sums.decisions else 1:5.1f} "
-        f"{rates if sums.decisions else '      –        –       –'}  {differs}  {shares}"
+        f"{samples:5.1f} "
+        f"{rates if choices else '      –        –       –'}  {differs}  {shares}"
     )
 
 
