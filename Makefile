@@ -120,6 +120,7 @@ $(VENV)/.made: scripts/install-system.sh scripts/packages.sh
 	@bash scripts/install-system.sh
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else f"HiSA needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24'
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.made pyproject.toml
