@@ -32,11 +32,11 @@ from benchmarks.machine import machine
 from benchmarks.tokens import THOUGHT, picture_tokens
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.computer_use.responses_server import computer_call, function_call
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Environment, ModelReply, ModelRequest, Task, TextPart
 from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.responses_server import computer_call, function_call
 from hisa.testing.scripted import FunctionModel, tool_call
 
 Count = Callable[[str], int]

@@ -14,10 +14,14 @@ from typing import Any
 from PIL import Image, ImageChops
 
 from benchmarks.red_team.variants import Variant
+from hisa.plugins.computer_use.responses_server import (
+    ResponsesReceived,
+    computer_call,
+    function_call,
+)
 from hisa.protocols import ModelRequest
 from hisa.screen.observation import Observation
 from hisa.testing.model_server import Received
-from hisa.testing.responses_server import ResponsesReceived, computer_call, function_call
 from hisa.testing.scripted import FunctionModel, tool_call
 
 __all__ = ["ScriptedPlanner", "state_model"]

@@ -20,12 +20,12 @@ from hisa.config import Settings, load
 from hisa.errors import HisaError
 from hisa.events import Acted, Decided, GroundingFailed
 from hisa.machine.patience import Deadline
+from hisa.plugins.computer_use.responses_server import ResponsesServer
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ExitStatus, Held, Model, Task
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
-from hisa.testing.responses_server import ResponsesServer
 
 __all__ = ["IN_FLIGHT", "Record", "Stage", "Verdict"]
 

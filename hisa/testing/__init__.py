@@ -13,28 +13,20 @@ from typing import TYPE_CHECKING
 from hisa.machine.lazy import lazy
 
 if TYPE_CHECKING:
-    from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
     from hisa.testing.form import FakeEnvironment
     from hisa.testing.model_server import FakeServer, Fault, Line, Received
-    from hisa.testing.responses_server import ResponsesServer, computer_call, function_call
     from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
     from hisa.testing.word_embedder import WordEmbedder
 
 __all__ = [
-    "CassetteMismatch",
     "FakeEnvironment",
     "FakeServer",
     "Fault",
     "FunctionModel",
     "Line",
     "Received",
-    "RecordingModel",
-    "ReplayModel",
-    "ResponsesServer",
     "ScriptedModel",
     "WordEmbedder",
-    "computer_call",
-    "function_call",
     "tool_call",
 ]
 
@@ -42,20 +34,14 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
     __getattr__ = lazy(
         __name__,
         {
-            "CassetteMismatch": "hisa.testing.cassette",
             "FakeEnvironment": "hisa.testing.form",
             "FakeServer": "hisa.testing.model_server",
             "Fault": "hisa.testing.model_server",
             "FunctionModel": "hisa.testing.scripted",
             "Line": "hisa.testing.model_server",
             "Received": "hisa.testing.model_server",
-            "RecordingModel": "hisa.testing.cassette",
-            "ReplayModel": "hisa.testing.cassette",
-            "ResponsesServer": "hisa.testing.responses_server",
             "ScriptedModel": "hisa.testing.scripted",
             "WordEmbedder": "hisa.testing.word_embedder",
-            "computer_call": "hisa.testing.responses_server",
-            "function_call": "hisa.testing.responses_server",
             "tool_call": "hisa.testing.scripted",
         },
     )

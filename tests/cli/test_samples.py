@@ -10,13 +10,13 @@ import pytest
 import hisa
 from hisa.errors import ConfigError
 from hisa.events import Chosen, Planned, Sampled
+from hisa.plugins.computer_use.responses_server import ResponsesServer
 from hisa.protocols import ModelReply, ModelRequest, Usage
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import run_json, step_text
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.testing.model_server import FakeServer, Received
-from hisa.testing.responses_server import ResponsesServer
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa as command
 from tests.stock.stock_guest import StockGuest
 

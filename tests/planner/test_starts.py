@@ -12,9 +12,9 @@ import pytest
 import hisa
 from hisa.config import GrounderKind, PlannerSettings, Settings
 from hisa.machine import plugins
+from hisa.plugins.computer_use.responses_server import function_call
 from hisa.protocols import ModelRequest, Task
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.responses_server import function_call
 from hisa.testing.scripted import FunctionModel, tool_call
 
 TASK = Task("t", "Put the total of “Price” into B9 and save the sheet.", domain="calc")

@@ -16,6 +16,7 @@ from hisa.events import Event, Planned
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.reply import parse_reply
 from hisa.plugins.computer_use.computer_calls import read_computer_reply
+from hisa.plugins.computer_use.responses_server import function_call
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.state.base import NewSteps
@@ -23,7 +24,6 @@ from hisa.state.kept_values import kept_values
 from hisa.state.manager import build_state
 from hisa.state.notes import NOTE_TOKENS, take_notes
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.responses_server import function_call
 from hisa.testing.scripted import FunctionModel
 
 TASK = Task("t", "Check every pump and write the report.")

@@ -24,18 +24,18 @@ from hisa.events import (
     PlanRejected,
 )
 from hisa.plugins.computer_use.computer import ComputerPlanner
+from hisa.plugins.computer_use.responses_server import (
+    ResponsesReceived,
+    ResponsesServer,
+    computer_call,
+    function_call,
+)
 from hisa.protocols import Environment, StateView, Task, ToolCall
 from hisa.runs.read import Run, load_run
 from hisa.runs.turns import turns
 from hisa.screen.observation import Screenshot
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import Received
-from hisa.testing.responses_server import (
-    ResponsesReceived,
-    ResponsesServer,
-    computer_call,
-    function_call,
-)
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action, infeasible, termination, wait

@@ -11,7 +11,7 @@ import pytest
 from hisa.actions import parse
 from hisa.errors import InvalidReply
 from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
-from hisa.testing.responses_server import computer_call, function_call
+from hisa.plugins.computer_use.responses_server import computer_call, function_call
 
 AT = {"x": 30, "y": 40}
 

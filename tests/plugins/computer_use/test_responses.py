@@ -22,9 +22,9 @@ from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED, encode_responses, read_responses
 from hisa.plugins.computer_use.responses_client import ResponsesModel
+from hisa.plugins.computer_use.responses_server import ResponsesServer, computer_call
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart, Usage
 from hisa.testing.model_server import Fault, FaultKind
-from hisa.testing.responses_server import ResponsesServer, computer_call
 from tests.models.support import SCHEMA, Events, Waits, ask, picture
 
 CLICK: dict[str, Any] = {"type": "click", "button": "left", "x": 9, "y": 8}

@@ -13,12 +13,12 @@ from PIL import Image, ImageDraw
 import hisa
 from hisa.actions import Action, Press
 from hisa.events import Abstracted, Acted
+from hisa.plugins.computer_use.responses_server import ResponsesServer, computer_call
 from hisa.protocols import Environment
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.responses_server import ResponsesServer, computer_call
 from hisa.testing.scripted import tool_call
 from tests.bench import click, done, together
 from tests.plugins.guard.test_runs import decisions, ran

@@ -8,13 +8,13 @@ import httpx
 import openai
 import pytest
 
-from hisa.protocols import ModelReply, Usage
-from hisa.testing.responses_server import (
+from hisa.plugins.computer_use.responses_server import (
     ResponsesReceived,
     ResponsesServer,
     computer_call,
     function_call,
 )
+from hisa.protocols import ModelReply, Usage
 
 TOOL: Any = {
     "type": "computer_use_preview",
