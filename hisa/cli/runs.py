@@ -170,7 +170,7 @@ def report_command(
     epilog=examples(
         "hisa runs export latest",
         "hisa runs export --all --min-score 1 --whole -o turns.jsonl",
-        "hisa runs export latest --format osworld -o results",
+        "hisa runs export latest --format atif -o trajectory.json",
     ),
 )
 @click.argument("run_ids", metavar="[ID]...", nargs=-1)
