@@ -129,7 +129,8 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # a sandbox writes no .pyc
 	$(BIN)/hisa install --alone osworld miniwob
 	@touch $@
 
@@ -138,9 +139,9 @@ $(VENV)/.train: $(VENV)/.dev scripts/install-torch.sh
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.core
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.mutation: $(VENV)/.dev
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev,mutation]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev,mutation]'
 	@touch $@

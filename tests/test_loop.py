@@ -29,7 +29,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.loop import Loop
-from hisa.protocols import GroundedCall, Grounder, ModelRequest, Task, ToolCall
+from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
@@ -108,29 +108,6 @@ async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_w
     await bench.agent.run(bench.task)
     looked = [look for look in environment.asked if look[1]]
     assert looked == [(elements, settle)] * looks
-
-
-class Begun:
-    """A grounder that keeps what it was told to begin on and what it was asked about."""
-
-    def __init__(self, inner: Grounder) -> None:
-        self.inner = inner
-        self.begun: list[Observation] = []
-        self.asked: list[Observation] = []
-
-    def begin(self, observation: Observation, /) -> None:
-        self.begun.append(observation)
-
-    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        self.asked.append(observation)
-        return await self.inner.resolve(call, observation)
-
-
-async def test_a_grounder_may_begin_on_each_look_before_it_is_asked(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]))
-    bench.agent.grounder = begun = Begun(bench.agent.grounder)
-    await bench.agent.run(bench.task)
-    assert begun.begun == begun.asked
 
 
 async def test_every_planner_request_is_bounded_for_500_steps(tmp_path: Path) -> None:
@@ -269,4 +246,4 @@ async def test_the_state_manager_is_told_what_the_elements_say(tmp_path: Path) -
         environment=FakeEnvironment(),
     )
     told = "\n".join(request.text for request in state.requests)
-    assert '"" -> "Ada"' in told
+    assert "“Name:” now reads “Ada”" in told
