@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hisa.events import Observed
-from hisa.protocols import Environment, Grounder, Recorder
+from hisa.protocols import Environment, Recorder
 from hisa.screen.observation import Observation
 
 __all__ = ["Looker"]
@@ -18,7 +18,6 @@ class Looker:
 
     Args:
         environment: is looked at.
-        grounder: hears of each look that a planner gets, where it can begin before it is asked.
         log: gets each look.
         elements: ask for accessibility elements.
         settle: longest wait, in seconds, for the screen to stop changing.
@@ -28,14 +27,13 @@ class Looker:
     def __init__(
         self,
         environment: Environment,
-        grounder: Grounder,
         log: Recorder,
         *,
         elements: bool,
         settle: float,
         stale: float,
     ) -> None:
-        self.environment, self.grounder, self.log = environment, grounder, log
+        self.environment, self.log = environment, log
         self.elements, self.settle, self.stale = elements, settle, stale
         self.seconds: dict[str, float] = {}
         """What each phase of the present step took."""

@@ -79,8 +79,9 @@ class Loop(Looker):
         settle: float = 3.0,
         stale: float = 1.0,
     ) -> None:
-        super().__init__(environment, grounder, log, elements=elements, settle=settle, stale=stale)
-        self.planner, self.state, self.tools, self.scorer = planner, state, tools, scorer
+        super().__init__(environment, log, elements=elements, settle=settle, stale=stale)
+        self.planner, self.grounder, self.state = planner, grounder, state
+        self.tools, self.scorer = tools, scorer
         self.hooks = hooks or Hooks()
         self.max_steps = max_steps
         self._unusable = 0

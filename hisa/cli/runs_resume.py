@@ -84,15 +84,9 @@ def _unfinished(run_id: str, folder: Path) -> Run:
 def _settings(
     recorded: Mapping[str, object], *, max_steps: int | None, budget_usd: float | None
 ) -> Settings:
-    from pydantic import ValidationError
+    from hisa.config import read_stored
 
-    from hisa.config import Settings
-    from hisa.errors import ConfigError
-
-    try:
-        settings = Settings.model_validate(recorded)
-    except ValidationError as error:
-        raise ConfigError(f"the run's own settings cannot be read: {error}") from error
+    settings = read_stored(recorded)
     limits = {"max_steps": max_steps, "budget_usd": budget_usd}
     changes = {name: value for name, value in limits.items() if value is not None}
     return settings.model_copy(update={"run": settings.run.model_copy(update=changes)})

@@ -11,7 +11,9 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import partial
+from copy import deepcopy
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -56,6 +58,7 @@ __all__ = [
     "ToolSettings",
     "load",
     "preset_sources",
+    "read_stored",
 ]
 
 
@@ -523,3 +526,22 @@ def load(
         raise ConfigError(
             reasons, fix="mend it there; hisa settings lists every setting"
         ) from error
+
+
+def read_stored(tree: Mapping[str, object]) -> Settings:
+    """Returns settings as a run or a bench has stored them, without those that are gone since.
+
+    Raises:
+        ConfigError: a value is not allowed.
+    """
+    stored: Any = deepcopy(dict(tree))
+    try:
+        return Settings.model_validate(stored)
+    except ValidationError as error:
+        gone = [each["loc"] for each in error.errors() if each["type"] == "extra_forbidden"]
+    for *path, name in gone:
+        del reduce(getitem, path, stored)[name]
+    try:
+        return Settings.model_validate(stored)
+    except ValidationError as error:
+        raise ConfigError(f"the stored settings cannot be read: {error}") from error

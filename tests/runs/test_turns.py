@@ -140,16 +140,6 @@ def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_a_server_that_wants_the_runs_id_gets_it_and_no_other(tmp_path: Path) -> None:
-    roles = {"planner": {"session": "header"}, "state": {"session": "key"}}
-    with FakeServer(then=answer([CLICK])) as server:
-        run = played(tmp_path, server, models=roles)
-        by_role = {request.role: request.headers for request in server.requests}
-    assert by_role["planner"]["x-session-id"] == run.id
-    assert by_role["state"]["authorization"] == f"Bearer {run.id}"
-    assert "x-session-id" not in by_role["state"]
-
-
 def test_tokens_are_kept_beside_the_log_as_the_server_gave_them(tmp_path: Path) -> None:
     given = TurnTokens((1, 2, 3), (7, 8), (-0.5, -0.25))
 

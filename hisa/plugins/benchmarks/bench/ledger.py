@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from hisa.config import read_stored
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.outcomes.endings import says_nothing
@@ -278,7 +279,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
     """The plan of the folder: the one that was begun, with repeats and group of now."""
     path = folder / PLAN
     if path.exists():
-        begun = read_plan(folder)
+        begun = _as_of_now(read_plan(folder))
         differs = [
             name
             for name in ("suite", "variants", "tasks", "independent")
@@ -294,6 +295,13 @@ def _settled(folder: Path, plan: Plan) -> Plan:
         plan = begun.model_copy(update=now)
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan
+
+
+def _as_of_now(plan: Plan) -> Plan:
+    """Returns the plan without settings that are gone since, and with those that were added."""
+    trees = plan.variants.items()
+    variants = {name: read_stored(tree).model_dump(mode="json") for name, tree in trees}
+    return plan.model_copy(update={"variants": variants})
 
 
 def _what_differs(begun: Plan, plan: Plan) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from hisa.actions import Action, map_points
-from hisa.config import Settings
+from hisa.config import read_stored
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
@@ -62,7 +62,7 @@ class Player(AsyncExitStack):
     ) -> None:
         super().__init__()
         self._run, self._final, self._task = run, final, run.manifest.task.task()
-        self._settings = Settings.model_validate(dict(run.manifest.settings))
+        self._settings = read_stored(run.manifest.settings)
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")
         self._environment = environment
