@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hisa.config import EnvironmentSettings
 from hisa.environments.kinds import EnvironmentKind, Note, RunningMachine
-from hisa.environments.screen import screen_of
 from hisa.environments.share import parse_shares
 from hisa.machine.probes import Probe
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.desktop.runtime import list_desktops
 from hisa.plugins.desktop.runtime.probe import probe
 from hisa.plugins.desktop.runtime.state import owner, usage

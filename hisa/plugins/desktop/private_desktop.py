@@ -11,11 +11,11 @@ from typing import Any
 from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.kinds import load_kind
-from hisa.environments.screen import screen_of
 from hisa.environments.share import Share
 from hisa.environments.transport import Connect, GuestClient, connect
 from hisa.errors import UsageError
 from hisa.machine import plugins
+from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.desktop.runtime import DesktopRuntime
 from hisa.plugins.desktop.runtime.state import own, usage
 from hisa.screen.geometry import Size
@@ -81,11 +81,6 @@ class DesktopEnvironment(GuestEnvironment):
     def name(self) -> str:
         """As printed."""
         return f"desktop:{self._profile}" if self._profile else "desktop"
-
-    @property
-    def component_versions(self) -> dict[str, str]:
-        """The profile and its version; empty where it shows this machine's own system."""
-        return {"desktop profile": self._system().parent.name} if self._profile else {}
 
     @property
     def capabilities(self) -> frozenset[str]:

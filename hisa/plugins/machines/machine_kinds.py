@@ -17,7 +17,7 @@ __all__ = ["VM"]
 def _open(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
 ) -> Environment:
-    from hisa.environments.screen import screen_of
+    from hisa.plugins.desktop.profile_screens import screen_of
     from hisa.plugins.machines.vm_clone import VmEnvironment
 
     size = screen_of(value, settings.width, settings.height)

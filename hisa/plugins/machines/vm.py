@@ -11,7 +11,7 @@ import click
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json
 from hisa.config import EnvironmentSettings
-from hisa.environments.screen import screen_of
+from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu import build as building

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.screen import screen_of
 from hisa.environments.transport import Connect, GuestClient, connect
+from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.machines.qemu.runtime import VmRuntime
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
@@ -45,11 +45,6 @@ class VmEnvironment(GuestEnvironment):
     def capabilities(self) -> frozenset[str]:
         """The abilities of the transport, and "throw_away"."""
         return super().capabilities | {"throw_away"}
-
-    @property
-    def component_versions(self) -> dict[str, str]:
-        """The image and what else it was cloned from, by name."""
-        return self.runtime.component_versions
 
     async def reset(self) -> None:
         """A new clone; costs nothing where nothing was done since the last one."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.environments.screen import screen_of
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
 from hisa.screen.geometry import Size

@@ -18,7 +18,7 @@ from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
 
-RULE = {"then": "deny", "tool": "gui_action", "after": 1, "why": "One act is enough."}
+RULE = {"then": "deny", "tool": "gui_action", "why": "Only look."}
 
 
 def settings_in(folder: Path, **more: Mapping[str, Any]) -> Settings:
@@ -54,9 +54,9 @@ async def test_what_a_rule_refuses_is_not_tried_again(tmp_path: Path, proved: bo
     played = await played_under(tmp_path, proved=proved, policy={"rules": [RULE]})
     assert played.outcome == "refused by policy"
     assert "deny tool 'gui_action'" in played.reason
-    assert "One act is enough." in played.reason
+    assert "Only look." in played.reason
     decided = [e.allowed for e in load_run(played.folder).events if isinstance(e, Decided)]
-    assert decided == [True, False]
+    assert decided == [False]
 
 
 async def test_a_run_of_the_program_as_a_model_ends_at_once_as_well(tmp_path: Path) -> None:
@@ -70,6 +70,6 @@ async def test_a_run_of_the_program_as_a_model_ends_at_once_as_well(tmp_path: Pa
         },
     )
     result = await hisa.run("Enter a name.", settings=settings, environment=FakeEnvironment())
-    assert result.message.startswith("refused by policy: step 2 of 2: the policy refuses this")
+    assert result.message.startswith("refused by policy: step 1 of 2: the policy refuses this")
     assert "Do not try" not in result.message
-    assert result.steps == 3
+    assert result.steps == 2

@@ -79,12 +79,6 @@ class SecretEnvironment(WrappedEnvironment):
         """The inner one, which returns all as it is."""
         return self._inner
 
-    @property
-    def component_versions(self) -> Mapping[str, str]:
-        """The inner one's; none where it tells none."""
-        versions: Mapping[str, str] = getattr(self._inner, "component_versions", {})
-        return versions
-
     def hide(self, name: str, value: str) -> Mapping[str, str]:
         """Keep one more value from everybody from now on, which nobody can put in.
 

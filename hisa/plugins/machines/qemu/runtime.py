@@ -44,8 +44,6 @@ class VmRuntime:
     def __init__(self, name: str, size: Size) -> None:
         self.name = name
         self.size = size
-        self.component_versions: dict[str, str] = {}
-        """`Template.component_versions` of the last start."""
         self._machine: Machine | None = None
 
     @property
@@ -78,7 +76,6 @@ class VmRuntime:
         try:
             self._machine = source.clone(folder)
             self._write_down(folder, source.folder)
-            self.component_versions = source.component_versions
         except BaseException:
             self.stop()
             shutil.rmtree(folder, ignore_errors=True)

@@ -42,11 +42,6 @@ class Template:
         self.manifest = manifest
         self.shape = Shape(**manifest["shape"])
 
-    @property
-    def component_versions(self) -> dict[str, str]:
-        """The image and the guest that it was made of."""
-        return {"vm image": self.manifest["image"], "vm guest": self.manifest["guest"]}
-
     def check(self) -> None:
         """Refuse to load into another QEMU: it would run, and be dead.
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from hisa.plugins.machines.qemu.build import Image, build, find_image, image_fol
 from hisa.plugins.machines.qemu.gc import collect
 from hisa.plugins.machines.qemu.machine import Machine, Shape
 from hisa.plugins.machines.qemu.runtime import VmRuntime, list_machines, reap_machines
-from hisa.plugins.machines.qemu.template import Template, ready
+from hisa.plugins.machines.qemu.template import ready
 from hisa.plugins.machines.vm import vm
 from hisa.plugins.machines.vm_clone import VmEnvironment
 from hisa.screen.geometry import Size
@@ -240,12 +239,6 @@ class TestNames:
         with pytest.raises(EnvironmentFailed, match="is not built") as caught:
             await VmEnvironment("minimal").__aenter__()
         assert caught.value.fix == "hisa vm build minimal"
-
-    def test_what_it_was_cloned_from_is_told(self, tmp_path: Path) -> None:
-        shape = asdict(Shape("/images/office-12ab", 1280, 720, "tcg", qemu="8"))
-        about = {"shape": shape, "image": "office-12ab", "name": "office", "created": 7.4}
-        profile = Template(tmp_path, {**about, "guest": "cd34"})
-        assert profile.component_versions == {"vm image": "office-12ab", "vm guest": "cd34"}
 
     def test_unknown_name_says_which_there_are(self) -> None:
         with pytest.raises(UsageError, match="minimal, office, browser"):
