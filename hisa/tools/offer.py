@@ -96,13 +96,24 @@ def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
 
 
 def likeliest(listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
-    """Tools in turn: those in front first, then as they fit the task, then as they are listed."""
+    """Tools in turn: by one as they fit the task, by two those in front as they are listed.
 
-    def rank(at: int) -> tuple[bool, float, bool, bool, int]:
-        needs = listed[at].traits.needs
-        return not needs.apps, -fits[at], not needs.windows, listed[at].trusted, at
+    What is wanted most comes first there, and few tasks name the tool that does them.
+    """
 
-    return [listed[at] for at in sorted(range(len(listed)), key=rank)]
+    def rank(at: int) -> tuple[bool, float, bool, int]:
+        return not listed[at].traits.needs.apps, -fits[at], listed[at].trusted, at
+
+    ranked = [listed[at] for at in sorted(range(len(listed)), key=rank)]
+    ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
+    ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
+    by_fit, by_list = iter(ranked), iter([*ahead, *ranked])
+    found: dict[str, BaseTool] = {}
+    while len(found) < len(ranked):
+        source = by_list if len(found) % 3 else by_fit
+        tool = next(tool for tool in source if tool.name not in found)
+        found[tool.name] = tool
+    return list(found.values())
 
 
 def fitting(ranked: Sequence[BaseTool], subject: str, most: int) -> Sequence[BaseTool]:

@@ -152,8 +152,7 @@ class ToolRegistry:
 
     def _likeliest(self, listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
         """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
-        offered = self._further if self._asked_for else ()
-        first = [tool for tool in self._asked_for if tool in offered]
+        first = [tool for tool in self._asked_for if tool in self._further]
         return [*first, *(tool for tool in likeliest(listed, fits) if tool not in first)]
 
     def others(self, name: str, look: Observation | None = None) -> list[str]:
