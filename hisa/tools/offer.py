@@ -62,7 +62,7 @@ def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
     few = len(ranked) <= _WITH_ARGUMENTS
     own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
     with_summary: list[BaseTool] = []
-    for tool in ranked if few else dict.fromkeys([ranked[0], *own, *ranked]):
+    for tool in ranked if few else own:
         line = offered_line(tool)
         whole = room if few else room * _WHOLE
         if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
