@@ -73,7 +73,6 @@ class Outcome:
     right: bool
     tokens: int
     choice: Chosen | None
-    """Of several replies, where several were sampled."""
 
     @property
     def agreed(self) -> bool:
