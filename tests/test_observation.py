@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -23,6 +24,41 @@ def test_png_is_lossless(width: int, height: int, data: st.DataObject) -> None:
     back = Image.open(io.BytesIO(encode_rgb(width, height, pixels)))
     assert (back.format, back.mode, back.size) == ("PNG", "RGB", (width, height))
     assert back.tobytes() == pixels
+
+
+@pytest.mark.parametrize(("right", "below"), [(0, 0), (20, 0), (0, 30), (20, 30)])
+def test_what_came_before_shows_nowhere_in_a_png(right: int, below: int) -> None:
+    width, height = 700, 530
+    screen = Image.effect_noise((width, height), 90).convert("RGB")
+    other = Image.effect_noise((width, height), 90).convert("RGB")
+    taller = Image.new("RGB", (width, height + 200))
+    taller.paste(screen)
+    changed = screen.copy()
+    changed.paste((9, 8, 7), (300, 100, 420, 180))
+    alone = [_encoded(each, right, below, after=other) for each in (screen, changed, taller)]
+    assert [_encoded(each, right, below) for each in (screen, changed, taller)] == alone
+    assert [_encoded(each, right, below) for each in (taller, changed, screen)] == alone[::-1]
+    for image, data in zip((screen, changed, taller), alone, strict=True):
+        back = Image.open(io.BytesIO(data))
+        whole = Image.new("RGB", (image.width + right, image.height + below))
+        whole.paste(image)
+        assert (back.size, back.tobytes()) == (whole.size, whole.tobytes())
+
+
+def test_pictures_encoded_at_once_are_each_their_own() -> None:
+    """On a busy machine the deflater packs the same pixels now and then in other bytes."""
+    pictures = [Image.effect_noise((700, 530), 90).convert("RGB") for _ in range(3)]
+    with ThreadPoolExecutor(4) as pool:
+        many = list(pool.map(lambda at: _encoded(pictures[at % 3], 0, 0), range(60)))
+    for at, data in enumerate(many):
+        assert Image.open(io.BytesIO(data)).tobytes() == pictures[at % 3].tobytes()
+
+
+def _encoded(image: Image.Image, right: int, below: int, after: Image.Image | None = None) -> bytes:
+    if after:
+        _encoded(after, right, below)
+    rows = image.tobytes()
+    return encode_rgb(image.width, image.height, rows, right=right, below=below)
 
 
 def test_a_screenshot_of_any_mode_becomes_rgb_and_keeps_its_hash() -> None:

@@ -129,8 +129,7 @@ class Screenshot:
 
     def on_black(self, size: Size) -> Screenshot:
         """This picture in the corner of a larger one, black beside and below it; made once."""
-        sides = (0, 0, size.width, size.height)
-        return self._derived(("on black", size), lambda: Screenshot(self.pixels.crop(sides)))
+        return self._derived(("on black", size), lambda: _OnBlack(self, size))
 
     def resized(self, size: Size) -> Screenshot:
         """This picture brought to a size; made once."""
@@ -188,6 +187,35 @@ def _stacked(crops: Sequence[Screenshot]) -> Screenshot:
         stack.paste(crop.pixels, (0, top))
         top += crop.size.height + _GAP
     return Screenshot(stack)
+
+
+class _OnBlack(Screenshot):
+    """A picture in the corner of a larger one; its rows are copied only if somebody asks for them.
+
+    Args:
+        shown: what is in the upper left corner.
+        size: the larger one's.
+    """
+
+    def __init__(self, shown: Screenshot, size: Size) -> None:
+        self.size = size
+        self._shown = shown
+        self._right, self._below = size.width - shown.size.width, size.height - shown.size.height
+
+    @made_once
+    def rgb(self) -> memoryview:
+        """The rows, the black ones too."""
+        rows, width = self._shown.rgb, 3 * self._shown.size.width
+        beside = bytes(3 * self._right)
+        parts = [rows[at : at + width] for at in range(0, len(rows), width)]
+        below = bytes(3 * self.size.width * self._below)
+        return memoryview(beside.join((*parts, b"")) + below)
+
+    @made_once
+    def png(self) -> bytes:
+        """The picture as PNG, lossless."""
+        shown, size = self._shown.rgb, self._shown.size
+        return encode_rgb(size.width, size.height, shown, right=self._right, below=self._below)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,17 @@ The pointer's own move and a blinking caret are no change; see `hisa.state.scree
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from PIL import Image, ImageChops
+from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.state.screen_noise import UNSEEN, is_caret, without_pointer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "MINIMUM_CROP",
@@ -87,8 +92,11 @@ def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
         return RoiPair(_whole(new), _whole(new), old, new)
-    box = _bounds(changed_pixels(old, new, unseen=0))
-    return None if box is None else RoiPair(box, box, old.parts((box,)), new.parts((box,)))
+    changed = changed_pixels(old, new, unseen=0)
+    if changed is None:
+        return None
+    box = changed[1]
+    return RoiPair(box, box, old.parts((box,)), new.parts((box,)))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
@@ -96,29 +104,86 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 
     A browser that paints a part anew paints single pixels of it one step lighter.
     """
-    mask = changed_pixels(before.screenshot, after.screenshot)
-    if mask is None:
+    found = changed_pixels(before.screenshot, after.screenshot)
+    if found is None:
         return None
+    changed, box = found  # the rest is black: most of the screen
+    mask = Image.new("L", (after.image.width, after.image.height))
+    mask.paste(_white(changed), (int(box.left), int(box.top)))
     mask = without_pointer(mask, before, after)
     return None if is_caret(mask) else mask
 
 
 def changed_pixels(
     before: Screenshot, after: Screenshot, unseen: int = UNSEEN
-) -> Image.Image | None:
-    """White where two pictures of one size differ by more than ``unseen``; None: nowhere."""
-    apart = ImageChops.difference(before.pixels, after.pixels)
-    box = apart.getbbox()
-    if box is None:
+) -> tuple[NDArray[np.bool_], BoundingBox] | None:
+    """The pixels that differ by more than ``unseen`` in two pictures of one size, in their box."""
+    import numpy as np
+
+    rows = _differing_rows(before, after)
+    if rows is None:
         return None
-    red, green, blue = apart.crop(box).split()  # most of a screen stays as it was
-    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
-    changed = most.point([0] * (unseen + 1) + [255] * (255 - unseen))
-    if changed.getbbox() is None:
+    top, bottom = rows
+    row = 3 * before.size.width
+    old, new = (
+        np.frombuffer(picture.rgb, np.uint8)[row * top : row * bottom].reshape(-1, row)
+        for picture in (before, after)
+    )
+    exact = _box(old != new)
+    if exact is None:
         return None
-    mask = Image.new("L", apart.size)
-    mask.paste(changed, box[:2])
-    return mask
+    left, first, right, last = exact  # most of a screen lies outside, and is not read again
+    old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
+    differ = np.maximum(old, new) - np.minimum(old, new) > unseen
+    seen = _box(differ)
+    if seen is None:
+        return None
+    differ = differ[seen[1] : seen[3], 3 * seen[0] : 3 * seen[2]]
+    right, last = left + seen[2], first + seen[3]
+    left, first = left + seen[0], first + seen[1]
+    pixels = differ[:, 0::3] | differ[:, 1::3] | differ[:, 2::3]
+    return pixels, BoundingBox(left, top + first, right, top + last)
+
+
+def _box(differ: NDArray[np.bool_]) -> tuple[int, int, int, int] | None:
+    """Left, top, right and bottom in pixels, of rows of three bytes a pixel; None: all alike."""
+    import numpy as np
+
+    (upright,), (level,) = (np.nonzero(differ.any(axis=axis)) for axis in (0, 1))
+    if not upright.size:
+        return None
+    return int(upright[0]) // 3, int(level[0]), int(upright[-1]) // 3 + 1, int(level[-1]) + 1
+
+
+def _differing_rows(before: Screenshot, after: Screenshot) -> tuple[int, int] | None:
+    """The first row and the one after the last of the stripes that differ; None where none does.
+
+    Most of a screen stays as it was, and what lies between the two is not read here.
+    """
+    import numpy as np
+
+    old, new = (np.frombuffer(picture.rgb, np.uint8) for picture in (before, after))
+    step = 3 * before.size.width * _STRIPE
+    starts = range(0, len(old), step)
+
+    def differs(at: int) -> bool:
+        return not np.array_equal(old[at : at + step], new[at : at + step])
+
+    first = next(filter(differs, starts), None)
+    if first is None:
+        return None
+    last = next(filter(differs, reversed(starts)))
+    return first // step * _STRIPE, min(last // step * _STRIPE + _STRIPE, before.size.height)
+
+
+def _white(changed: NDArray[np.bool_]) -> Image.Image:
+    """A picture with white where the array is true."""
+    height, width = changed.shape
+    return Image.frombytes("L", (width, height), (changed.view("uint8") * 255).tobytes())
+
+
+_STRIPE = 16
+"""Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
 
 
 def _bounds(mask: Image.Image | None) -> BoundingBox | None:

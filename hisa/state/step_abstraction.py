@@ -124,7 +124,8 @@ class StepAbstractor:
             EnvironmentFailed: the machine does not answer.
         """
         made = effects(call, looks, outcome, self._pair)
-        last, pair = made[-1], self._pair(*looks)
+        last = made[-1]
+        pair = last.pair if len(made) == 1 else self._pair(*looks)
         whole = merged(call, outcome.made)
         changed = any(effect.pair for effect in made)
         telling = outcome.ends is None and (changed or _unexplained(outcome))

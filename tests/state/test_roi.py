@@ -35,8 +35,7 @@ def numpy_box(before: Screenshot, after: Screenshot) -> BoundingBox | None:
 
 def changed_box(before: Screenshot, after: Screenshot) -> BoundingBox | None:
     changed = changed_pixels(before, after)
-    corners = changed.getbbox() if changed else None
-    return BoundingBox(*corners) if corners else None
+    return changed and changed[1]
 
 
 def edited(pixels: list[tuple[int, int, int, int]], width: int, height: int) -> Screenshot:
