@@ -23,17 +23,15 @@ pytestmark = [
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """A head that takes no work, and two nodes; Ray gives each 30 s to start and no more."""
+    """A head that takes no work, and two nodes."""
     made: Any = import_module("ray.cluster_utils").Cluster()
     try:
         made.add_node(num_cpus=0)
         for _ in range(2):
             made.add_node(num_cpus=2)
-    except Exception as error:  # noqa: BLE001 - Ray raises no other
+        yield made
+    finally:
         made.shutdown()
-        pytest.skip(f"Ray starts no cluster on a machine as busy as this: {error}")
-    yield made
-    made.shutdown()
 
 
 def node_of(task: str, nodes: Sequence[Any], out: Path) -> Any:
