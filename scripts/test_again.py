@@ -27,9 +27,17 @@ def main() -> int:
         print(f"{len(names)} tests failed; only 1 to {MOST} are run again")
         return 1
     print("\nFailed once, run again:", *names, sep="\n  ", flush=True)
+    FAILED.unlink()
     status = subprocess.run([sys.executable, "-m", "pytest", *names], check=False).returncode
-    verdict = "Failed twice: broken." if status else "Failed once, passed the second time."
-    print(f"\n{verdict}", *names, sep="\n  ")
+    again = names if status else []  # also where the second run broke before its first test
+    if FAILED.exists():
+        again = sorted(json.loads(FAILED.read_text("utf-8")))
+    for verdict, those in (
+        ("Failed once, passed the second time:", [name for name in names if name not in again]),
+        ("Failed twice, broken:", again),
+    ):
+        if those:
+            print(f"\n{verdict}", *those, sep="\n  ")
     return status
 
 

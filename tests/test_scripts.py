@@ -243,8 +243,9 @@ def failed_then_again(folder: Path, tests: str) -> subprocess.CompletedProcess[s
 @pytest.mark.parametrize(
     ("tests", "code", "said"),
     [
-        (PASSES_LATER, 0, "Failed once, passed the second time."),
-        ("def test_a(): assert 0", 1, "Failed twice: broken."),
+        (PASSES_LATER, 0, "Failed once, passed the second time:"),
+        ("def test_a(): assert 0", 1, "Failed twice, broken:"),
+        (f"{PASSES_LATER}\ndef test_b(): assert 0", 1, "broken:\n  test_it.py::test_b\n"),
         (
             "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_a(n): assert 0",
             1,

@@ -24,7 +24,7 @@ class Limits:
     """What one process may take that reads files of the agent."""
 
     processor: int
-    """Seconds of processor time."""
+    """Seconds of processor time, once the modules that read are loaded."""
     wall: float
     """Seconds until it is ended whatever it does, on an idle machine."""
     memory: int

@@ -24,6 +24,8 @@ _STARTING = 120.0
 """Seconds until an actor must be there; the first on a node starts a Python of its own."""
 _CPUS = 0.01
 """That an actor asks its node for: so little that any node has it but one that takes no work."""
+_CALLS = 2
+"""That an actor answers at a time: its job, and the request to stop it."""
 _HIRINGS = 5
 """Actors that may die before they answer: a dead node still gets some until it is known as dead."""
 
@@ -31,12 +33,35 @@ _HIRINGS = 5
 class _Actor:
     """The actor in the cluster; it sends the same messages as a worker process."""
 
+    def __init__(self) -> None:
+        self._work: asyncio.Task[None] | None = None
+
     async def name(self) -> str:
         return f"{socket.gethostname()}:{os.getpid()}"
 
     async def do(self, job: str) -> AsyncIterator[str]:
-        async for message in perform(Job.model_validate_json(job)):
-            yield message.model_dump_json()
+        messages: asyncio.Queue[str | None] = asyncio.Queue()
+        self._work = asyncio.create_task(self._perform(job, messages))
+        while (message := await messages.get()) is not None:
+            yield message
+        await self._work
+
+    async def _perform(self, job: str, messages: asyncio.Queue[str | None]) -> None:
+        try:
+            async for message in perform(Job.model_validate_json(job)):
+                messages.put_nowait(message.model_dump_json())
+        finally:
+            messages.put_nowait(None)
+
+    async def stop(self) -> None:
+        """End the run at work; its environment is closed on return.
+
+        Cancelling the stream would not wait for that: Ray leaves the generator of a cancelled
+        stream to be closed later.
+        """
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
 
 
 class RayWorker:
@@ -71,10 +96,8 @@ class RayWorker:
         """See `Worker`."""
         ray = _ray()
         if self._stream is not None:
-            ray.cancel(self._stream)
-            # It does one thing at a time: it answers once the run's environment is closed.
             with contextlib.suppress(TimeoutError, ray.exceptions.RayError):
-                await _within(self._actor.name.remote(), patience)
+                await _within(self._actor.stop.remote(), patience)
         ray.kill(self._actor)
 
 
@@ -102,7 +125,7 @@ class RayExecutor:
                 )
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise EnvironmentFailed(f"Ray at {address!r}: {error}", fix="ray start") from error
-        options = {"max_restarts": 0, "max_concurrency": 1, "scheduling_strategy": "SPREAD"}
+        options = {"max_restarts": 0, "max_concurrency": _CALLS, "scheduling_strategy": "SPREAD"}
         self._class: Any = ray.remote(num_cpus=_CPUS, **options)(_Actor)
 
     @property
