@@ -35,11 +35,8 @@ def cluster() -> Iterator[Any]:
 
 
 def node_of(task: str, nodes: Sequence[Any], out: Path) -> Any:
-    """The node whose worker began this task first; None before."""
-    started = (row for row in lines(out) if row["type"] == "started" and row["task"] == task)
-    worker = next(started, None)
-    if worker is None:
-        return None
+    """The node whose worker began this task first."""
+    worker = next(row for row in lines(out) if row["type"] == "started" and row["task"] == task)
     parent = _parent(int(worker["worker"].rpartition(":")[2]))
     return next(node for node in nodes if node.all_processes["raylet"][0].process.pid == parent)
 
@@ -72,7 +69,8 @@ def test_a_dead_node_loses_only_its_attempts_in_flight(tmp_path: Path, cluster: 
     )
     process = hisa(tmp_path, seconds=0.2).start(*arguments)
 
-    await_that(lambda: node_of("stuck-1", nodes, out) is not None, process)
+    begun = tmp_path / "tasks" / "stuck-1.tries"  # a try that ends before this is not stuck
+    await_that(begun.exists, process)
     cluster.remove_node(node_of("stuck-1", nodes, out), allow_graceful=False)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, f"{output}\n{errors}"
