@@ -42,7 +42,7 @@ def bench() -> None:
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
     hisa bench failures benches/mine
-    hisa bench coverage DIR
+    hisa bench coverage --public osworld
     hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
     hisa bench grounding benchmarks/grounding

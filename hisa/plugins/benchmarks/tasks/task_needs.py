@@ -56,7 +56,6 @@ __all__ = [
     "benchmark_problems",
     "count_pieces",
     "needed_apps",
-    "needed_pieces",
     "needed_urls",
     "require_machine",
     "source",
@@ -125,20 +124,6 @@ class PieceRow:
     """In how many task files it occurs."""
     uses: int
     """How often it occurs in all."""
-
-
-def needed_pieces(task: Task) -> Iterator[Piece]:
-    """Yields each setup step, getter and metric that a task names, as often as it does."""
-    check: Mapping[str, Any] = task.check if task.check and "func" in task.check else {}
-    for step in [*task.setup, *(check.get("postconfig") or ())]:
-        if "type" in step:
-            yield "setup", str(step["type"])
-    for getter in _getters(check):
-        if getter:
-            yield "getter", str(getter.get("type"))
-    names = check.get("func") or []
-    for name in [names] if isinstance(names, str) else names:
-        yield "metric", str(name)
 
 
 def count_pieces(tasks: Iterable[Iterable[Piece]]) -> list[PieceRow]:
@@ -417,14 +402,6 @@ def _compared_pages(task: Task) -> Iterator[list[str]]:
             # A regular expression's dots and slashes are plain ones.
             plain = re.sub(r"\\+([./-])", r"\1", json.dumps(rule.get("rules"), default=str))
             yield _ADDRESS.findall(plain)
-
-
-def _getters(check: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields the getters of a check: of its results and of its expectations."""
-    for key in ("result", "expected"):
-        for getter in _as_list(check.get(key)):
-            if isinstance(getter, Mapping):
-                yield getter
 
 
 def _as_list(given: Any) -> list[Any]:
