@@ -88,7 +88,7 @@ _SEARCH_ENGINES = ("https://www.bing.com", "https://www.google.com")
 """What stands in a browser that a task starts for something else; the benchmark goes on without."""
 _PAGE_GETTERS = frozenset(
     ("open_tabs_info", "active_tab_info", "active_url_from_accessTree", "active_tab_url_parse",
-     "active_tab_html_parse", "url_dashPart", "url_path_parse")
+     "active_tab_html_parse", "url_dashPart")
 )  # fmt: skip
 """Getters whose expected addresses the agent has to visit."""
 _ADDRESS = re.compile(

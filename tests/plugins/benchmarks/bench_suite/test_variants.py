@@ -9,7 +9,7 @@ import pytest
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ConfigError, InvalidReply
-from hisa.plugins.benchmarks.bench.variants import ABLATIONS, TABLES, changes, expand
+from hisa.plugins.benchmarks.bench.variants import ABLATIONS, changes, expand
 from hisa.protocols import ImagePart, ModelRequest, Outcome, ToolCall
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
@@ -96,16 +96,6 @@ async def test_without_abstraction_the_line_is_the_log_and_no_model_is_asked() -
     assert failed.endswith("Result: Failed. nothing there")
 
 
-async def test_without_refinement_the_last_five_steps_slide_by() -> None:
-    level = Level("no-refinement")
-    for number in range(1, 9):
-        await level.step(number)
-    view = level.state.view()
-    assert [line.split(":")[0] for line in view.steps] == [f"Step {n}" for n in range(4, 9)]
-    assert view.refined == ""
-    assert not any("# Context refinement" in request.text for request in level.model.requests)
-
-
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
     variants = expand(["table5"])
     trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
@@ -114,16 +104,3 @@ def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_s
     screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
     assert screens == {(1920, 1080)}
     assert open_environment(trees["full"].environment, trees["full"].run.image_limit).name
-
-
-def test_tables_are_taken_apart_and_names_joined() -> None:
-    assert expand([]) == ("full",)
-    assert expand(["table6"]) == ("n3", "n5", "n7", "n9")
-    figure = expand(["figure4"])
-    assert (len(figure), figure[0], figure[-1]) == (12, "k1+steps15", "k32+steps100")
-    last = settings(figure[-1])
-    assert (last.planner.samples, last.planner.scaling, last.run.max_steps) == (32, "constant", 100)
-    assert expand(["full", "no-roi+no-patterns", "full"]) == ("full", "no-roi+no-patterns")
-    both = settings("no-roi+no-patterns")
-    assert (both.state.roi, both.patterns.enabled) == (False, False)
-    assert set(TABLES["table5"]) - {"full"} <= set(ABLATIONS)

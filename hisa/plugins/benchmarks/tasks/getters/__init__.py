@@ -10,7 +10,6 @@ from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes i
     kept_files,
     machine_state,
     page_parts,
-    product_address,
     relative_time,
 )
 from hisa.plugins.gym import gym_format  # noqa: F401 - makes its steps and getters known
