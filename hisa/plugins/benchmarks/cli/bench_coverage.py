@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import json_option, print_json, say
 
+if TYPE_CHECKING:
+    from hisa.plugins.benchmarks.tasks.task_needs import Source
+
 __all__ = ["coverage"]
 
-_MARKS = {"ours": "ours  ", "theirs": "theirs", "missing": "NO    "}
+_MARKS: Mapping[Source, str] = {"ours": "ours  ", "theirs": "theirs", "missing": "NO    "}
 
 
 @click.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes its getters known
     address_bar,
-    checked_address,
     chrome_state,
     element_markup,
     kept_files,
