@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,25 +223,6 @@ def test_a_bad_line_is_named(
     with pytest.raises(UsageError, match=re.escape(f"{bad}/targets.jsonl:2: ") + ".*") as caught:
         open_grounding_suite(bad)
     assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda home: (home / "targets.jsonl").write_text("{}\n\n{"), "targets.jsonl:1: screen: "),
-        (lambda home: (home / "targets.jsonl").write_text("\n"), "there are no targets"),
-        (
-            lambda home: (home / "screens/form.json").write_text("{}"),
-            "form.json: screen: is missing",
-        ),
-        (lambda home: (home / "screens/form.png").write_text("no"), "form.png cannot be read"),
-        (lambda home: draw(home / "screens/form.png", {}, (9, 9)), "is not the size of form.png"),
-    ],
-)
-def test_a_bad_file_is_named(tmp_path: Path, damage: Callable[[Path], object], said: str) -> None:
-    damage(write_suite(tmp_path))
-    with pytest.raises(UsageError, match=re.escape(said)):
-        open_grounding_suite(tmp_path)
 
 
 def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:

@@ -167,17 +167,6 @@ async def test_what_slides_hold(tmp_path: Path) -> None:
     assert await held(sound, deck()) is None
 
 
-async def test_what_vlc_says(tmp_path: Path) -> None:
-    machine = Machine({"status.xml": CommandResult(0, "<root/>")})
-    assert await got(tmp_path, "vlc_config", machine, dest="vlcrc") is None
-    await machine.write_file("~/.config/vlc/vlcrc", b"[qt]")
-    assert (await got(tmp_path, "vlc_config", machine, dest="vlcrc")).read_bytes() == b"[qt]"
-    playing = await got(tmp_path, "vlc_playing_info", machine, dest="status.xml")
-    assert playing.read_text() == "<root/>"
-    silent = Machine({"status.xml": CommandResult(1, "", "refused")})
-    assert await got(tmp_path, "vlc_playing_info", silent, dest="none.xml") is None
-
-
 async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
     class Editor(Machine):
         async def act(self, actions: Sequence[Any], /) -> None:

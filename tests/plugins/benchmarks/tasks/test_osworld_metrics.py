@@ -17,11 +17,9 @@ from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     PACKAGE,
-    find_osworld_metric,
     index,
     install_commands,
     installed,
-    known,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
@@ -284,19 +282,6 @@ def test_a_task_file_says_whose_it_is_and_a_run_keeps_it(
     task = load_task(path)
     assert task.format == benchmark
     assert TaskRecord.of(task).task().format == benchmark
-
-
-def test_without_the_package_the_command_installs_it_and_its_libraries(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
-    assert not installed().folder
-    assert find_osworld_metric("compare_images") == known()["compare_images"]
-    assert install_commands("compare_images") == (
-        f"{bare} -m pip install --no-deps {PACKAGE} && "
-        f"{bare} -m pip install pillow numpy scikit-image"
-    )
-    assert install_commands("is_utc_0") == f"{bare} -m pip install --no-deps {PACKAGE}"
 
 
 NOW = "a\nb\nc\n                Time zone: Etc/UTC (UTC, +0000)"
