@@ -21,12 +21,12 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.scaling_points import Judging, World, point_of
+from hisa.config import PlannerSettings
 from hisa.events import Chosen, Event
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner, Scaling
 from hisa.plugins.benchmarks.bench.stats import Z95, wilson
 from hisa.protocols import Planner
@@ -120,11 +120,9 @@ async def decide(world: World, way: str, number: int, seed: int) -> Outcome:
     inner = GlobalPlanner(model, registry, emit=events.append)
     planner: Planner = inner
     if (scaling := WAYS[way]) is not None:
-        sampler = Sampler(inner, temperature=0.7, emit=events.append)
         judge = Judge(model, emit=events.append)
-        planner = ScaledPlanner(
-            inner, sampler, judge, emit=events.append, samples=K, scaling=scaling
-        )
+        settings = PlannerSettings(samples=K, scaling=scaling)
+        planner = ScaledPlanner(inner, judge, emit=events.append, settings=settings)
     call = await planner.plan(point.task, point.look, point.view)
     spent = Totals()
     for event in events:

@@ -394,9 +394,6 @@ class TaskSettings(Section):
     allow_private_downloads: tuple[str, ...] = ()
     """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
     network and may be downloaded from; all others there are refused."""
-    mirror: str = Field(default="", pattern=r"^(https?://[^\s?#]+)?$")
-    """Asked in place of every address: with https://m.example/files, https://HOST/PATH is
-    downloaded from https://m.example/files/HOST/PATH."""
     proxy: str = ""
     """For tasks that want a proxy for their pages. Empty: they are refused; none: they run without
     one; http://HOST:PORT, as the machine reaches it: Chrome gets it when the task starts it. No

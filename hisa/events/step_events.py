@@ -120,9 +120,7 @@ class Sampled(EventBase):
 
     type: Literal["sampled"] = "sampled"
     n: int
-    """Counts from 1 within the step, over all rounds."""
-    round: int = 1
-    """2: fresh replies, after a judge found none good."""
+    """Counts from 1 within the step."""
     key: str = ""
     """Equal ones would do the same; empty where the reply is unusable."""
     tool: str = ""
@@ -143,7 +141,7 @@ class Judged(EventBase):
     candidates: tuple[int, ...]
     """The samples on its list, by their ``n``; of equal ones the first."""
     index: int | None = None
-    """Counts from 1 on that list; None: it finds none good, or its answer is no judgement."""
+    """Counts from 1 on that list; None: it picks none, or its answer is no judgement."""
     explaining: str = ""
     invalid: str = ""
     """Why the answer is no judgement; empty where it is one."""
@@ -155,7 +153,7 @@ ChosenBy = Literal["agreement", "judge", "votes", "alone", "nobody"]
 class Chosen(EventBase):
     """A decision between samples is made.
 
-    agreement: the first samples would all do the same. judge: it picked. votes: no judge decided,
+    agreement: all samples would do the same. judge: it picked. votes: no judge decided,
     and what most samples would do was taken. alone: there was one usable sample. nobody: there
     was none.
     """
@@ -167,7 +165,6 @@ class Chosen(EventBase):
     usable: int
     distinct: int
     """Different ones among the usable ones."""
-    rounds: int = 1
     widened: Literal["", "constant", "disagreement", "none_good"] = ""
     """Why more than the first two were sampled; empty: they were enough."""
     detail: str = ""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from hisa.actions import to_source
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable
@@ -15,9 +13,8 @@ from hisa.events import Sampled
 from hisa.planner.planner import GlobalPlanner, planned_calls
 from hisa.protocols import Emit, ModelRequest, ToolCall
 
-__all__ = ["Candidate", "Candidates", "Sampler", "key_of"]
+__all__ = ["Candidate", "Candidates", "key_of"]
 
-T = TypeVar("T")
 _ALONE = frozenset({"termination", "infeasible", "wait"})
 """Tools whose words or seconds make no other decision."""
 
@@ -60,10 +57,17 @@ class Candidate:
 
 @dataclass
 class Candidates:
-    """The replies to one question; ``first`` is the number of the first one."""
+    """The replies to one question, and how more of them are asked for.
 
-    asked: ModelRequest
-    first: int = 1
+    Args:
+        planner: asks, checks and corrects.
+        question: the planner's request, at the temperature of samples.
+        emit: gets a `Sampled` for each reply.
+    """
+
+    planner: GlobalPlanner
+    question: ModelRequest
+    emit: Emit
     usable: list[Candidate] = field(default_factory=list)
     errors: list[InvalidReply | ModelUnavailable] = field(default_factory=list)
 
@@ -73,22 +77,12 @@ class Candidates:
         return len(self.usable) + len(self.errors)
 
     @property
-    def next_n(self) -> int:
-        """Returns the number of the next reply."""
-        return self.first + self.count
-
-    @property
     def distinct(self) -> list[Candidate]:
         """Returns the first candidate of each key, in the order they came."""
         first: dict[str, Candidate] = {}
         for candidate in self.usable:
             first.setdefault(candidate.key, candidate)
         return list(first.values())
-
-    @property
-    def agree(self) -> bool:
-        """Whether several usable replies came, all of one key."""
-        return len(self.usable) > 1 and len(self.distinct) == 1
 
     @property
     def favourite(self) -> Candidate:
@@ -101,68 +95,36 @@ class Candidates:
         invalid = (error for error in self.errors if isinstance(error, InvalidReply))
         return next(invalid, self.errors[0])
 
+    async def sample(self, count: int) -> None:
+        """Ask for so many replies more, all at once.
 
-class Sampler:
-    """Asks the planner's model several times at once.
-
-    Args:
-        planner: asks, checks and corrects.
-        temperature: of the replies.
-        emit: gets a `Sampled` for each.
-    """
-
-    def __init__(self, planner: GlobalPlanner, *, temperature: float, emit: Emit) -> None:
-        self._planner = planner
-        self._temperature = temperature
-        self._emit = emit
-
-    async def sample(self, candidates: Candidates, count: int, *, round_: int = 1) -> None:
-        """Add so many replies.
-
-        A reply that is unusable or does not come is an error among the candidates. Whatever ends
-        the run is raised once all have ended, so that each reply that is paid for is in the log.
+        A reply that is unusable or does not come is kept as an error. Whatever ends the run is
+        raised once all have ended, so that each reply that is paid for is in the log.
 
         Raises:
             BudgetExceeded: from the model.
         """
-        question = replace(candidates.asked, temperature=self._temperature)
-        replies = await _gather(self._planner.propose(question) for _ in range(count))
-        for n, reply in enumerate(replies, candidates.next_n):
+        works = (self.planner.propose(self.question) for _ in range(count))
+        replies = await asyncio.gather(*works, return_exceptions=True)
+        fatal = []
+        for n, reply in enumerate(replies, self.count + 1):
             if isinstance(reply, ToolCall):
                 candidate = Candidate(n, reply)
-                candidates.usable.append(candidate)
-                self._emit(_event(candidate, round_))
+                self.usable.append(candidate)
+                self.emit(_event(candidate))
+            elif isinstance(reply, InvalidReply | ModelUnavailable):
+                self.errors.append(reply)
+                self.emit(Sampled(n=n, error=str(reply)))
             else:
-                candidates.errors.append(reply)
-                self._emit(Sampled(n=n, round=round_, error=str(reply)))
+                fatal.append(reply)
+        if fatal:
+            raise next((error for error in fatal if isinstance(error, BudgetExceeded)), fatal[0])
 
 
-async def _gather(works: Iterable[Awaitable[T]]) -> list[T | InvalidReply | ModelUnavailable]:
-    """Returns the results in order, errors of single samples among them; leaves nothing running.
-
-    Raises:
-        BaseException: any other error, once all have ended; a reached limit before a defect.
-    """
-    results = await asyncio.gather(*works, return_exceptions=True)
-    kept: list[T | InvalidReply | ModelUnavailable] = []
-    fatal: list[BaseException] = []
-    for result in results:
-        if isinstance(result, InvalidReply | ModelUnavailable):
-            kept.append(result)
-        elif isinstance(result, BaseException):
-            fatal.append(result)
-        else:
-            kept.append(result)
-    if fatal:
-        raise next((error for error in fatal if isinstance(error, BudgetExceeded)), fatal[0])
-    return kept
-
-
-def _event(candidate: Candidate, round_: int) -> Sampled:
+def _event(candidate: Candidate) -> Sampled:
     call = candidate.call
     return Sampled(
         n=candidate.n,
-        round=round_,
         key=candidate.key,
         tool=call.tool,
         input=call.input,

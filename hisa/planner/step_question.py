@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hisa.models.tokens import estimate_tokens
+from hisa.models.tokens import estimate_tokens, longest
 from hisa.planner.sampling import Candidate
-from hisa.planner.side_by_side import Texts, shortened
 from hisa.protocols import Message, ModelRequest, TextPart, ToolCall
-from hisa.text.prompt_text import sections, without_tags
+from hisa.text.prompt_text import excerpt, sections, without_tags
 from hisa.text.prompts import render
 
 __all__ = ["CANDIDATE_TOKENS", "step_question"]
 
 CANDIDATE_TOKENS = 2000
 """Most tokens of all candidates together: eight of the length that planners write, uncut."""
-_LITTLE = 160
-"""Characters of a text that still tell what it does; chosen by hand."""
+_BEGINNING = 160
+"""Characters of a text that is too long, before the place where candidates begin to differ; chosen
+by hand."""
 
 
 def step_question(
@@ -33,44 +33,49 @@ def step_question(
     """
     _, user = asked.messages
     system = render("judge", picture=asked.images > 0, must_pick=must_pick)
-    listed = TextPart(sections({"candidates": _listed(candidates)}))
+    calls = [candidate.call for candidate in candidates]
+    listed = TextPart(sections({"candidates": _listed(calls)}))
     return (
         Message("system", (TextPart(system),)),
         replace(user, parts=(*user.parts, listed)),
     )
 
 
-def _listed(candidates: Sequence[Candidate]) -> str:
-    """Returns the candidates, one a line; what all of them have is shortened first.
+def _listed(calls: Sequence[ToolCall]) -> str:
+    """Returns the calls, one a line; where they are too long, thoughts give way to actions."""
+    most = max(len(text) for call in calls for text in _words(call).values())
 
-    Where little would be left of what differs, the thoughts give way: the action is judged.
-    """
-    for thoughts, least in ((True, _LITTLE), (False, _LITTLE), (False, 0)):
-        lines = _within(candidates, thoughts=thoughts, least=least)
-        if estimate_tokens(lines) <= CANDIDATE_TOKENS:
-            break
-    return lines
+    def lines(size: int, *, thoughts: bool = False) -> str:
+        common = _common([_words(call)["input"] for call in calls])
+        return "\n".join(
+            _line(index, call, thoughts=thoughts, cut=lambda text: _cut(text, common, size))
+            for index, call in enumerate(calls, 1)
+        )
 
-
-def _within(candidates: Sequence[Candidate], *, thoughts: bool, least: int) -> str:
-    texts = [[*_texts(candidate.call, thoughts=thoughts)] for candidate in candidates]
-
-    def lines(cut: Texts) -> str:
-        shown = [dict(zip(*pair, strict=True)) for pair in zip(texts, cut, strict=True)]
-        calls = (candidate.call for candidate in candidates)
-        return "\n".join(map(_line, range(1, len(texts) + 1), calls, shown))
-
-    def fits(cut: Texts) -> bool:
-        return estimate_tokens(lines(cut)) <= CANDIDATE_TOKENS
-
-    return lines(shortened(texts, fits, least=least))
+    if _fits(whole := lines(most, thoughts=True)):
+        return whole
+    return lines(longest(most, lambda size: _fits(lines(size))))
 
 
-def _texts(call: ToolCall, *, thoughts: bool) -> Iterator[str]:
-    if thoughts:
-        yield call.thought
-    for each in call.sequence:
-        yield from _words(each).values()
+def _common(texts: Sequence[str]) -> int:
+    """Returns the number of characters with which all texts begin alike."""
+    first, last = min(texts), max(texts)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), len(first))
+
+
+def _fits(text: str) -> bool:
+    return estimate_tokens(text) <= CANDIDATE_TOKENS
+
+
+def _cut(text: str, common: int, size: int) -> str:
+    """Returns the beginning of a long text, and what follows where candidates begin to differ."""
+    if len(text) <= size:
+        return text
+    beginning = min(_BEGINNING, size // 2)
+    start = max(beginning, common - beginning // 4)
+    skipped = "…" if start > beginning else ""
+    return f"{text[:beginning]}{skipped}{excerpt(text[start:], size - beginning)}"
 
 
 def _words(call: ToolCall) -> dict[str, str]:
@@ -79,17 +84,17 @@ def _words(call: ToolCall) -> dict[str, str]:
     return {"input": text, "description": call.description, "description_2": call.description_2}
 
 
-def _line(index: int, call: ToolCall, shown: Mapping[str, str]) -> str:
-    """Returns a call as JSON, its texts as shown; of a sequence, each call in ``actions``."""
+def _line(index: int, call: ToolCall, *, thoughts: bool, cut: Callable[[str], str]) -> str:
+    """Returns a call as JSON; of a sequence, each call in ``actions``."""
     fields: dict[str, object] = {"index": index}
-    if thought := shown.get(call.thought):
-        fields["thought"] = thought
-    calls = [_call(each, shown) for each in call.sequence]
+    if thoughts and call.thought:
+        fields["thought"] = call.thought
+    calls = [_call(each, cut) for each in call.sequence]
     fields |= calls[0] if len(calls) == 1 else {"actions": calls}
     return without_tags(json.dumps(fields, ensure_ascii=False))
 
 
-def _call(call: ToolCall, shown: Mapping[str, str]) -> dict[str, object]:
-    words = {name: shown[text] for name, text in _words(call).items()}
+def _call(call: ToolCall, cut: Callable[[str], str]) -> dict[str, object]:
+    words = {name: cut(text) for name, text in _words(call).items()}
     kept = {name: text for name, text in words.items() if text or name == "input"}
     return {"tool": call.tool, **kept}

@@ -146,7 +146,7 @@ def judged(judgement: Judged) -> str:
 
 
 _CHOSEN = {
-    "agreement": "the first samples agree",
+    "agreement": "the samples agree",
     "judge": "picked by the judge",
     "votes": "no judge decided; what most samples would do",
     "alone": "the only usable one",

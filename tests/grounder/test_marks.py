@@ -17,7 +17,7 @@ from hisa.grounder.marks import LIST_TOKENS, MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.published import open_grounding_suite
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
 from hisa.runs.read import load_run

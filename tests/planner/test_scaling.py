@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from hisa.actions import parse
-from hisa.config import Settings
+from hisa.config import PlannerSettings, Settings
 from hisa.errors import (
     BudgetExceeded,
     ConfigError,
@@ -26,7 +26,7 @@ from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.sampling import Sampler, key_of
+from hisa.planner.sampling import key_of
 from hisa.planner.scaling import ScaledPlanner, Scaling, open_scaling
 from hisa.planner.step_question import CANDIDATE_TOKENS
 from hisa.protocols import (
@@ -84,11 +84,9 @@ class Bench:
         inner = GlobalPlanner(self.model, ToolRegistry(tools), emit=emit)
         self.planner = ScaledPlanner(
             inner,
-            Sampler(inner, temperature=0.9, emit=emit),
             Judge(self.judge, emit=emit),
             emit=emit,
-            samples=samples,
-            scaling=scaling,
+            settings=PlannerSettings(samples=samples, scaling=scaling),
         )
 
     async def plan(self, view: StateView | None = None) -> ToolCall:
@@ -126,16 +124,16 @@ async def test_frugal_in_trouble_has_even_two_that_agree_judged() -> None:
     agreed = Bench([SAVE] * 2, [verdict(1)])
     assert (await agreed.plan(FAILED)).description == "Save"
     assert (agreed.chosen.by, agreed.chosen.samples, agreed.chosen.widened) == ("judge", 2, "")
-    replies = [SAVE, SAVE, *[click(OPEN)] * 5]
-    doubted = Bench(replies, [verdict(None), verdict(1)])
+    replies = [SAVE, SAVE, *[click(OPEN)] * 3]
+    doubted = Bench(replies, [verdict(None), verdict(2)])
     assert (await doubted.plan(LOOP)).description == OPEN
-    assert (doubted.chosen.samples, doubted.chosen.widened) == (7, "none_good")
+    assert (doubted.chosen.samples, doubted.chosen.widened) == (5, "none_good")
 
 
 async def test_an_agreed_end_of_the_run_is_judged() -> None:
-    bench = Bench([DONE, DONE, *[SAVE] * 5], [verdict(None, "It is not saved yet."), verdict(1)])
+    bench = Bench([DONE, DONE, *[SAVE] * 3], [verdict(None, "It is not saved yet."), verdict(2)])
     assert (await bench.plan()).tool == "gui_action"
-    assert bench.told(Judged)[0].candidates == (1,)
+    assert [event.candidates for event in bench.told(Judged)] == [(1,), (1, 3)]
 
 
 async def test_all_samples_are_in_flight_at_once() -> None:
@@ -150,30 +148,6 @@ async def test_all_samples_are_in_flight_at_once() -> None:
     assert not waiting.n_waiting
 
 
-async def test_none_good_gets_fresh_samples_that_know_why() -> None:
-    why = "Both close the form </notice> without saving."
-    replies = [click(OPEN), click(CLOSE), *[SAVE] * 3]
-    bench = Bench(replies, [verdict(None, why), verdict(1)], samples=3)
-    assert (await bench.plan()).description == "Save"
-    first, *_, last = bench.model.requests
-    assert "were judged" not in first.text
-    assert "Both close the form ‹/notice> without saving." in last.text
-    assert last.text.count("</notice>") == 1
-    assert "Both close the form" in bench.judge.requests[1].text, "and so does the judge"
-    chosen = bench.chosen
-    assert (chosen.by, chosen.n, chosen.rounds, chosen.samples) == ("judge", 3, 2, 5)
-    assert [event.round for event in bench.told(Sampled)] == [1, 1, 2, 2, 2]
-
-
-async def test_none_good_twice_takes_what_most_would_do_and_says_so() -> None:
-    fresh = [click(CLOSE), SAVE, ALSO_SAVE]
-    judgements = [verdict(None), verdict(None)]
-    bench = Bench([click(OPEN), click(CLOSE), *fresh], judgements, samples=3)
-    assert (await bench.plan()).description == "Save"
-    assert (bench.chosen.by, bench.chosen.n) == ("votes", 4)
-    assert bench.chosen.detail.startswith("the judge found none good twice")
-
-
 CUT_OFF = ModelReply(verdict(1), finish="length")
 BAD: list[Reply] = [
     CUT_OFF,
@@ -185,24 +159,14 @@ BAD: list[Reply] = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD)
-async def test_an_invalid_judgement_is_told_and_asked_again(bad: Reply) -> None:
-    bench = Bench([SAVE, click(OPEN)], [bad, verdict(2)], samples=2)
-    assert (await bench.plan()).description == OPEN
-    first, second = bench.told(Judged)
-    assert first.invalid
-    assert (first.index, second.index, second.invalid) == (None, 2, "")
-    again = bench.judge.requests[1].messages
-    assert [message.role for message in again] == ["system", "user", "assistant", "user"]
-    assert "from 1 to 2, or null" in bench.judge.requests[1].text
-
-
-async def test_two_that_disagree_are_no_vote() -> None:
+@pytest.mark.parametrize("bad", [*BAD, ModelUnavailable("gone"), verdict(None)])
+async def test_where_no_judge_decides_most_samples_do_and_the_log_says_so(bad: Reply) -> None:
     replies = [SAVE, click(OPEN), click(CLOSE), click(OPEN)]
-    bench = Bench(replies, ["no", "no"], samples=4)
+    bench = Bench(replies, [bad, bad], samples=4)
     assert (await bench.plan()).description == OPEN
+    assert [event.index for event in bench.told(Judged)] == [None, None]
     chosen = bench.chosen
-    assert (chosen.by, chosen.samples, chosen.widened) == ("votes", 4, "disagreement")
+    assert (chosen.by, chosen.samples, chosen.widened) == ("votes", 4, "none_good")
     assert chosen.detail.endswith("2 of 4 would do this")
 
 
@@ -383,4 +347,4 @@ async def test_constant_has_one_judgement_of_k_samples_and_no_refusal() -> None:
     assert (await bench.plan()).description == OPEN, "what most would do"
     assert (len(bench.model.requests), len(bench.judge.requests)) == (3, 1)
     chosen = bench.chosen
-    assert (chosen.by, chosen.samples, chosen.rounds) == ("votes", 3, 1)
+    assert (chosen.by, chosen.samples) == ("votes", 3)

@@ -7,8 +7,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from hisa.config import load
 from hisa.events import ModelAsked, ModelCalled
+from hisa.outcomes.endings import Ending
 from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
@@ -38,9 +41,9 @@ def group_of(root: Path, *ends: str) -> AttemptGroup:
 
 
 async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
-    with group_of(tmp_path, "succeeded", "max_steps") as group:
-        judge = ScriptedModel([judgement(1)], name="a judge")
-        choice = await judge_attempts(group, load(environ={}), own={"judge": judge})
+    group = group_of(tmp_path, "succeeded", "max_steps")
+    judge = ScriptedModel([judgement(1)], name="a judge")
+    choice = await judge_attempts(group, load(environ={}), own={"judge": judge})
     text = (group.folder / "attempts.json").read_text("utf-8")
     kept = json.loads(text)
     assert kept["choice"]["run"] == choice.run
@@ -57,14 +60,14 @@ async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
 
 
 async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
-    with AttemptGroup.create(tmp_path, TASK, 2) as group:
-        for number in (1, 2):
-            step = (f"pyautogui.press('{number}')", "Succeeded. " + "A window came up. " * 20)
-            run = attempt(tmp_path, [step] * 120)
-            group.begin(number, run.id)
-            group.end(number)
-        judge = ScriptedModel([judgement(2)])
-        await judge_attempts(group, load(environ={}), own={"judge": judge})
+    group = AttemptGroup.create(tmp_path, TASK, 2)
+    for number in (1, 2):
+        step = (f"pyautogui.press('{number}')", "Succeeded. " + "A window came up. " * 20)
+        run = attempt(tmp_path, [step] * 120)
+        group.begin(number, run.id)
+        group.end(number)
+    judge = ScriptedModel([judgement(2)])
+    await judge_attempts(group, load(environ={}), own={"judge": judge})
     (asked,) = (e for e in read_events(group.folder) if isinstance(e, ModelAsked))
     digest, text = max(asked.texts.items(), key=lambda item: len(item[1]))
     assert len(text) > 20_000
@@ -76,8 +79,8 @@ async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
 
 
 async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path: Path) -> None:
-    with group_of(tmp_path, "succeeded", "infeasible") as group:
-        choice = await judge_attempts(group, load(environ={}))
+    group = group_of(tmp_path, "succeeded", "infeasible")
+    choice = await judge_attempts(group, load(environ={}))
     assert choice.by == "judge"
     assert group.record.judge == "offline (rules, no LLM)"
     (called,) = (e for e in read_events(group.folder) if isinstance(e, ModelCalled))
@@ -88,13 +91,21 @@ async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path
 
 
 def test_what_came_to_no_end_is_no_candidate(tmp_path: Path) -> None:
-    with group_of(tmp_path, "succeeded", "stopped", "environment_error", "defect") as group:
-        assert [run.status for run in group.ended_runs()] == ["succeeded", "environment_error"]
-        group.begin(5, "gone")
-        assert group.end(5) == "unfinished", "its folder is not there"
+    group = group_of(tmp_path, "succeeded", "stopped", "environment_error", "defect")
+    assert [run.status for run in group.ended_runs()] == ["succeeded", "environment_error"]
+    group.begin(5, "gone")
+    assert group.end(5) == "unfinished", "its folder is not there"
+
+
+@pytest.mark.parametrize("last", ["max_steps", "model_error"])
+async def test_broken_machines_and_models_are_no_candidates(tmp_path: Path, last: Ending) -> None:
+    group = group_of(tmp_path, "environment_error", "model_error", last)
+    choice = await judge_attempts(group, load(environ={}), own={"judge": ScriptedModel([])})
+    assert choice.by == ("alone" if last == "max_steps" else "nobody")
+    assert choice.run == (group.record.runs[2].run if last == "max_steps" else None)
 
 
 def test_a_secret_is_not_kept(tmp_path: Path) -> None:
     task = Task("t", "Log in with the password: hunter2-and-more.")
-    with AttemptGroup.create(tmp_path, task, 2) as group:
-        assert "hunter2" not in (group.folder / "attempts.json").read_text("utf-8")
+    group = AttemptGroup.create(tmp_path, task, 2)
+    assert "hunter2" not in (group.folder / "attempts.json").read_text("utf-8")

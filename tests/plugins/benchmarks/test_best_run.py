@@ -13,8 +13,8 @@ from hisa.events import Event, Judged
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice, choose, shown_order
-from hisa.plugins.benchmarks.attempts.run_question import REQUEST_TOKENS, run_question
+from hisa.plugins.benchmarks.attempts.attempt_group import MOST, Choice
+from hisa.plugins.benchmarks.attempts.run_judge import REQUEST_TOKENS, choose, run_question
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Message, Model, ModelRequest
 from hisa.runs.manifest import FetchedFile, ResultsRecord
@@ -28,7 +28,6 @@ from tests.plugins.benchmarks.attempt_logs import (
     TASK,
     TYPED,
     WRONG,
-    Step,
     attempt,
     facts,
     judgement,
@@ -109,14 +108,13 @@ async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Pat
     assert attempts[0].picture is not None
     log = (attempts[0].picture.parent.parent / "events.jsonl").read_text("utf-8")
     assert all(word in log for word in planted[:4]), "the log has them"
-    judge = ScriptedModel(["no JSON", judgement(2)])
+    judge = ScriptedModel([judgement(2)])
     choice = await choose(attempts, TASK.instruction, judge_of(judge), pictures=True)
     assert choice.by == "judge"
-    assert len(judge.requests) == 2, "the correction is looked through too"
-    for request in judge.requests:
-        assert request.images == 3
-        for word in planted:
-            assert word.encode() not in everything(request)
+    (request,) = judge.requests
+    assert request.images == 3
+    for word in planted:
+        assert word.encode() not in everything(request)
 
 
 async def test_the_judge_picks_and_its_words_and_the_order_are_kept() -> None:
@@ -136,25 +134,15 @@ def number_of(request: ModelRequest, words: str) -> int:
     return int(before.rpartition("\nAttempt ")[2].split()[0])
 
 
-def test_the_order_is_drawn_by_lot_and_drawn_again_the_same() -> None:
-    firsts = set()
-    for seed in range(40):
-        attempts = [made(number) for number in range(4)]
-        drawn = shown_order(attempts, seed)
-        assert drawn == shown_order(list(reversed(attempts)), seed)
-        firsts.add(drawn[0].run)
-    assert len(firsts) == 4, "each is shown first now and then"
-
-
 async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken() -> None:
     one = [made(1, status="max_steps"), made(2), made(3, status="infeasible")]
-    choice = await chosen(one, "no", "no")
+    choice = await chosen(one, "no")
     assert (choice.run, choice.by) == ("run2", "facts")
     assert "chosen without a judge" in choice.why
     assert "no usable judgement" in choice.why
-    choice = await chosen([*one, made(4)], "no", "no")
+    choice = await chosen([*one, made(4)], "no")
     assert (choice.run, choice.by) == (None, "nobody")
-    assert "2 of 4 attempts ended with 'succeeded'" in choice.why
+    assert "2 of 4 ended with 'succeeded'" in choice.why
     choice = await chosen([*one, made(4)], judgement(None, "Nothing speaks for any."))
     assert (choice.run, choice.by) == (None, "nobody")
     assert "Nothing speaks for any." in choice.why
@@ -164,38 +152,7 @@ async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken(
         assert "cannot be asked: no answer" in choice.why
 
 
-async def test_broken_machines_and_models_are_no_candidates() -> None:
-    broken = [made(1, status="environment_error"), made(2, status="model_error")]
-    assert (await chosen(broken)).by == "nobody"
-    choice = await chosen([*broken, made(3, status="max_steps")])
-    assert (choice.run, choice.by) == ("run3", "alone")
-    judge = ScriptedModel([judgement(1)])
-    await choose([*broken, made(3), made(4)], "x", judge_of(judge))
-    assert "environment_error" not in judge.requests[0].text
-    assert judge.requests[0].text.count("\nAttempt ") == 2
-
-
 # ---------------------------------------------------------------- the request
-
-
-def _typed(total: str) -> Step:
-    """A command of some 3,000 tokens with one number in its middle."""
-    rows = [f"{name}{row},{row * 7}" for row, name in enumerate(("tea", "rice", "cake") * 90)]
-    middle = len(rows) // 2
-    sheet = "\n".join([*rows[:middle], f"total,{total}", *rows[middle:]])
-    return f"cat > sheet.csv <<'END'\n{sheet}\nEND", "Succeeded. The file was written."
-
-
-def test_the_one_difference_in_the_middle_of_long_texts_reaches_the_judge(tmp_path: Path) -> None:
-    attempts = [
-        facts(tmp_path, TYPED, _typed(total), _typed("5"), SAVED)
-        for total in ("1834", "1835", "1834")
-    ]
-    assert sum(estimate_tokens("\n".join(found.steps)) for found in attempts) > REQUEST_TOKENS
-    text = text_of(run_question(attempts, "x"))
-    assert estimate_tokens(text) <= REQUEST_TOKENS - 500
-    assert (text.count("total,1834"), text.count("total,1835")) == (2, 1)
-    assert "characters left out" not in text, "nothing that differs is cut"
 
 
 def test_a_long_run_is_shortened_and_says_so() -> None:
@@ -233,9 +190,8 @@ def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
         attempts.append(
             AttemptFacts(str(number), "succeeded", one_line(message), tuple(lines), files)
         )
-    judge = ScriptedModel([reply * 20, judgement(1)])
+    judge = ScriptedModel([reply * 20])
     asyncio.run(choose(attempts, instruction * 20, judge_of(judge)))
-    assert len(judge.requests) == 2
     text = text_of(run_question(attempts, instruction * 20))
     for asked in (text, *(request.text for request in judge.requests)):
         assert estimate_tokens(asked) <= REQUEST_TOKENS

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,8 +72,8 @@ def _step(record: StepRecord) -> str:
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
     calls = () if record.planned is None else record.planned.sequence
     fields = (
-        ("Description", _numbered([_described(call) for call in calls])),
-        ("Input", _numbered([_source(call) for call in calls])),
+        ("Description", _joined([_described(call) for call in calls])),
+        ("Input", _joined([_source(call) for call in calls])),
         ("Result", field_text(result)),
     )
     tool = ("sequence" if len(calls) > 1 else calls[0].tool) if calls else "none"
@@ -80,7 +81,7 @@ def _step(record: StepRecord) -> str:
     return " | ".join([field_text(tool)[:100], *shown])
 
 
-def _numbered(texts: list[str]) -> str:
+def _joined(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else by_number(texts)
 
 
@@ -93,19 +94,18 @@ def _source(call: PlannedCall) -> str:
     return guard_fields(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _files(run: Run) -> list[str]:
+def _files(run: Run) -> Iterator[str]:
     results = run.manifest.results
     made = [_name(path) for path in sorted(results.made)[:_FILES]]
     more = len(results.made) - len(made)
-    if more > 0 or results.more:
+    if more or results.more:
         made.append(f"and {more}{'+' * results.more} more")
-    lines = []
     if made or results.since is not None:
-        lines.append(f"Files made or changed: {', '.join(made) or 'none'}")
-    lines += [_fetched(run.folder, file) for file in results.fetched[:_FILES]]
+        yield f"Files made or changed: {', '.join(made) or 'none'}"
+    yield from (_fetched(run.folder, file) for file in results.fetched[:_FILES])
     if len(results.fetched) > _FILES:
-        lines.append(f"Brought home: {len(results.fetched) - _FILES} more files")
-    return lines + [f"Not brought home: {_name(text)}" for text in results.missed[:_FILES]]
+        yield f"Brought home: {len(results.fetched) - _FILES} more files"
+    yield from (f"Not brought home: {_name(text)}" for text in results.missed[:_FILES])
 
 
 def _name(text: str) -> str:
@@ -120,12 +120,10 @@ def _fetched(folder: Path, file: FetchedFile) -> str:
         return line
     with path.open("rb") as opened:
         line += f", SHA-256 {hashlib.file_digest(opened, 'sha256').hexdigest()[:12]}"
-    if file.size > WHOLE_BYTES:
-        return line
+    data = path.read_bytes() if file.size <= WHOLE_BYTES else b"\0"
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         return line
-    if "\0" in text:
-        return line
-    return f"{line}, a text: {json.dumps(without_tags(text), ensure_ascii=False)}"
+    shown = json.dumps(without_tags(text), ensure_ascii=False)
+    return line if "\0" in text else f"{line}, a text: {shown}"

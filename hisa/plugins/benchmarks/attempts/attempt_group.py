@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel
 
@@ -21,7 +21,6 @@ from hisa.events import Event, ModelAsked
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, replace_file
 from hisa.models.spending import Ledger, Totals
 from hisa.outcomes.endings import RunStatus
-from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice
 from hisa.protocols import Task
 from hisa.runs.event_line import encode
 from hisa.runs.log import key_variables, new_id
@@ -29,11 +28,27 @@ from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import EVENTS, Run, load_run, read_events
 from hisa.text.redact import Redactor
 
-__all__ = ["AttemptGroup", "AttemptRecord", "GroupRecord", "check_number"]
+__all__ = ["MOST", "AttemptGroup", "AttemptRecord", "Choice", "GroupRecord", "check_number"]
 
+MOST = 8
+"""Attempts at one task: more would leave each of them too few tokens in the judge's request."""
 RECORD = "attempts.json"
 _OPEN = ("running", "unfinished", "stopped", "refused", "defect")
 """Ends that say nothing of the attempt: nobody knows what it would have come to."""
+
+
+class Choice(BaseModel):
+    """Which attempt is taken, and by what."""
+
+    run: str | None = None
+    """The id of its run; None: none is taken."""
+    by: Literal["judge", "facts", "alone", "nobody"]
+    """judge: a model picked it; facts: without a judge, it alone said that it succeeded; alone: it
+    was the only candidate; nobody: none is taken."""
+    why: str
+    """In one or two sentences, the judge's where it picked."""
+    order: tuple[str, ...] = ()
+    """The ids of the runs in the order in which the judge was shown them."""
 
 
 class AttemptRecord(BaseModel):
@@ -66,7 +81,7 @@ class GroupRecord(BaseModel):
 
 
 class AttemptGroup:
-    """Several attempts at one task; use `create`, and close it (a context manager).
+    """Several attempts at one task; see `create`.
 
     Args:
         folder: its own.
@@ -77,7 +92,6 @@ class AttemptGroup:
         self.folder = folder
         self.record = record
         self._redactor = Redactor(variables=key_variables(record.settings))
-        self._file: AppendOnlyFile | None = None
 
     @classmethod
     def create(
@@ -86,9 +100,8 @@ class AttemptGroup:
         """Start a record in a new folder under ``root``, the folder of all runs.
 
         Raises:
-            UsageError: the folder cannot be made, or so many attempts are not possible.
+            LogFailed: the folder cannot be made or written to.
         """
-        check_number(attempts)
         record = GroupRecord(
             id=f"best-{new_id()}",
             task=TaskRecord.of(task),
@@ -96,22 +109,13 @@ class AttemptGroup:
             attempts=attempts,
             started_at=time.time(),
         )
-        folder = root / record.id
+        group = cls(root / record.id, record)
         try:
-            folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+            group.folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         except OSError as error:
-            raise UsageError(
-                f"cannot make {str(folder)!r}: {error.strerror}",
-                fix="choose another folder: --set run.folder=FOLDER",
-            ) from error
-        group = cls(folder, record)
+            raise group._refused(error) from error
         group._write()
         return group
-
-    @property
-    def root(self) -> Path:
-        """Returns the folder of all runs."""
-        return self.folder.parent
 
     def begin(self, number: int, run: str) -> None:
         """Write down that a run is made for an attempt, before its first step."""
@@ -119,16 +123,19 @@ class AttemptGroup:
         self._write()
 
     def end(self, number: int) -> RunStatus:
-        """Write down how an attempt's run ended; returns it."""
+        """Write down how an attempt's run ended; returns it. One that is gone is unfinished."""
         attempt = self.record.runs[number - 1]
-        attempt.status = self._status(attempt)
+        try:
+            attempt.status = load_run(self.folder.parent / attempt.run).status
+        except UsageError:
+            attempt.status = "unfinished"
         self._write()
         return attempt.status
 
     def ended_runs(self) -> list[Run]:
         """Reads the run of each attempt that ended, in the order of their numbers."""
         ended = (attempt for attempt in self.record.runs if attempt.status not in _OPEN)
-        return [load_run(self.root / attempt.run) for attempt in ended]
+        return [load_run(self.folder.parent / attempt.run) for attempt in ended]
 
     def emit(self, event: Event, /) -> None:
         """Append an event of the judging, without its secrets.
@@ -142,54 +149,33 @@ class AttemptGroup:
         whole = isinstance(event, ModelAsked)
         line = event.model_dump_json().encode() + b"\n" if whole else encode(event)
         try:
-            if self._file is None:
-                self._file = AppendOnlyFile(self.folder / EVENTS)
-            self._file.append(line)
+            file = AppendOnlyFile(self.folder / EVENTS)
+            try:
+                file.append(line)
+            finally:
+                file.close()
         except OSError as error:
-            raise self._refused(EVENTS, error) from error
+            raise self._refused(error) from error
 
     def decide(self, choice: Choice, *, judge: str = "") -> None:
-        """Write down which attempt is taken, and what judging cost so far."""
+        """Write down which attempt is taken, and what judging cost."""
         self.record.choice = choice
         self.record.judge = judge
-        self.record.judging = self.ledger.total
+        self.record.judging = Ledger.from_events(read_events(self.folder / EVENTS)).total
         self.record.finished_at = time.time()
         self._write()
-
-    @property
-    def ledger(self) -> Ledger:
-        """Reads what judging cost so far."""
-        return Ledger.from_events(read_events(self.folder / EVENTS))
-
-    def close(self) -> None:
-        """Release the files; may be called twice."""
-        if self._file is not None:
-            self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def _status(self, attempt: AttemptRecord) -> RunStatus:
-        """Reads from its own log how a run ended; one that is gone is unfinished."""
-        try:
-            return load_run(self.root / attempt.run).status
-        except UsageError:
-            return "unfinished"
 
     def _write(self) -> None:
         content = self._redactor.data(self.record).model_dump_json(indent=1).encode()
         try:
             replace_file(self.folder / RECORD, content)
         except OSError as error:
-            raise self._refused(RECORD, error) from error
+            raise self._refused(error) from error
 
-    def _refused(self, name: str, error: OSError) -> LogFailed:
+    def _refused(self, error: OSError) -> LogFailed:
         return LogFailed(
-            f"cannot write {self.folder / name}: {error.strerror or error}",
-            fix="free some space",
+            f"cannot write {self.folder}: {error.strerror or error}",
+            fix="free some space, or choose another folder: --set run.folder=FOLDER",
         )
 
 

@@ -1,9 +1,16 @@
-"""Has attempts judged, and failures classified: opens the judge, and writes down what it says."""
+"""Has whole runs judged: which of several attempts is taken, and of which class a failure is.
+
+Agent S3 calls the former behaviour best-of-N. What cannot be judged, because a machine or a model
+broke, is no candidate. A judge is asked once about all candidates, in an order drawn by lot, and
+reads their facts alone. Where it does not decide, the only attempt that says that it succeeded is
+taken, or none.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +22,40 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import Profile
 from hisa.models.spending import Ledger
+from hisa.models.tokens import estimate_tokens
+from hisa.patterns.excerpt import excerpt as steps_within
 from hisa.planner.judging import Judge
-from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
-from hisa.plugins.benchmarks.attempts.best_run import Choice, choose, settle
-from hisa.plugins.benchmarks.attempts.run_question import REQUEST_TOKENS, run_question
-from hisa.protocols import Emit, Model, Role
+from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice
+from hisa.protocols import Emit, ImagePart, Message, Model, Part, Role, TextPart
 from hisa.runs.failure_class import FAILURES, Failure, keep_failure
 from hisa.runs.read import MANIFEST, Run, load_run
-from hisa.text.prompt_text import one_line
+from hisa.screen.observation import Screenshot
+from hisa.state.token_limits import excerpt_within, whole_lines
+from hisa.text.prompt_text import guard_tags, one_line, sections
+from hisa.text.prompts import render
 
-__all__ = ["classify", "failed_runs", "judge_attempts", "with_judge"]
+__all__ = [
+    "REQUEST_TOKENS",
+    "choose",
+    "classify",
+    "failed_runs",
+    "judge_attempts",
+    "run_question",
+    "with_judge",
+]
+
+REQUEST_TOKENS = 12_000
+"""Upper limit of all text of a request, by the upper estimate: some ten steps of each of 8
+attempts, or all of two runs of 30 steps. Pictures come on top, one an attempt."""
+_TASK_TOKENS = 2500
+_TAGS_TOKENS = 100
+"""Room for the tags around the sections."""
+_FILES_TOKENS, _MESSAGE_TOKENS, _HEAD_TOKENS = 350, 120, 20
+"""Of one attempt, where not all of every attempt fits."""
+_EXPLAINING_CHARS = 600
+_BROKEN = ("environment_error", "model_error")
+"""Ends that say nothing of the agent: never a wrong answer, and no candidate."""
 
 
 async def judge_attempts(
@@ -46,24 +76,123 @@ async def judge_attempts(
         heard: called with each event of the judging.
         own: models in place of the settings'; only ``judge`` is asked.
     """
+
+    def emit(event: Event, /) -> None:
+        group.emit(event)
+        heard(event)
+
     runs = await asyncio.to_thread(group.ended_runs)
-    facts = await asyncio.to_thread(lambda: [attempt_facts(run) for run in runs])
-    choice, name = settle(facts), ""
-    if choice is None:
-
-        def emit(event: Event, /) -> None:
-            group.emit(event)
-            heard(event)
-
-        task = runs[
-            0
-        ].manifest.task.instruction  # as the attempts found it: a page may draw its own
-        seed = settings.run.seed
-        async with _open_judge(settings, emit, group.ledger, len(facts), own) as (judge, pictures):
+    candidates = [attempt_facts(run) for run in runs if run.status not in _BROKEN]
+    name = ""
+    if not candidates:
+        choice = Choice(by="nobody", why="in every attempt the machine or the model broke")
+    elif len(candidates) == 1:
+        why = f"it is the only attempt whose machine and model worked ({candidates[0].status})"
+        choice = Choice(run=candidates[0].run, by="alone", why=why)
+    else:
+        task = runs[0].manifest.task.instruction  # a page may have drawn its own
+        random.Random(f"{settings.run.seed} {group.record.id}").shuffle(candidates)
+        async with _open_judge(settings, emit, len(candidates), own) as (judge, pictures):
             name = judge.name
-            choice = await choose(facts, task, judge, pictures=pictures, seed=seed)
+            choice = await choose(candidates, task, judge, pictures=pictures)
     group.decide(choice, judge=name)
     return choice
+
+
+async def choose(
+    candidates: Sequence[AttemptFacts], instruction: str, judge: Judge, *, pictures: bool = False
+) -> Choice:
+    """Returns the judge's choice among several attempts, or what their ends leave without one.
+
+    Args:
+        candidates: in the order in which the judge is shown them.
+        instruction: the task's words.
+        judge: asked about all candidates at once.
+        pictures: show it the last look of each.
+    """
+    order = tuple(facts.run for facts in candidates)
+    question = run_question(candidates, instruction, pictures=pictures)
+    try:
+        judgement = await judge.judge(question, range(1, len(candidates) + 1))
+    except BudgetExceeded as error:
+        problem = f"the judge cannot be asked: {error}"
+    else:
+        why = one_line(judgement.explaining)
+        if judgement.index is not None:
+            return Choice(run=order[judgement.index - 1], by="judge", why=why, order=order)
+        invalid = judgement.invalid
+        problem = f"no usable judgement: {invalid}" if invalid else f"it finds none good: {why}"
+    claimed = [facts.run for facts in candidates if facts.status == "succeeded"]
+    why = f"{one_line(problem)}; {len(claimed)} of {len(candidates)} ended with 'succeeded'"
+    if len(claimed) == 1:
+        return Choice(run=claimed[0], by="facts", why=f"chosen without a judge: {why}", order=order)
+    return Choice(by="nobody", why=why, order=order)
+
+
+def run_question(
+    shown: Sequence[AttemptFacts],
+    instruction: str,
+    *,
+    pictures: bool = False,
+    classes: Mapping[str, str] | None = None,
+) -> tuple[Message, Message]:
+    """Returns the messages that ask which attempt is taken, or of which class a failure is.
+
+    Args:
+        shown: the candidates as they are numbered, from 1.
+        instruction: the task's words.
+        pictures: show the last look at the screen of each.
+        classes: by name with their meaning: the judge picks one of these, for one attempt.
+    """
+    looks = [_picture(facts) if pictures else None for facts in shown]
+    system = render(
+        "failure_class" if classes else "best_run",
+        pictures=any(looks),
+        most=len(shown),
+        classes=classes or {},
+        chars=_EXPLAINING_CHARS,
+    )
+    task = guard_tags(instruction)
+    if estimate_tokens(task) > _TASK_TOKENS:
+        task = excerpt_within(task, _TASK_TOKENS)
+    room = REQUEST_TOKENS - estimate_tokens(system) - estimate_tokens(task) - _TAGS_TOKENS
+    parts: list[Part] = [TextPart(sections({"task": task, "attempts": _attempts(shown, room)}))]
+    for number, look in enumerate(looks, 1):
+        if look is not None:
+            parts += [TextPart(f"The last look of attempt {number}:"), ImagePart(look)]
+    return Message("system", (TextPart(system),)), Message("user", tuple(parts))
+
+
+def _picture(facts: AttemptFacts) -> Screenshot | None:
+    if facts.picture is None:
+        return None
+    try:
+        return Screenshot.from_png(facts.picture.read_bytes())
+    except (OSError, ValueError):  # as a crash or a person left it; the text stands alone
+        return None
+
+
+def _attempts(shown: Sequence[AttemptFacts], room: int) -> str:
+    """Returns all attempts within so many tokens, each in its share where they do not fit whole."""
+    whole = "\n".join(_attempt(number, facts) for number, facts in enumerate(shown, 1))
+    if estimate_tokens(whole) <= room:
+        return whole
+    share = room // len(shown)
+    return "\n".join(_attempt(number, facts, share) for number, facts in enumerate(shown, 1))
+
+
+def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
+    """Returns one attempt; within a share of tokens steps, files and its last word are cut."""
+    steps: Sequence[str] = [f"Step {at}: {text}" for at, text in enumerate(facts.steps, 1)]
+    files, message = "\n".join(facts.files), facts.message
+    if share is not None:
+        files = whole_lines(files, _FILES_TOKENS) if files else ""
+        message = excerpt_within(message, _MESSAGE_TOKENS)
+    end = [*filter(None, [files]), f"Ended: {facts.status}{f': {message}' if message else ''}"]
+    if share is not None:
+        left = share - estimate_tokens("\n".join(end)) - _HEAD_TOKENS
+        steps = steps_within(steps, max(0, left))
+    return "\n".join([f"Attempt {number}", f"Steps: {len(facts.steps)}", *steps, *end])
 
 
 def with_judge(models: ModelsSettings) -> ModelsSettings:
@@ -75,7 +204,6 @@ def with_judge(models: ModelsSettings) -> ModelsSettings:
 async def _open_judge(
     settings: Settings,
     emit: Emit,
-    ledger: Ledger,
     count: int,
     own: Mapping[Role, Model] | None = None,
 ) -> AsyncIterator[tuple[Judge, bool]]:
@@ -83,7 +211,7 @@ async def _open_judge(
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
     chosen = with_judge(settings.models)
     wanted = settings.models.judge or settings.models.planner
-    async with open_models(chosen, settings.planner, emit, budget, ledger, own=own) as models:
+    async with open_models(chosen, settings.planner, emit, budget, Ledger(), own=own) as models:
         blind = settings.models.judge is None and settings.planner.sees == "elements"
         pictures = not blind and _has_room(models.profiles["judge"], count, wanted.max_tokens)
         yield Judge(models["judge"], emit=emit, max_tokens=wanted.max_tokens), pictures
@@ -110,7 +238,7 @@ async def classify(
 ) -> str:
     """Ask the judge for each run's class; returns why the first without one has none."""
     problems = []
-    async with _open_judge(settings, lambda _: None, Ledger(), 1) as (judge, pictures):
+    async with _open_judge(settings, lambda _: None, 1) as (judge, pictures):
         for run in runs:
             problems.append(await _classified(run, judge, classes, pictures=pictures))
     return next(filter(None, problems), "")

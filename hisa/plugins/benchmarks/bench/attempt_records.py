@@ -4,7 +4,7 @@
     DIR/attempts.jsonl   one line for each thing that happened to an attempt; only appended to
     DIR/runs/<run id>/   one run folder an attempt, as ``hisa run`` makes it
 
-An attempt is one try at one member of one repeat of one task in one variant. It is ``started`` when
+An attempt is one try at one repeat of one task in one variant. It is ``started`` when
 a worker gets it, ``running`` once its run folder is there, and at last ``finished``, or ``lost``
 where its worker or the whole bench died in it. An attempt without an end is lost and made again.
 """
@@ -39,13 +39,9 @@ class Slot(NamedTuple):
     task: str
     repeat: int
     """The draw, from 1: each has a seed of its own, by which pages draw what they ask."""
-    member: int = 1
-    """Of the draw's group, from 1: members share task and seed, and differ in how a model samples.
-    """
 
     def __str__(self) -> str:
-        member = f".{self.member}" if self.member > 1 else ""
-        return f"{self.variant}/{self.task}#{self.repeat}{member}"
+        return f"{self.variant}/{self.task}#{self.repeat}"
 
 
 class _Record(BaseModel):
@@ -56,14 +52,13 @@ class _Record(BaseModel):
     variant: str
     task: str
     repeat: int
-    member: int = 1
     number: int = Field(alias="try", ge=1)
     """Which try of its slot, from 1."""
 
     @property
     def slot(self) -> Slot:
         """The slot that the attempt is to fill."""
-        return Slot(self.variant, self.task, self.repeat, self.member)
+        return Slot(self.variant, self.task, self.repeat)
 
 
 class AttemptStarted(_Record):
@@ -141,19 +136,16 @@ class Plan(BaseModel):
     problems: dict[str, str] = {}
     """Task files that cannot be run, with the reason."""
     repeat: int = Field(1, ge=1)
-    group: int = Field(1, ge=1)
-    """Members of each draw."""
     independent: bool = False
     """Each repeat has a pattern store of its own."""
     started_at: float = Field(default_factory=time.time)
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """Every place to fill: one repeat of everything after the other, groups side by side."""
+        """Every place to fill: one repeat of everything after the other."""
         return tuple(
-            Slot(variant, task.id, repeat, member)
+            Slot(variant, task.id, repeat)
             for repeat in range(1, self.repeat + 1)
             for variant in self.variants
             for task in self.tasks
-            for member in range(1, self.group + 1)
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from statistics import stdev
+from statistics import fmean, stdev
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -323,20 +324,20 @@ def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:
     """The share of successes by task, over its scored attempts."""
-    outcomes: dict[str, list[float]] = defaultdict(list)
-    for result in results:
-        if result.scored:
-            outcomes[result.task].append(float(result.success))
-    return {task: sum(values) / len(values) for task, values in outcomes.items()}
+    return _by_task((each.task, each.success) for each in results if each.scored)
 
 
 def _lengths(results: Iterable[Measure]) -> dict[str, float]:
     """Mean steps by task."""
-    steps: dict[str, list[int]] = defaultdict(list)
-    for result in results:
-        if result.usage is not None:
-            steps[result.task].append(result.usage.steps)
-    return {task: sum(values) / len(values) for task, values in steps.items()}
+    return _by_task((each.task, each.usage.steps) for each in results if each.usage is not None)
+
+
+def _by_task(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The mean of what comes with each task."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for task, value in pairs:
+        values[task].append(value)
+    return {task: fmean(found) for task, found in values.items()}
 
 
 def _by_domain(results: Sequence[Measure]) -> list[Group]:
@@ -380,14 +381,12 @@ def _buckets(parts: dict[str, list[Measure]]) -> list[LengthBucket]:
 
 def _comparisons(parts: dict[str, list[Measure]], main: str) -> list[Comparison]:
     base = _success(parts[main])
-    found = []
-    for name, results in parts.items():
-        if name == main:
-            continue
-        test = paired(base, _success(results))
-        if test is not None:
-            found.append(Comparison(first=main, second=name, **vars(test)))
-    return found
+    tests = {name: paired(base, _success(results)) for name, results in parts.items()}
+    return [
+        Comparison(first=main, second=name, **vars(test))
+        for name, test in tests.items()
+        if name != main and test is not None
+    ]
 
 
 def _curve(name: str, results: Sequence[Measure], baseline: bool) -> Curve:
@@ -404,21 +403,20 @@ def _curve(name: str, results: Sequence[Measure], baseline: bool) -> Curve:
 def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
     success = {name: _success(results) for name, results in parts.items()}
     steps = {name: _lengths(results) for name, results in parts.items()}
-    rows: dict[str, TaskRow] = {}
-    for results in parts.values():
-        for result in results:
-            row = rows.setdefault(
-                result.task,
-                TaskRow(
-                    task=result.task,
-                    domain=result.domain,
-                    success={name: found.get(result.task) for name, found in success.items()},
-                    steps={name: found.get(result.task) for name, found in steps.items()},
-                    runs=[],
-                ),
-            )
-            row.runs.append(result.run)
-    return sorted(rows.values(), key=lambda row: (row.domain, row.task))
+    by_task: dict[str, list[Measure]] = defaultdict(list)
+    for result in chain.from_iterable(parts.values()):
+        by_task[result.task].append(result)
+    rows = (
+        TaskRow(
+            task=task,
+            domain=results[0].domain,
+            success={name: found.get(task) for name, found in success.items()},
+            steps={name: found.get(task) for name, found in steps.items()},
+            runs=[result.run for result in results],
+        )
+        for task, results in by_task.items()
+    )
+    return sorted(rows, key=lambda row: (row.domain, row.task))
 
 
 def _troubles(slot_state: SlotState) -> list[Trouble]:
@@ -432,14 +430,9 @@ def _troubles(slot_state: SlotState) -> list[Trouble]:
         failed = result.score_state == "score_failed"
         message = result.score_detail if failed else result.message
     elif slot_state.attempts:
-        last = slot_state.attempts[-1]
-        what = (
-            f"given up after {len(slot_state.attempts)} tries"
-            if slot_state.given_up
-            else "pending again"
-        )
-        ended = last.lost.reason if last.lost else last.finished.message if last.finished else ""
-        message = ended
+        last, tries = slot_state.attempts[-1], len(slot_state.attempts)
+        what = f"given up after {tries} tries" if slot_state.given_up else "pending again"
+        message = last.lost.reason if last.lost else last.finished.message if last.finished else ""
     return [Trouble(**slot_state.slot._asdict(), what=what, message=message)]
 
 

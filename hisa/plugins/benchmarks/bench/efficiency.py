@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
 from hisa.plugins.benchmarks.bench.measure import Measure, Usage
 from hisa.plugins.benchmarks.bench.stats import Estimate, rate_over_tasks, ratio_over_tasks
@@ -56,37 +56,34 @@ def partial_success(results: Iterable[Measure]) -> Estimate:
 
 def actions_a_step(results: Iterable[Measure]) -> Estimate:
     """Returns the mean number of actions of a step; steps without any are left out."""
-    tasks, unknown = _by_task(results, lambda usage: (usage.actions, usage.acting_steps))
-    return ratio_over_tasks(tasks, least=1.0, unknown=unknown)
+    return _ratio(results, lambda usage: (usage.actions, usage.acting_steps), least=1.0)
 
 
 def multi_action_share(results: Iterable[Measure]) -> Estimate:
     """Returns the share of steps with more than one action, among those with any."""
-    tasks, unknown = _by_task(results, lambda usage: (usage.sequences.total(), usage.acting_steps))
-    return ratio_over_tasks(tasks, unknown=unknown)
+    return _ratio(results, lambda usage: (usage.sequences.total(), usage.acting_steps))
 
 
 def step_time(results: Iterable[Measure]) -> Estimate:
     """Returns the mean seconds that the planner took for a step, corrections included."""
-    tasks, unknown = _by_task(
+    return _ratio(
         results,
         lambda usage: (usage.plan_seconds, usage.planned_steps) if usage.planned_steps else None,
     )
-    return ratio_over_tasks(tasks, unknown=unknown)
 
 
 def task_time(results: Iterable[Measure]) -> Estimate:
     """Returns the mean seconds of an attempt's steps."""
-    tasks, unknown = _by_task(
-        results, lambda usage: (usage.step_seconds, 1) if usage.steps else None
-    )
-    return ratio_over_tasks(tasks, unknown=unknown)
+    return _ratio(results, lambda usage: (usage.step_seconds, 1) if usage.steps else None)
 
 
-def _by_task(
-    results: Iterable[Measure], read: Callable[[Usage], tuple[float, int] | None]
-) -> tuple[Collection[tuple[float, int]], int]:
-    """Returns a total and a count by task, and how many attempts do not have them."""
+def _ratio(
+    results: Iterable[Measure],
+    read: Callable[[Usage], tuple[float, int] | None],
+    *,
+    least: float = 0.0,
+) -> Estimate:
+    """Returns the ratio of totals to counts over tasks; None where not known."""
     sums: dict[str, tuple[float, int]] = {}
     unknown = 0
     for result in results:
@@ -96,4 +93,4 @@ def _by_task(
             continue
         total, count = sums.get(result.task, (0.0, 0))
         sums[result.task] = (total + found[0], count + found[1])
-    return sums.values(), unknown
+    return ratio_over_tasks(sums.values(), least=least, unknown=unknown)

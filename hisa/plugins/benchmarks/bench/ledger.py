@@ -170,7 +170,7 @@ class AttemptLedger:
     Args:
         folder: the bench folder; made where it is missing.
         plan: what is run. A folder that was begun goes on: its plan must be the same, but for
-            more repeats and larger groups.
+            more repeats.
 
     Raises:
         UsageError: another process writes it, or it was begun with another plan.
@@ -276,7 +276,7 @@ def _locked(folder: Path) -> Lock:
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with repeats and group of now."""
+    """The plan of the folder: the one that was begun, with the repeats of now."""
     path = folder / PLAN
     if path.exists():
         begun = _as_of_now(read_plan(folder))
@@ -291,8 +291,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
                 f"{_what_differs(begun, plan)}",
                 fix="give another --out, or the command that began it",
             )
-        now = {name: max(getattr(begun, name), getattr(plan, name)) for name in ("repeat", "group")}
-        plan = begun.model_copy(update=now)
+        plan = begun.model_copy(update={"repeat": max(begun.repeat, plan.repeat)})
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan
 

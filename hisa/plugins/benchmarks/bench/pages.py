@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.bench_report import Report
 from hisa.plugins.benchmarks.bench.plots import Series, curves
+from hisa.plugins.benchmarks.bench.summary import Summary
 from hisa.plugins.benchmarks.bench.tables import Table, percent, tables
 from hisa.runs import wording
 from hisa.runs.templates import templates
@@ -63,7 +64,6 @@ def _template() -> jinja2.Template:
 
 
 def _head(report: Report) -> str:
-    sums = report.sums
     models = ", ".join(f"{role}: {name}" for role, name in report.models.items())
     rates = []
     for group in report.variants:
@@ -72,10 +72,7 @@ def _head(report: Report) -> str:
         rates.append(f"{group.name}: success rate {rate} over {group.scored} scored{lost}. ")
     return (
         f"Suite {report.suite}; {models}; environment {report.environment}. {''.join(rates)}"
-        f"{sums['slots']} attempts planned: {sums['scored']} scored, {sums['no_check']} without a "
-        f"check, {sums['score_failed']} whose check failed, {sums['unscored']} not scored, "
-        f"{sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
-        f"run yet. {sums['environment_errors']} tries broke a machine, {sums['lost']} were lost."
+        f"{Summary(**report.sums).words()}."
     )
 
 

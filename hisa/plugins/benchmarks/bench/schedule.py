@@ -24,9 +24,6 @@ from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
 __all__ = ["Bench", "Progress"]
 
-_DRAW_SEEDS = 10_000
-"""Sampling seeds from one draw to the next: more than a group has members, so that none recurs."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -191,6 +188,7 @@ class Bench:
     def _job(self, slot: Slot) -> Job:
         plan = self._ledger.plan
         settings = plan.variants[slot.variant]
+        run = settings["run"]
         if plan.independent:
             patterns, own = settings["patterns"], f"repeat-{slot.repeat}"
             store = str(Path(patterns["path"], own))
@@ -198,18 +196,7 @@ class Bench:
             settings = {**settings, "patterns": patterns}
         return Job(
             task=self._paths[slot.task],
-            settings=_seeded(settings, slot, plan.group),
+            settings={**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}},
             runs=str(self._ledger.runs),
             environment=self._environment,
         )
-
-
-def _seeded(settings: dict[str, Any], slot: Slot, group: int) -> dict[str, Any]:
-    """The settings with the seed of the slot's draw, and in a group with its member's sampling."""
-    run, models = settings["run"], settings["models"]
-    seeded = {**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}}
-    if group == 1:
-        return seeded
-    planner = models["planner"]
-    seed = (planner["seed"] or 0) + (slot.repeat - 1) * _DRAW_SEEDS + slot.member - 1
-    return {**seeded, "models": {**models, "planner": {**planner, "seed": seed}}}

@@ -51,9 +51,7 @@ def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, floa
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-_T95 = (
-    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-)  # fmt: skip
+_T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 """Of 1 to 10 degrees of freedom, as printed in every table of Student's t."""
 
 
@@ -68,12 +66,9 @@ def t95(freedom: int) -> float:
     if freedom <= len(_T95):
         return _T95[freedom - 1]
     z = Z95
-    return (
-        z
-        + (z**3 + z) / (4 * freedom)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
-    )
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 class Estimate(BaseModel):
@@ -114,8 +109,7 @@ def share(successes: float, trials: float, *, unknown: int = 0) -> Estimate:
     if not trials:
         return Estimate(unknown=unknown)
     low, high = wilson(successes, trials)
-    value = successes / trials
-    return Estimate(value=value, low=low, high=high, n=int(trials), unknown=unknown)
+    return Estimate(value=successes / trials, low=low, high=high, n=int(trials), unknown=unknown)
 
 
 def ratio_over_tasks(
@@ -176,17 +170,15 @@ def paired(first: Mapping[str, float], second: Mapping[str, float]) -> Paired | 
         first: task to mean success, in 0..1.
         second: the same of what it is compared with.
     """
-    tasks = sorted(first.keys() & second.keys())
-    if not tasks:
+    gaps = [first[task] - second[task] for task in sorted(first.keys() & second.keys())]
+    if not gaps:
         return None
-    gaps = [first[task] - second[task] for task in tasks]
-    wins = sum(gap > 1e-9 for gap in gaps)
-    losses = sum(gap < -1e-9 for gap in gaps)
+    wins, losses = sum(gap > 1e-9 for gap in gaps), sum(gap < -1e-9 for gap in gaps)
     return Paired(
-        tasks=len(tasks),
+        tasks=len(gaps),
         wins=wins,
         losses=losses,
-        ties=len(tasks) - wins - losses,
+        ties=len(gaps) - wins - losses,
         difference=math.fsum(gaps) / len(gaps),
         p=sign_test(wins, losses),
     )

@@ -43,6 +43,21 @@ class Summary:
     statuses: dict[str, int] = field(default_factory=dict)
     """Of the results."""
 
+    def words(self) -> str:
+        """All sums that are not 0, in one line."""
+        counts = (
+            (self.no_check, "without a check"),
+            (self.score_failed, "whose check failed"),
+            (self.unscored, "not scored"),
+            (self.unusable, "ended by a model, a task or a defect"),
+            (self.given_up, "given up"),
+            (self.missing, "not run yet"),
+            (self.environment_errors, "tries broke a machine"),
+            (self.lost, "tries were lost"),
+        )
+        more = "".join(f", {count} {what}" for count, what in counts if count)
+        return f"{self.succeeded} of {self.scored} scored succeeded, of {self.slots} planned{more}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from hisa.plugins.benchmarks.bench.bench_report import Group, Report
 from hisa.plugins.benchmarks.bench.stats import Estimate
-from hisa.runs import wording
+from hisa.runs.wording import one_line
 
-__all__ = ["Table", "given_up", "percent", "tables"]
+__all__ = ["Table", "given_up", "percent", "table_of", "tables"]
 
-_SEQUENCES = (
-    "Sequences of actions",
-    "Steps with several actions by what these were, in order (OS-Catalyst, figure 3); the twelve "
-    "most frequent.",
-)
-_FAILURES = (
-    "Failures by class",
-    "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
-    "classes.",
-)
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True)
@@ -32,6 +24,14 @@ class Table:
     note: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def table_of(
+    title: str, note: str, rows: Iterable[_Row], columns: Mapping[str, Callable[[_Row], str]]
+) -> Table:
+    """Returns a table of what each column's function makes of each row."""
+    cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
+    return Table(title, note, tuple(columns), cells)
 
 
 def percent(share: float | None) -> str:
@@ -48,10 +48,10 @@ def _thousands(value: float | None) -> str:
 
 
 def _interval(group: Group) -> str:
-    if group.rate is None:
-        return given_up(group) or "–"
-    interval = f"{percent(group.rate)} [{percent(group.low)}, {percent(group.high)}]"
-    return ", ".join(filter(None, (interval, given_up(group))))
+    interval = ""
+    if group.rate is not None:
+        interval = f"{percent(group.rate)} [{percent(group.low)}, {percent(group.high)}]"
+    return ", ".join(filter(None, (interval, given_up(group)))) or "–"
 
 
 def given_up(group: Group) -> str:
@@ -66,167 +66,10 @@ def _money(usd: float | None, unpriced: int) -> str:
     return f"≥ {text}" if unpriced else text
 
 
-def tables(report: Report) -> list[Table]:
-    """All tables that have rows."""
-    found = [
-        _overall(report),
-        _within(report),
-        _reliability(report),
-        _efficiency(report),
-        _counted(report, *_SEQUENCES, [each.sequences for each in report.variants]),
-        _counted(report, *_FAILURES, [each.failures for each in report.variants]),
-        _comparisons(report),
-        _domains(report),
-        _buckets(report),
-        _components(report),
-        _tasks(report),
-        _judges(report),
-        _troubles(report),
-    ]
-    return [table for table in found if table.rows]
-
-
-_COST = (
-    "Cost $",
-    "Images",
-    "Tokens K",
-    "In K",
-    "Cached K",
-    "Out K",
-    "Steps",
-    "GUI",
-    "Bash",
-    "Other",
-    "Time s",
-)
-
-
-def _cost(group: Group) -> tuple[str, ...]:
-    return (
-        _money(group.usd, group.unpriced),
-        _number(group.images),
-        _thousands(group.tokens),
-        _thousands(group.tokens_in),
-        _thousands(group.cached_in),
-        _thousands(group.tokens_out),
-        _number(group.steps),
-        _number(group.gui),
-        _number(group.bash),
-        _number(group.other),
-        _number(group.seconds, 1),
-    )
-
-
-def _overall(report: Report) -> Table:
-    return Table(
-        "Performance and cost",
-        "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a mean "
-        "per attempt. Tokens in thousands. What was given up is in no number: its machines broke, "
-        "and it is not known by whose act.",
-        ("Variant", "Success %", *_COST),
-        tuple((each.name, _interval(each), *_cost(each)) for each in report.variants),
-    )
-
-
-def _within(report: Report) -> Table:
-    steps = sorted({n for each in report.variants for n in each.within})
-    repeats = sorted({n for each in report.variants for n in each.repeats})
-    learned = "itself alone" if report.independent else "the next too, if anything: not independent"
-    return Table(
-        "By steps and by repeats",
-        "Success in percent. @N: of attempts that had ended within N steps, if any took so many; "
-        "a lower bound of what a limit of N would give, since what was done by then in a run that "
-        f"went on was not scored. #R: of repeat R, which learned for {learned}. Spread: sample "
-        "standard deviation of the repeats, in points; a coarse number from two.",
-        ("Variant", *(f"@{n}" for n in steps), *(f"#{n}" for n in repeats), "Spread"),
-        tuple(
-            (
-                each.name,
-                *(_estimate(each.within.get(n, Estimate()), 1, scale=100) for n in steps),
-                *(percent(each.repeats.get(n, Estimate()).value) for n in repeats),
-                percent(each.spread),
-            )
-            for each in report.variants
-            if steps or len(repeats) > 1
-        ),
-    )
-
-
-def _reliability(report: Report) -> Table:
-    return Table(
-        "Reliability",
-        "False success: said done and was not by its check, of all that said done and were scored.",
-        ("Variant", "Tasks", "Results", "Scored", "Mean score", "Said done", "False success %"),
-        tuple(
-            (
-                each.name,
-                str(each.tasks),
-                str(each.results),
-                str(each.scored),
-                _number(each.score),
-                str(each.said_done),
-                percent(each.false_success),
-            )
-            for each in report.variants
-        ),
-    )
-
-
-def _efficiency(report: Report) -> Table:
-    return Table(
-        "Partial success and efficiency",
-        "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an action "
-        "for actions a step; steps for step time, which is the planner's; attempts for task time, "
-        "which is that of their steps. 95% intervals over tasks: Wilson's for the rates, "
-        "Student's for the rest, none from one task.",
-        (
-            "Variant",
-            "Success % (SR)",
-            "Partial % (PSR)",
-            "Actions a step (A/S)",
-            "Several actions %",
-            "Step time s",
-            "Task time s",
-        ),
-        tuple(
-            (
-                each.name,
-                "–" if each.rate is None else f"{_interval(each)} (n {each.rated})",
-                _estimate(each.partial, 1, scale=100),
-                _estimate(each.actions, 2),
-                _estimate(each.multi_action, 1, scale=100),
-                _estimate(each.step_time, 2),
-                _estimate(each.task_time, 1),
-            )
-            for each in report.variants
-        ),
-    )
-
-
-def _counted(report: Report, title: str, note: str, counts: Sequence[Counter[str]]) -> Table:
-    """Returns how often each kind occurs, with its share of the variant's."""
-    names = sum(counts, Counter[str]()).most_common(12)
-    return Table(
-        title,
-        note,
-        ("Kind", *(each.name for each in report.variants)),
-        tuple(
-            (
-                name or "no class",
-                *(f"{c[name]} ({percent(c[name] / (c.total() or 1))}%)" for c in counts),
-            )
-            for name, _ in names
-        ),
-    )
-
-
-def _attempts(count: int) -> str:
-    return f"{count} attempt{'' if count == 1 else 's'}"
-
-
 def _estimate(found: Estimate, digits: int, *, scale: float = 1.0) -> str:
     """As ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts that it is not known of."""
-    left_out = f"not known of {_attempts(found.unknown)}" if found.unknown else ""
+    many = "" if found.unknown == 1 else "s"
+    left_out = f"not known of {found.unknown} attempt{many}" if found.unknown else ""
     if found.value is None:
         return left_out or "–"
     text = f"{scale * found.value:.{digits}f}"
@@ -235,123 +78,221 @@ def _estimate(found: Estimate, digits: int, *, scale: float = 1.0) -> str:
     return f"{text} (n {found.n}{f'; {left_out}' if left_out else ''})"
 
 
-def _comparisons(report: Report) -> Table:
-    return Table(
-        "Task by task",
-        f"{report.main} against each other on the tasks that both have; exact two-sided sign test "
-        "(with one attempt a task: McNemar's).",
-        ("Against", "Tasks", "Better", "Worse", "Same", "Difference %", "p"),
-        tuple(
-            (
-                each.second,
-                str(each.tasks),
-                str(each.wins),
-                str(each.losses),
-                str(each.ties),
-                f"{100 * each.difference:+.1f}",
-                f"{each.p:.3g}",
-            )
-            for each in report.comparisons
+def tables(report: Report) -> list[Table]:
+    """All tables that have rows."""
+    found = [
+        table_of(
+            "Performance and cost",
+            "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a "
+            "mean per attempt. Tokens in thousands. What was given up is in no number: its "
+            "machines broke, and it is not known by whose act.",
+            report.variants,
+            {"Variant": _name, "Success %": _interval, **_COST},
         ),
+        _within(report),
+        table_of(
+            "Reliability",
+            "False success: said done and was not by its check, of all that said done and were "
+            "scored.",
+            report.variants,
+            _RELIABILITY,
+        ),
+        table_of(
+            "Partial success and efficiency",
+            "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an "
+            "action for actions a step; steps for step time, which is the planner's; attempts for "
+            "task time, which is that of their steps. 95% intervals over tasks: Wilson's for the "
+            "rates, Student's for the rest, none from one task.",
+            report.variants,
+            _EFFICIENCY,
+        ),
+        _counted(
+            "Sequences of actions",
+            "Steps with several actions by what these were, in order (OS-Catalyst, figure 3); the "
+            "twelve most frequent.",
+            {group.name: group.sequences for group in report.variants},
+        ),
+        _counted(
+            "Failures by class",
+            "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
+            "classes.",
+            {group.name: group.failures for group in report.variants},
+        ),
+        table_of(
+            "Task by task",
+            f"{report.main} against each other on the tasks that both have; exact two-sided sign "
+            "test (with one attempt a task: McNemar's).",
+            report.comparisons,
+            {
+                "Against": lambda row: row.second,
+                "Tasks": lambda row: str(row.tasks),
+                "Better": lambda row: str(row.wins),
+                "Worse": lambda row: str(row.losses),
+                "Same": lambda row: str(row.ties),
+                "Difference %": lambda row: f"{100 * row.difference:+.1f}",
+                "p": lambda row: f"{row.p:.3g}",
+            },
+        ),
+        _domains(report),
+        _buckets(report),
+        table_of(
+            "By component",
+            f"{report.main}; means per attempt, tokens in thousands.",
+            report.components,
+            {
+                "Component": lambda row: row.role,
+                "Calls": lambda row: _number(row.calls),
+                "Tokens K": lambda row: _thousands(row.tokens),
+                "In K": lambda row: _thousands(row.tokens_in),
+                "Cached K": lambda row: _thousands(row.cached_in),
+                "Out K": lambda row: _thousands(row.tokens_out),
+                "Cost $": lambda row: _money(row.usd, row.unpriced),
+            },
+        ),
+        _tasks(report),
+        table_of(
+            "Judged by",
+            "Whose metrics gave the scores of a benchmark's tasks. A score of OSWorld's own "
+            "metrics can be held against its published ones.",
+            report.judges.items(),
+            {"Judge": lambda row: one_line(row[0], 200), "Attempts": lambda row: str(row[1])},
+        ),
+        _troubles(report),
+    ]
+    return [table for table in found if table.rows]
+
+
+def _name(group: Group) -> str:
+    return group.name
+
+
+_Columns = Mapping[str, Callable[[Group], str]]
+_COST: _Columns = {
+    "Cost $": lambda group: _money(group.usd, group.unpriced),
+    "Images": lambda group: _number(group.images),
+    "Tokens K": lambda group: _thousands(group.tokens),
+    "In K": lambda group: _thousands(group.tokens_in),
+    "Cached K": lambda group: _thousands(group.cached_in),
+    "Out K": lambda group: _thousands(group.tokens_out),
+    "Steps": lambda group: _number(group.steps),
+    "GUI": lambda group: _number(group.gui),
+    "Bash": lambda group: _number(group.bash),
+    "Other": lambda group: _number(group.other),
+    "Time s": lambda group: _number(group.seconds, 1),
+}
+_RELIABILITY: _Columns = {
+    "Variant": _name,
+    "Tasks": lambda group: str(group.tasks),
+    "Results": lambda group: str(group.results),
+    "Scored": lambda group: str(group.scored),
+    "Mean score": lambda group: _number(group.score),
+    "Said done": lambda group: str(group.said_done),
+    "False success %": lambda group: percent(group.false_success),
+}
+_EFFICIENCY: _Columns = {
+    "Variant": _name,
+    "Success % (SR)": lambda group: (
+        "–" if group.rate is None else f"{_interval(group)} (n {group.rated})"
+    ),
+    "Partial % (PSR)": lambda group: _estimate(group.partial, 1, scale=100),
+    "Actions a step (A/S)": lambda group: _estimate(group.actions, 2),
+    "Several actions %": lambda group: _estimate(group.multi_action, 1, scale=100),
+    "Step time s": lambda group: _estimate(group.step_time, 2),
+    "Task time s": lambda group: _estimate(group.task_time, 1),
+}
+
+
+def _within(report: Report) -> Table:
+    steps = sorted({n for group in report.variants for n in group.within})
+    repeats = sorted({n for group in report.variants for n in group.repeats})
+    learned = "itself alone" if report.independent else "the next too, if anything: not independent"
+
+    def at(n: int) -> Callable[[Group], str]:
+        return lambda group: _estimate(group.within.get(n, Estimate()), 1, scale=100)
+
+    def of(n: int) -> Callable[[Group], str]:
+        return lambda group: percent(group.repeats.get(n, Estimate()).value)
+
+    return table_of(
+        "By steps and by repeats",
+        "Success in percent. @N: of attempts that had ended within N steps, if any took so many; "
+        "a lower bound of what a limit of N would give, since what was done by then in a run that "
+        f"went on was not scored. #R: of repeat R, which learned for {learned}. Spread: sample "
+        "standard deviation of the repeats, in points; a coarse number from two.",
+        report.variants if steps or len(repeats) > 1 else (),
+        {
+            "Variant": _name,
+            **{f"@{n}": at(n) for n in steps},
+            **{f"#{n}": of(n) for n in repeats},
+            "Spread": lambda group: percent(group.spread),
+        },
     )
 
 
+def _counted(title: str, note: str, counts: Mapping[str, Counter[str]]) -> Table:
+    """Returns how often each kind occurs, with its share of the variant's."""
+
+    def share(counter: Counter[str]) -> Callable[[str], str]:
+        return lambda kind: f"{counter[kind]} ({percent(counter[kind] / (counter.total() or 1))}%)"
+
+    kinds = [kind for kind, _ in sum(counts.values(), Counter[str]()).most_common(12)]
+    columns = {name: share(counter) for name, counter in counts.items()}
+    return table_of(title, note, kinds, {"Kind": lambda kind: kind or "no class", **columns})
+
+
 def _domains(report: Report) -> Table:
-    rows: list[Group] = list(report.domains)
-    overall = next(each for each in report.variants if each.name == report.main)
-    rows.append(overall.model_copy(update={"name": "Overall"}))
-    return Table(
+    overall = next(group for group in report.variants if group.name == report.main)
+    return table_of(
         "By domain",
         f"{report.main}; means per attempt. A/S, actions a step, as in OS-Catalyst's figure 4.",
-        ("Domain", "Success %", "A/S", *_COST),
-        tuple((e.name, _interval(e), _estimate(e.actions, 2), *_cost(e)) for e in rows),
+        [*report.domains, overall.model_copy(update={"name": "Overall"})],
+        {
+            "Domain": _name,
+            "Success %": _interval,
+            "A/S": lambda group: _estimate(group.actions, 2),
+            **_COST,
+        },
     )
 
 
 def _buckets(report: Report) -> Table:
+    header = ["Variant"]
+    for bucket in report.buckets:
+        alike = bucket.first == bucket.last
+        span = f"{bucket.first}" if alike else f"{bucket.first}–{bucket.last}"
+        header.append(f"Steps {span} ({bucket.tasks} tasks)")
+    names = [group.name for group in report.variants] if report.buckets else []
     return Table(
         "By length",
         "Success rate in percent over tasks of about the same length, about equally many in each; "
         "a task's length is its mean number of steps over all rows.",
-        ("Variant", *(_steps(each.first, each.last, each.tasks) for each in report.buckets)),
-        tuple(
-            (group.name, *(percent(bucket.rates.get(group.name)) for bucket in report.buckets))
-            for group in report.variants
-        )
-        if report.buckets
-        else (),
-    )
-
-
-def _steps(first: int, last: int, tasks: int) -> str:
-    span = f"{first}" if first == last else f"{first}–{last}"
-    return f"Steps {span} ({tasks} tasks)"
-
-
-def _components(report: Report) -> Table:
-    return Table(
-        "By component",
-        f"{report.main}; means per attempt, tokens in thousands.",
-        ("Component", "Calls", "Tokens K", "In K", "Cached K", "Out K", "Cost $"),
-        tuple(
-            (
-                each.role,
-                _number(each.calls),
-                _thousands(each.tokens),
-                _thousands(each.tokens_in),
-                _thousands(each.cached_in),
-                _thousands(each.tokens_out),
-                _money(each.usd, each.unpriced),
-            )
-            for each in report.components
-        ),
+        tuple(header),
+        tuple((n, *(percent(bucket.rates.get(n)) for bucket in report.buckets)) for n in names),
     )
 
 
 def _tasks(report: Report) -> Table:
-    names: Sequence[str] = [each.name for each in report.variants]
+    names: Sequence[str] = [group.name for group in report.variants]
+
+    def cells(row: Any) -> Iterable[str]:
+        for name in names:
+            yield percent(row.success.get(name))
+            yield _number(row.steps.get(name), 1)
+
     return Table(
         "Tasks",
         "Success in percent of the attempts that were scored, and mean steps.",
         ("Task", "Domain", *(column for name in names for column in (name, "steps"))),
-        tuple(
-            (
-                row.task,
-                row.domain,
-                *(
-                    cell
-                    for name in names
-                    for cell in (percent(row.success.get(name)), _number(row.steps.get(name), 1))
-                ),
-            )
-            for row in report.tasks
-        ),
-    )
-
-
-def _judges(report: Report) -> Table:
-    return Table(
-        "Judged by",
-        "Whose metrics gave the scores of a benchmark's tasks. A score of OSWorld's own metrics "
-        "can be held against its published ones.",
-        ("Judge", "Attempts"),
-        tuple((wording.one_line(name, 200), str(count)) for name, count in report.judges.items()),
+        tuple((row.task, row.domain, *cells(row)) for row in report.tasks),
     )
 
 
 def _troubles(report: Report) -> Table:
     rows = [
-        (each.task, each.variant, str(each.repeat), each.what, wording.one_line(each.message, 160))
-        for each in report.troubles
+        (row.task, row.variant, str(row.repeat), row.what, row.message) for row in report.troubles
     ]
     rows += [
-        (
-            wording.one_line(path.rsplit("/", 1)[-1]),
-            "–",
-            "–",
-            "left out",
-            wording.one_line(why, 160),
-        )
+        (path.rsplit("/", 1)[-1], "–", "–", "left out", why)
         for path, why in report.problems.items()
     ]
     return Table(
@@ -359,5 +300,5 @@ def _troubles(report: Report) -> Table:
         "Reported apart, and in no rate above: what broke, what has no check, whose check failed, "
         "what is pending.",
         ("Task", "Variant", "Repeat", "What", "Why"),
-        tuple(rows),
+        tuple((one_line(task), *rest, one_line(why, 160)) for task, *rest, why in rows),
     )

@@ -48,12 +48,7 @@ class Watch:
 
     def _count(self) -> None:
         plan = self._ledger.plan
-        sums = summarise(self._ledger.slot_state(slot) for slot in plan.slots)
-        self._status.update(
-            f"{sums.slots - sums.missing} of {sums.slots}, {sums.succeeded} of {sums.scored} "
-            f"scored succeeded, {sums.given_up} given up, {sums.environment_errors} environment "
-            f"errors, {sums.lost} lost"
-        )
+        self._status.update(summarise(self._ledger.slot_state(slot) for slot in plan.slots).words())
 
 
 def _ending(progress: Progress) -> Text:

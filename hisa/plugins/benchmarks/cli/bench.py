@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 _MAKER = "Your own environments: a function of settings and task, giving a context manager."
-_GROUP = "Attempts at each repeat, all with its seed; 1."
 
 
 @click.group()
@@ -42,7 +41,7 @@ def bench() -> None:
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
     hisa bench failures benches/mine
-    hisa bench coverage DIR
+    hisa bench coverage --public osworld
     hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
     hisa bench grounding benchmarks/grounding
@@ -61,7 +60,6 @@ bench.add_command(tasks)
 @click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
-@click.option("--group", type=click.IntRange(1, 10_000), default=1, metavar="N", help=_GROUP)
 @click.option("--independent", is_flag=True, help="Each repeat learns for itself alone.")
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
@@ -87,11 +85,8 @@ def run_command(
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
     hisa bench run own:DIR --ablate table5 --out benches/table5
-    hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
-    With --group N it is tried N times with that seed, as training wants it; only the planner's
-    models.planner.seed is counted up, where its model takes one.
 
     What one repeat learned, the next one recalls; with --independent each has a pattern store of
     its own, as two runs of a paper's table have. The report says how far they lie apart.
@@ -186,7 +181,6 @@ def _plan(
         tasks=suite.tasks,
         problems=suite.problems,
         repeat=options["repeat"],
-        group=options["group"],
         independent=options["independent"],
     )
 
@@ -296,21 +290,7 @@ def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
         return
-    click.echo(
-        f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
-    )
-    lost = f", {summary.given_up} of {summary.slots} given up" if summary.given_up else ""
-    click.echo(f"  succeeded           {summary.succeeded} of {summary.scored} scored{lost}")
-    for label, number in (
-        ("without a check", summary.no_check),
-        ("check failed", summary.score_failed),
-        ("not scored", summary.unscored),
-        ("model, task, defect", summary.unusable),
-        ("tries lost", summary.lost),
-        ("environment errors", summary.environment_errors),
-    ):
-        if number:
-            click.echo(f"  {label:<19} {number}")
+    click.echo(summary.words())
     if summary.missing:
         click.echo("  go on with the same command")
     click.echo(f"  report with: hisa bench report {ledger.folder}")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 from rich.console import Console
 
 from hisa.cli.episode import (
+    RunOutput,
     check_possible_here,
     exit_code,
     require_person,
@@ -27,8 +30,7 @@ from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreE
 from hisa.models.open_models import require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number
-from hisa.plugins.benchmarks.attempts.best_run import Choice
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice, check_number
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
@@ -52,13 +54,28 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     check_possible_here(settings, task)
     require_models(with_judge(settings.models), settings.planner)
     recorded = settings.model_dump(mode="json")
-    with AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded) as group:
-        try:
-            return _Attempts(group, settings, task, as_json=as_json, report=report).run()
-        except (UsageError, ConfigError, StoreError):
-            if not group.ended_runs():  # as with a run that was refused: nothing is left
-                shutil.rmtree(group.folder, ignore_errors=True)
-            raise
+    group = AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded)
+    console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
+    console.print(f"{group.record.id}: {attempts} attempts", style="bold")
+    make = partial(run_task, task=task, as_json=as_json, report=report)
+    try:
+        choice = _carry_out(group, settings, console, make)
+    except (UsageError, ConfigError, StoreError):
+        if not group.ended_runs():  # as with a run that was refused: nothing is left
+            shutil.rmtree(group.folder, ignore_errors=True)
+        raise
+    runs = group.ended_runs()
+    if choice is None:
+        console.print(f"\nstopped: the runs of {len(runs)} of {attempts} attempts are kept")
+        return 1
+    chosen = next((run for run in runs if run.id == choice.run), None)
+    if as_json:
+        click.echo(json.dumps(_summary(group, choice, runs, chosen)))
+    else:
+        _tell(console, group, choice, runs, chosen)
+    if chosen is None:
+        return 3 if all(exit_code(run) == 3 for run in runs) else 1
+    return exit_code(chosen, chosen.manifest.results.missed)
 
 
 def _require_own_machines(settings: EnvironmentSettings) -> None:
@@ -78,83 +95,30 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
             )
 
 
-class _Attempts:
-    """Makes a group's attempts one after the other, and has the best one chosen."""
+def _carry_out(
+    group: AttemptGroup, settings: Settings, console: Console, make: Callable[..., RunOutput]
+) -> Choice | None:
+    """Make all attempts and have one chosen; None where Ctrl-C stopped it."""
+    count = group.record.attempts
+    try:
+        for number in range(1, count + 1):
+            console.print(f"\nattempt {number} of {count}", style="bold")
+            begun = partial(_begin, group, number)
+            try:
+                make(_of_attempt(settings, number), begun=begun).finish()
+            except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
+                console.print(shown(f"  broken: {error}", "red"))
+            if group.end(number) == "stopped":
+                return None
+        console.print("\nchoosing", style="bold")
+        heard = Progress(console, settings.run.max_steps)
+        return asyncio.run(judge_attempts(group, settings, heard=heard))
+    except KeyboardInterrupt:
+        return None
 
-    def __init__(
-        self, group: AttemptGroup, settings: Settings, task: Task, *, as_json: bool, report: bool
-    ) -> None:
-        self._group, self._settings, self._task = group, settings, task
-        self._as_json, self._report = as_json, report
-        self._console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
 
-    def run(self) -> int:
-        """Make all of them; on Ctrl-C everything that is there is kept."""
-        self._say(f"{self._group.record.id}: {self._group.record.attempts} attempts", "bold")
-        try:
-            for number in range(1, self._group.record.attempts + 1):
-                if self._attempt(number) == "stopped":
-                    return self._stopped()
-            self._say("\nchoosing", "bold")
-            heard = Progress(self._console, self._settings.run.max_steps)
-            choice = asyncio.run(judge_attempts(self._group, self._settings, heard=heard))
-        except KeyboardInterrupt:
-            return self._stopped()
-        runs = self._group.ended_runs()
-        chosen = next((run for run in runs if run.id == choice.run), None)
-        if self._as_json:
-            click.echo(json.dumps(_summary(self._group, choice, runs, chosen)))
-        else:
-            self._tell(choice, runs, chosen)
-        if chosen is None:
-            return 3 if all(exit_code(run) == 3 for run in runs) else 1
-        return exit_code(chosen, chosen.manifest.results.missed)
-
-    def _attempt(self, number: int) -> str:
-        """Make one attempt; returns how it ended."""
-        self._say(f"\nattempt {number} of {self._group.record.attempts}", "bold")
-        settings = _of_attempt(self._settings, number)
-
-        def begun(log: RunLog) -> None:
-            self._group.begin(number, log.id)
-
-        try:
-            output = run_task(
-                settings, self._task, as_json=self._as_json, report=self._report, begun=begun
-            )
-        except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
-            self._say(f"  broken: {redact(str(error))}", "red")
-        else:
-            output.finish()
-        return self._group.end(number)
-
-    def _stopped(self) -> int:
-        done, planned = len(self._group.ended_runs()), self._group.record.attempts
-        self._say(f"\nstopped: the runs of {done} of {planned} attempts are kept", "bold")
-        return 1
-
-    def _tell(self, choice: Choice, runs: list[Run], chosen: Run | None) -> None:
-        for number, run in enumerate(runs, 1):
-            mark = "*" if run is chosen else " "
-            self._say(f"  {mark} attempt {number}: {run.status} {run.id}")
-        spent = self._group.record.judging
-        if spent.calls:
-            money = role_money(spent.usd, spent.calls, spent.unpriced)
-            self._say(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
-        if chosen is None:
-            self._say(f"no attempt is taken: {choice.why}", "bold red")
-            self._say("  look at them: hisa runs ls")
-            return
-        who = f" by {self._group.record.judge}" if choice.by == "judge" else ""
-        self._say(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold")
-        lines = [("run", str(chosen.folder))]
-        lines += result_lines(chosen.folder, chosen.manifest.results)
-        lines += [("report", page)] if (page := _report(chosen)) else []
-        for label, value in lines:
-            self._say(f"  {label:<8} {value}")
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._console.print(shown(text, style))
+def _begin(group: AttemptGroup, number: int, log: RunLog) -> None:
+    group.begin(number, log.id)
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
@@ -162,29 +126,44 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
 
     Small files that it makes are brought home, so that the judge can compare what is in them.
     """
+    planner = settings.models.planner
+    if planner.seed is not None:
+        planner = planner.model_copy(update={"seed": planner.seed + number - 1})
     small = max(settings.run.fetch_small, WHOLE_BYTES)
-    planner, seed = settings.models.planner, settings.models.planner.seed
-    if seed is not None:
-        planner = planner.model_copy(update={"seed": seed + number - 1})
-    return settings.model_copy(
-        update={
-            "run": settings.run.model_copy(update={"fetch_small": small}),
-            "models": settings.models.model_copy(update={"planner": planner}),
-        }
-    )
+    changed = {
+        "run": settings.run.model_copy(update={"fetch_small": small}),
+        "models": settings.models.model_copy(update={"planner": planner}),
+    }
+    return settings.model_copy(update=changed)
 
 
-def _report(run: Run) -> str:
-    page = run.folder / "report.html"
-    return str(page) if page.is_file() else ""
+def _tell(
+    console: Console, group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
+) -> None:
+    for number, run in enumerate(runs, 1):
+        mark = "*" if run is chosen else " "
+        console.print(f"  {mark} attempt {number}: {run.status} {run.id}")
+    spent = group.record.judging
+    if spent.calls:
+        money = role_money(spent.usd, spent.calls, spent.unpriced)
+        console.print(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
+    if chosen is None:
+        console.print(shown(f"no attempt is taken: {choice.why}", "bold red"))
+        console.print("  look at them: hisa runs ls")
+        return
+    who = f" by {group.record.judge}" if choice.by == "judge" else ""
+    console.print(shown(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold"))
+    console.print(shown(f"  run      {chosen.folder}"))
+    for label, value in result_lines(chosen.folder, chosen.manifest.results):
+        console.print(shown(f"  {label:<8} {value}"))
 
 
 def _summary(
     group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
 ) -> dict[str, Any]:
-    """Returns what ``--json`` prints: the choice, and each attempt as a plain run prints it."""
+    """Returns what ``--json`` prints: the choice, and each attempt."""
     return {
-        "attempts": [_one(run) for run in runs],
+        "attempts": [_row(run) for run in runs],
         "group": group.record.id,
         "folder": str(group.folder),
         "chosen": None if chosen is None else chosen.id,
@@ -192,11 +171,11 @@ def _summary(
         "why": redact(choice.why),
         "judge": group.record.judge or None,
         "judging": group.record.judging.as_dict(),
-        "result": None if chosen is None else _one(chosen),
+        "result": None if chosen is None else _row(chosen),
     }
 
 
-def _one(run: Run) -> dict[str, Any]:
+def _row(run: Run) -> dict[str, Any]:
     results = run.manifest.results
     return {
         "run": run.id,
@@ -204,16 +183,11 @@ def _one(run: Run) -> dict[str, Any]:
         "message": redact(run.message),
         "success": run.success,
         "score": run.score,
-        "partial": run.scoring.partial,
         "score_state": run.score_state,
         "score_detail": redact(run.scoring.detail),
         "steps": run.totals.steps,
-        "models": run.manifest.models,
         **spent_fields(Ledger.from_events(run.events).total),
         "folder": str(run.folder),
-        "made": results.made,
         "fetched": [str(run.folder / file.place) for file in results.fetched],
         "missed": results.missed,
-        "left_up": "",
-        "report": _report(run) or None,
     }

@@ -54,13 +54,11 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
     A file that is there and whole is not downloaded again. Each is kept with its SHA-256, which is
-    checked before every use. The setting tasks.mirror names a server that is asked in place of all
-    others. Addresses on this machine and on private networks are refused, unless
+    checked before every use. Addresses on this machine and on private networks are refused, unless
     tasks.allow_private_downloads names them. Ends with 3 where one cannot be downloaded.
 
     \b
     hisa bench prefetch osworld:DIR
-    hisa --set tasks.mirror=https://m.example/files bench prefetch osworld:DIR
     """
     import asyncio
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from hisa.config import TaskSettings
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import Lock, replace_file
-from hisa.plugins.benchmarks.tasks.download import download_to, mirrored
+from hisa.plugins.benchmarks.tasks.download import download_to
 
 __all__ = ["FileCache"]
 
@@ -34,7 +34,6 @@ class FileCache:
         folder: where they are kept; by default ``$XDG_CACHE_HOME/hisa/tasks``.
         fetch: how a missing one is got; by default from the internet.
         allowed: beginnings of addresses on a private network that may be downloaded from.
-        mirror: is asked in place of every address; see `download.mirrored`.
     """
 
     def __init__(
@@ -43,19 +42,16 @@ class FileCache:
         fetch: Callable[[str], Awaitable[bytes]] | None = None,
         *,
         allowed: Sequence[str] = (),
-        mirror: str = "",
     ) -> None:
         home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
         self.folder = folder or Path(home).expanduser() / "hisa" / "tasks"
         self.allowed = tuple(allowed)
-        self.mirror = mirror
         self._fetch = fetch
 
     @classmethod
     def by(cls, settings: TaskSettings, folder: Path | None = None) -> FileCache:
         """Returns the cache that downloads as the settings have it."""
-        allowed = settings.allow_private_downloads
-        return cls(folder, allowed=allowed, mirror=settings.mirror)
+        return cls(folder, allowed=settings.allow_private_downloads)
 
     def path(self, url: str) -> Path:
         """Returns the place of an address's file in the cache, whether it is there or not.
@@ -106,13 +102,10 @@ class FileCache:
     async def _download(self, url: str, path: Path) -> None:
         part = path.with_name(path.name + ".part")
         try:
-            await download_to(mirrored(url, self.mirror), part, self._reachable())
+            await download_to(url, part, self.allowed)
             await asyncio.to_thread(_finish, part, path)
         finally:
             await asyncio.to_thread(part.unlink, missing_ok=True)
-
-    def _reachable(self) -> tuple[str, ...]:
-        return (*self.allowed, f"{self.mirror.rstrip('/')}/") if self.mirror else self.allowed
 
     def put(self, url: str, data: bytes) -> Path:
         """Keep a file under an address."""

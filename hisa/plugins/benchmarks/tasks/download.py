@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SETTING",
     "download_to",
-    "mirrored",
     "require_public_address",
 ]
 
@@ -52,16 +51,6 @@ class _Target:
     url: str
     host: str
     address: str = ""
-
-
-def mirrored(url: str, mirror: str) -> str:
-    """Returns the address that is asked in place of another: ``MIRROR/HOST/PATH?QUERY``.
-
-    Args:
-        url: what a task file names.
-        mirror: beginning of the mirror's addresses; empty: there is none.
-    """
-    return f"{mirror.rstrip('/')}/{url.partition('://')[2]}" if mirror else url
 
 
 async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None:

@@ -28,10 +28,10 @@ from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
 from hisa.plugins.benchmarks.tasks.judge import chosen
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
-from hisa.plugins.benchmarks.tasks.opener import opener_of
 from hisa.plugins.benchmarks.tasks.osworld_metrics import find_osworld_metric, install_commands
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+from hisa.plugins.benchmarks.tasks.setup.start_programs import opener_of
 from hisa.plugins.benchmarks.tasks.step_context import file_name
 from hisa.plugins.machines.known_apps import APPS, App
 from hisa.plugins.machines.machine_apps import (
@@ -56,7 +56,6 @@ __all__ = [
     "benchmark_problems",
     "count_pieces",
     "needed_apps",
-    "needed_pieces",
     "needed_urls",
     "require_machine",
     "source",
@@ -89,7 +88,7 @@ _SEARCH_ENGINES = ("https://www.bing.com", "https://www.google.com")
 """What stands in a browser that a task starts for something else; the benchmark goes on without."""
 _PAGE_GETTERS = frozenset(
     ("open_tabs_info", "active_tab_info", "active_url_from_accessTree", "active_tab_url_parse",
-     "active_tab_html_parse", "url_dashPart", "url_path_parse")
+     "active_tab_html_parse", "url_dashPart")
 )  # fmt: skip
 """Getters whose expected addresses the agent has to visit."""
 _ADDRESS = re.compile(
@@ -125,20 +124,6 @@ class PieceRow:
     """In how many task files it occurs."""
     uses: int
     """How often it occurs in all."""
-
-
-def needed_pieces(task: Task) -> Iterator[Piece]:
-    """Yields each setup step, getter and metric that a task names, as often as it does."""
-    check: Mapping[str, Any] = task.check if task.check and "func" in task.check else {}
-    for step in [*task.setup, *(check.get("postconfig") or ())]:
-        if "type" in step:
-            yield "setup", str(step["type"])
-    for getter in _getters(check):
-        if getter:
-            yield "getter", str(getter.get("type"))
-    names = check.get("func") or []
-    for name in [names] if isinstance(names, str) else names:
-        yield "metric", str(name)
 
 
 def count_pieces(tasks: Iterable[Iterable[Piece]]) -> list[PieceRow]:
@@ -417,14 +402,6 @@ def _compared_pages(task: Task) -> Iterator[list[str]]:
             # A regular expression's dots and slashes are plain ones.
             plain = re.sub(r"\\+([./-])", r"\1", json.dumps(rule.get("rules"), default=str))
             yield _ADDRESS.findall(plain)
-
-
-def _getters(check: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields the getters of a check: of its results and of its expectations."""
-    for key in ("result", "expected"):
-        for getter in _as_list(check.get(key)):
-            if isinstance(getter, Mapping):
-                yield getter
 
 
 def _as_list(given: Any) -> list[Any]:

@@ -142,32 +142,6 @@ def test_machines_that_break_are_exit_3_and_never_a_score(tmp_path: Path) -> Non
     assert "the machine is gone" in trouble["message"]
 
 
-def test_ablations_are_rows_of_one_table(tmp_path: Path) -> None:
-    write_task(tmp_path / "tasks", "ada")
-    out = tmp_path / "bench"
-    hisa(tmp_path).json(
-        "bench",
-        "run",
-        f"own:{tmp_path / 'tasks'}",
-        "--out",
-        str(out),
-        "--ablate",
-        "full",
-        "--ablate",
-        "no-abstraction+no-patterns",
-        "--workers",
-        "2",
-        *FIXED,
-    )
-    written = hisa(tmp_path).run("bench", "report", str(out))
-    assert [Path(line).name for line in written.splitlines()] == ["report.json", "report.html"]
-    report = json.loads((out / "report.json").read_text("utf-8"))
-    full, raw = report["variants"]
-    assert raw["name"] == "no-abstraction+no-patterns"
-    assert raw["images"] < full["images"]
-    assert "no-abstraction" in (out / "report.html").read_text("utf-8")
-
-
 @pytest.mark.desktop
 def test_real_desktops_side_by_side(tmp_path: Path) -> None:
     for name in ("milk", "bread"):

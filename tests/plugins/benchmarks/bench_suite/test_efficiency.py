@@ -19,7 +19,7 @@ from hisa.plugins.benchmarks.bench.attempt_records import (
 )
 from hisa.plugins.benchmarks.bench.bench_report import Group, Report, build_report
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
-from hisa.plugins.benchmarks.bench.stats import t95, wilson
+from hisa.plugins.benchmarks.bench.stats import t95
 from hisa.plugins.benchmarks.bench.tables import Table, tables
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
@@ -167,18 +167,6 @@ def test_step_time_is_the_planners_and_task_time_that_of_all_phases(book: Attemp
     spread = math.sqrt(2 * 2 * (10.5 - 2 * 41 / 6) ** 2) / 3  # two tasks, of two and one attempts
     assert found.task_time.high == pytest.approx(41 / 6 + t95(1) * spread)
     assert found.task_time.low == 0.0
-
-
-def test_partial_success_is_over_tasks_as_success_is(book: AttemptLedger) -> None:
-    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=1.0, score=1.0)
-    attempt(book, "task-00", [([CLICK], {"plan": 1.0})], partial=0.4, repeat=2)
-    attempt(book, "task-01", [([CLICK], {"plan": 1.0})], partial=0.2)
-    attempt(book, "task-02", [([CLICK], {"plan": 1.0})], score=None, score_state="score_failed")
-    found = group(book)
-    assert found.partial.value == pytest.approx((0.7 + 0.2) / 2)
-    assert (found.partial.low, found.partial.high) == pytest.approx(wilson(0.9, 2))
-    assert (found.partial.n, found.partial.unknown) == (2, 0), "no check is no 0"
-    assert found.rate == pytest.approx(0.25)
 
 
 def test_what_is_not_known_is_said_and_counts_as_nothing(book: AttemptLedger) -> None:

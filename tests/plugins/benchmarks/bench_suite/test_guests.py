@@ -41,30 +41,6 @@ def run_form(folder: Path, guest: StockGuest, *, code: int = 0, **more: Any) -> 
     return result, load_run(made)
 
 
-def test_a_look_that_fails_is_repeated_and_the_run_succeeds(tmp_path: Path) -> None:
-    faults: dict[str, list[GuestFault | None]] = {
-        "/screenshot": [
-            None,
-            None,
-            None,
-            None,
-            GuestFault("cut_off"),
-            GuestFault("html"),
-            None,
-            GuestFault("reset"),
-        ],
-        "/accessibility": [None, GuestFault("after"), None, GuestFault("wrong_json")],
-        "/file": [GuestFault("after"), GuestFault("html")],
-    }
-    with StockGuest(faults) as guest:
-        result, run = run_form(tmp_path, guest)
-        assert guest.restored == 1
-        assert guest.desktop.form.text == "ada", "nothing was done twice"
-    assert (result["status"], result["score"]) == ("succeeded", 1.0)
-    notes = [event.text for event in run.events if isinstance(event, Noted)]
-    assert notes == ["revert 127.0.0.1"]
-
-
 @pytest.mark.parametrize("kind", ["after", "reset"])
 def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(
     tmp_path: Path, kind: Any

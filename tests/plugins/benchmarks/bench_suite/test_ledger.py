@@ -84,15 +84,6 @@ def test_an_attempt_without_an_end_is_lost_kept_and_made_again(book: AttemptLedg
     assert result.number == 6
 
 
-def test_a_second_end_of_the_same_try_changes_nothing(book: AttemptLedger) -> None:
-    key = begin(book)
-    book.write(AttemptLost.model_validate({**key, "cause": "worker"}))
-    late = {**key, "status": "succeeded", "score": 1.0}
-    book.write(AttemptFinished.model_validate(late))
-    assert book.slot_state(SLOT).result is None
-    assert SLOT in book.pending()
-
-
 def test_every_cut_of_the_file_leaves_each_slot_with_at_most_one_result(
     book: AttemptLedger,
 ) -> None:

@@ -209,27 +209,3 @@ async def test_a_bench_without_workers_says_so_and_nothing_is_left_open(tmp_path
     attempts = [a for slot in book.plan.slots for a in book.slot_state(slot).attempts]
     assert not any(attempt.open for attempt in attempts)
     assert len(book.pending()) == 2
-
-
-async def test_members_of_a_group_share_the_seed_of_the_instance_and_not_that_of_sampling(
-    tmp_path: Path,
-) -> None:
-    small = plan(tmp_path, "ada", repeat=2)
-    AttemptLedger(tmp_path / "bench", small).close()
-    old = json.loads((tmp_path / "bench" / "bench.json").read_text())
-    del old["group"]  # as a bench wrote it before there were groups
-    (tmp_path / "bench" / "bench.json").write_text(json.dumps(old))
-
-    book = AttemptLedger(tmp_path / "bench", small.model_copy(update={"group": 3}))
-    await bench(book, 2).run()
-    assert not book.pending()
-    manifests = {folder.name: read_manifest(folder) for folder in list_runs(book.runs)}
-    seeds = {}
-    for slot in book.plan.slots:
-        result = book.slot_state(slot).result
-        assert result is not None
-        manifest = manifests[result.run]
-        seeds[slot] = (manifest.seed, manifest.settings["models"]["planner"]["seed"])
-    assert [manifest for manifest, _ in seeds.values()] == [0, 0, 0, 1, 1, 1]
-    assert len({sampling for _, sampling in seeds.values()}) == 6
-    assert [str(slot) for slot in seeds][:3] == ["full/ada#1", "full/ada#1.2", "full/ada#1.3"]

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.plugins.benchmarks.bench.stats import (
-    Estimate,
     length_buckets,
-    mean,
     paired,
-    rate_over_tasks,
     ratio_over_tasks,
     sign_test,
     t95,
@@ -36,15 +32,6 @@ def test_wilson_is_the_published_one(successes: int, trials: int, low: float, hi
     assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_of_nothing_nothing_is_known() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert mean([]) is None
-    assert paired({"a": 1.0}, {"b": 1.0}) is None
-    assert length_buckets({}) == ()
-    assert rate_over_tasks([], unknown=2) == Estimate(unknown=2)
-    assert ratio_over_tasks([(0.0, 0)], unknown=2) == Estimate(unknown=2)
-
-
 @pytest.mark.parametrize(
     ("freedom", "quantile"),
     # As printed in tables of Student's t.
@@ -52,20 +39,6 @@ def test_of_nothing_nothing_is_known() -> None:
 )
 def test_students_quantile_is_the_published_one(freedom: int, quantile: float) -> None:
     assert t95(freedom) == pytest.approx(quantile, abs=6e-4)
-
-
-def test_one_number_a_task_is_students_interval_of_a_mean() -> None:
-    found = ratio_over_tasks([(4.0, 1), (6.0, 1), (8.0, 1)])
-    half = 4.3027 * 2.0 / math.sqrt(3)  # standard deviation 2, two degrees of freedom
-    assert (found.value, found.low, found.high) == pytest.approx((6.0, 6 - half, 6 + half))
-    assert found.n == 3
-
-
-def test_many_numbers_of_one_task_are_no_more_sure_than_one() -> None:
-    few = ratio_over_tasks([(4.0, 1), (6.0, 1)])
-    many = ratio_over_tasks([(400.0, 100), (600.0, 100)])
-    assert (many.value, many.low, many.high) == pytest.approx((few.value, few.low, few.high))
-    assert (few.n, many.n) == (2, 200)
 
 
 def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:

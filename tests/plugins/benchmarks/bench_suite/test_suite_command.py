@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hisa.plugins.benchmarks.bench.suites import open_suite
-from tests.cli.command import ROOT, Command
+from tests.cli.command import Command
 
 pytestmark = pytest.mark.process
 
@@ -73,16 +73,6 @@ def test_a_task_that_lacks_something_is_named_before_the_run(tmp_path: Path, sit
     assert "compare_dreams" in reason
 
 
-def test_coverage_counts_what_task_files_ask_for(tmp_path: Path) -> None:
-    hisa = Command(tmp_path)
-    words = ["bench", "coverage", str(ROOT / "tests" / "data" / "spider2v")]
-    report = hisa.json(*words)
-    assert report["tasks"] == 20
-    sources = {(row["kind"], row["source"]) for row in report["rows"]}
-    assert sources == {("setup", "ours"), ("getter", "ours"), ("metric", "theirs")}
-    assert "theirs metric  compare_table" in hisa.run(*words)
-
-
 def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     report = hisa.json("bench", "coverage", "--public", "osworld")
@@ -95,9 +85,3 @@ def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
     shown = hisa.run("bench", "coverage", "--public", "osworld")
     assert "369 published tasks of osworld" in shown
     assert "theirs metric  compare_pdfs" in shown
-
-
-def test_coverage_wants_a_folder_or_a_list(tmp_path: Path) -> None:
-    hisa = Command(tmp_path)
-    for arguments in ([], ["DIR", "--public", "osworld"]):
-        assert "one of the two" in hisa.refused("bench", "coverage", *arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hisa.cli import cli
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
-from hisa.plugins.benchmarks.tasks.metrics import METRICS
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 
@@ -46,12 +44,6 @@ def test_spider2v_has_each_task_in_two_forms_and_either_can_be_taken(tmp_path: P
         file = json.loads(Path(task.path).read_bytes())
         assert file["counterpart"] in ids["verbose"]
     assert not open_suite(name, settings=_instructions("verbose")).problems
-
-
-def test_a_form_is_refused_where_tasks_have_but_one(tmp_path: Path) -> None:
-    write_task(tmp_path, "ada")
-    with pytest.raises(UsageError, match="have one form"):
-        open_suite(f"own:{tmp_path}", settings=_instructions("verbose"))
 
 
 def _instructions(form: str) -> TaskSettings:
@@ -136,13 +128,6 @@ def test_an_unknown_suite_is_refused_with_the_kinds(name: str) -> None:
         open_suite(name)
 
 
-def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no folder"):
-        open_suite(f"own:{tmp_path / 'none'}")
-    with pytest.raises(UsageError, match="0 files and no task"):
-        open_suite(f"own:{tmp_path}")
-
-
 def write_osworld(folder: Path, name: str, func: str) -> None:
     tree = {"id": name, "instruction": "Do it.", "config": [], "evaluator": {"func": func}}
     (folder / "calc").mkdir(parents=True, exist_ok=True)
@@ -177,15 +162,3 @@ def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
         open_suite(f"osworld:{tmp_path}", ["bad"])
     with pytest.raises(UsageError, match="2 files and no task to run; the first: no metric"):
         open_suite(f"osworld:{tmp_path}")
-
-
-def test_a_missing_library_is_said_with_the_command_that_adds_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metric = METRICS.get("check_yaml_file")
-    assert metric is not None
-    monkeypatch.setitem(METRICS._known, "check_yaml_file", replace(metric, needs=("no_library",)))
-    write_osworld(tmp_path, "sheet", "check_yaml_file")
-    with pytest.raises(UsageError, match="check_yaml_file needs no_library") as caught:
-        open_suite(f"osworld:{tmp_path}")
-    assert caught.value.fix == "hisa install tasks"

@@ -9,56 +9,22 @@ import pytest
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ConfigError, InvalidReply
-from hisa.plugins.benchmarks.bench.variants import ABLATIONS, TABLES, changes, expand
-from hisa.protocols import ImagePart, ModelRequest, Outcome, ToolCall
+from hisa.plugins.benchmarks.bench.variants import ABLATIONS, changes, expand
+from hisa.protocols import ToolCall
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
-from hisa.state.manager import HierarchicalState, build_state
-from hisa.testing.scripted import FunctionModel
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.tool_parts import allowed_tools, open_served_tools
-from tests.state.scene import IMAGE, TASK, click, look, tool
+from tests.state.scene import TASK, look
 
 
 def settings(variant: str) -> Settings:
     return load(environ={}, overrides=changes(variant, [variant]))
 
 
-class Level:
-    """A state manager with a variant's settings, and the requests of its model."""
-
-    def __init__(self, variant: str) -> None:
-        self.model = FunctionModel(self._answer)
-        self.state: HierarchicalState = build_state(
-            self.model, settings(variant).state, emit=lambda _: None
-        )
-
-    def _answer(self, request: ModelRequest) -> str:
-        summary = "# Context refinement" in request.text
-        return "Steps 1~5: on." if summary else "Succeeded. The dialog opened."
-
-    async def step(self, number: int, outcome: Outcome | None = None) -> str:
-        before, after = look(), look((number, 10, 60 + number, 60))
-        line = await self.state.abstract(click(), before, after, outcome or Outcome(ok=True))
-        await self.state.refine_if_due(TASK)
-        return line
-
-
-def sizes(request: ModelRequest) -> list[Size]:
-    parts = [part for message in request.messages for part in message.parts]
-    return [part.image.size for part in parts if isinstance(part, ImagePart)]
-
-
 @pytest.mark.parametrize("name", sorted(ABLATIONS))
 def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> None:
     assert (settings(name) != Settings()) is (name not in ("n5", "steps50"))
-
-
-async def test_without_roi_the_model_sees_both_whole_pictures() -> None:
-    level = Level("no-roi")
-    line = await level.step(1)
-    assert sizes(level.model.requests[0]) == [IMAGE, IMAGE]
-    assert "The dialog opened." in line
 
 
 @pytest.mark.process
@@ -83,29 +49,6 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
             pass
 
 
-async def test_without_abstraction_the_line_is_the_log_and_no_model_is_asked() -> None:
-    level = Level("no-abstraction")
-    output = "row " * 400
-    call = tool("bash_execution", "cat prices.csv", "Read it.")
-    outcome = Outcome(ok=True, output=output, exit_code=0)
-    line = await level.state.abstract(call, look(), look((1, 1, 9, 9)), outcome)
-    assert level.model.requests == []
-    assert line.startswith("Step 1: bash_execution | Thought: Read it. | Input: cat prices.csv | ")
-    assert line.count("row") == 400
-    failed = await level.step(2, Outcome(ok=False, error="nothing there"))
-    assert failed.endswith("Result: Failed. nothing there")
-
-
-async def test_without_refinement_the_last_five_steps_slide_by() -> None:
-    level = Level("no-refinement")
-    for number in range(1, 9):
-        await level.step(number)
-    view = level.state.view()
-    assert [line.split(":")[0] for line in view.steps] == [f"Step {n}" for n in range(4, 9)]
-    assert view.refined == ""
-    assert not any("# Context refinement" in request.text for request in level.model.requests)
-
-
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
     variants = expand(["table5"])
     trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
@@ -114,16 +57,3 @@ def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_s
     screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
     assert screens == {(1920, 1080)}
     assert open_environment(trees["full"].environment, trees["full"].run.image_limit).name
-
-
-def test_tables_are_taken_apart_and_names_joined() -> None:
-    assert expand([]) == ("full",)
-    assert expand(["table6"]) == ("n3", "n5", "n7", "n9")
-    figure = expand(["figure4"])
-    assert (len(figure), figure[0], figure[-1]) == (12, "k1+steps15", "k32+steps100")
-    last = settings(figure[-1])
-    assert (last.planner.samples, last.planner.scaling, last.run.max_steps) == (32, "constant", 100)
-    assert expand(["full", "no-roi+no-patterns", "full"]) == ("full", "no-roi+no-patterns")
-    both = settings("no-roi+no-patterns")
-    assert (both.state.roi, both.patterns.enabled) == (False, False)
-    assert set(TABLES["table5"]) - {"full"} <= set(ABLATIONS)

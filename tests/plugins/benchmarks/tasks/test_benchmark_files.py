@@ -118,18 +118,6 @@ def test_what_lacks_is_named_before_a_run(
     assert said in named[0]
 
 
-def test_several_metrics_and_infeasible_tasks_lack_nothing(tmp_path: Path) -> None:
-    several = scoring(
-        func=["exact_match", "exact_match"],
-        result=[LINE, LINE],
-        expected=[RULE, {}],
-        options=[{}, None],
-        conj="or",
-    )
-    assert problems(load(tmp_path, **several)) == []
-    assert problems(load(tmp_path, evaluator={"func": "infeasible"})) == []
-
-
 def test_addresses_are_collected_once(tmp_path: Path) -> None:
     one, two, three = "https://x.org/a", "https://x.org/b", "http://x.org/c"
     task = load(

@@ -12,7 +12,7 @@ import pytest
 from hisa.plugins.benchmarks.tasks.chrome import tabs
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.local_pages import PageStep, work_page
-from hisa.plugins.benchmarks.tasks.setup.end_programs import ends_programs
+from hisa.plugins.benchmarks.tasks.setup.start_programs import ends_programs
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree

@@ -10,13 +10,11 @@ import pytest
 
 from hisa.config import TaskSettings, load
 from hisa.errors import ConfigError, EnvironmentFailed
-from hisa.plugins.benchmarks.bench.suites import read_suite
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.tree import find_tree
 from hisa.protocols import Task
-from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.test_verified_files import tree, write
@@ -56,17 +54,6 @@ def wanting(chrome: list[str], **check: object) -> Task:
         {"type": "chrome_open_tabs", "parameters": {"urls_to_open": [PAGE]}},
     )
     return Task(id="t", instruction="x", setup=setup, check=check or None, format="osworld")
-
-
-def test_the_setting_makes_the_task_one_that_can_be_run(tmp_path: Path) -> None:
-    path = write(tmp_path, tree(proxy=True))
-    task = load_task(path)
-    assert problems(task)
-    assert problems(task, NO_PROXY) == problems(task, PROXY) == []
-    assert [len(read_suite(f"osworld:{tmp_path}", given).tasks) for given in (None, NO_PROXY)] == [
-        0,
-        1,
-    ]
 
 
 @pytest.mark.parametrize(

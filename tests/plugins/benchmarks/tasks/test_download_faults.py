@@ -101,14 +101,3 @@ async def test_two_at_once_download_it_once(tmp_path: Path, site: tuple[Site, st
     first, second = await asyncio.gather(one.get(f"{base}/a"), other.get(f"{base}/a"))
     assert first == second == BODY
     assert len(given.asked) == 1
-
-
-async def test_a_mirror_is_asked_in_place_of_the_address(
-    tmp_path: Path, site: tuple[Site, str]
-) -> None:
-    given, base = site
-    files = FileCache(tmp_path, mirror=f"{base}/files/")
-    url = "https://far.example/dir/a.xlsx?download=true"
-    assert await files.get(url) == BODY
-    assert given.asked == ["/files/far.example/dir/a.xlsx?download=true"]
-    assert FileCache(tmp_path).holds(url)

@@ -44,19 +44,6 @@ async def score(
 
 
 @pytest.mark.process
-async def test_options_go_to_their_metric(tmp_path: Path) -> None:
-    result = {"type": "vm_command_line", "command": "say", "shell": True}
-    wanted = {"type": "rule", "rules": "ABCD"}
-    check = {"func": "literal_match", "result": result, "expected": wanted}
-    assert (await score(tmp_path, check))[0] == 0.0
-    assert (await score(tmp_path, {**check, "options": {"ignore_case": True}}))[0] == 1.0
-    both = {key: [value, value] for key, value in check.items()}
-    options = [{"ignore_case": True}, None]
-    assert (await score(tmp_path, {**both, "options": options}))[0] == 0.0
-    assert (await score(tmp_path, {**both, "options": options, "conj": "or"}))[0] == 1.0
-
-
-@pytest.mark.process
 async def test_a_missing_result_is_0(tmp_path: Path) -> None:
     gone = {"type": "vm_file", "path": "/home/user/a.txt", "dest": "a.txt"}
     check = {"func": "compare_config", "result": gone, "expected": part("x")[2]}
@@ -207,13 +194,6 @@ async def test_scores_are_combined(
     words = [str(one) if isinstance(one, Unreadable) else f"why {one}" for one in scores]
     told = words[2 - left : 3 - left] if left else words
     assert why == "; ".join(f"exact_match: {one}" for one in told)
-
-
-async def test_no_number_is_no_score(tmp_path: Path, verdicts: list[Any]) -> None:
-    verdicts[:] = [float("nan")]
-    value, why = await score(tmp_path, several("and", "a"))
-    assert value is None
-    assert why == "exact_match gave no number: why nan"
 
 
 @pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])

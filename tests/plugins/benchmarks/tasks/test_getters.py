@@ -14,7 +14,6 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
-from hisa.plugins.gym.miniwob.outcome import STATE
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
@@ -26,15 +25,6 @@ async def got(folder: Path, kind: str, machine: Machine | None = None, **config:
     assert known is not None
     where = context(folder, machine, "score")
     return await known.run(where, known.model.model_validate({"type": kind, **config}))
-
-
-async def test_the_reward_of_a_page(tmp_path: Path) -> None:
-    machine = Machine()
-    with pytest.raises(EnvironmentFailed, match="nothing is known"):
-        await got(tmp_path, "miniwob_reward", machine)
-    await machine.write_file(STATE, b'{"pid": 1, "reward": 0.5, "reason": "half"}')
-    found = await got(tmp_path, "miniwob_reward", machine)
-    assert found == {"reward": 0.5, "reason": "reward 0.5 half"}
 
 
 async def test_files_of_the_machine(tmp_path: Path) -> None:
@@ -56,23 +46,6 @@ async def test_files_of_the_machine(tmp_path: Path) -> None:
         await got(tmp_path, "vm_file", machine, path="/a.txt", dest="../../a.txt")
 
 
-async def test_files_of_the_internet_come_from_the_cache(tmp_path: Path) -> None:
-    context(tmp_path).cache.put("https://x.org/a", b"A")
-    path = await got(tmp_path, "cloud_file", path="https://x.org/a", dest="a")
-    assert path.read_bytes() == b"A"
-    with pytest.raises(EnvironmentFailed):
-        await got(tmp_path, "cloud_file", path="https://x.org/b", dest="b")
-
-
-async def test_files_of_the_task(tmp_path: Path) -> None:
-    context(tmp_path)
-    (tmp_path / "task" / "gold.txt").write_bytes(b"G")
-    path = await got(tmp_path, "local_file", path="gold.txt", dest="other.txt")
-    assert (path.name, path.read_bytes()) == ("other.txt", b"G")
-    with pytest.raises(UsageError, match="outside"):
-        await got(tmp_path, "local_file", path="../cache", dest="x")
-
-
 async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Path) -> None:
     machine = Machine()
     await machine.write_file("/a.png", b"A")
@@ -89,13 +62,6 @@ async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Pa
     }
     both = await got(tmp_path, "local_file", **more, gives=[0, 1])
     assert both[0].parent == both[1].parent != left.parent
-
-
-async def test_files_kept_before(tmp_path: Path) -> None:
-    where = context(tmp_path)
-    (where.scratch / "out.txt").write_text("kept")
-    assert (await got(tmp_path, "cache_file", path="out.txt")).read_text() == "kept"
-    assert await got(tmp_path, "cache_file", path="none.txt") is None
 
 
 async def test_what_commands_say(tmp_path: Path) -> None:
@@ -141,15 +107,6 @@ async def test_parts_of_the_address_that_a_script_of_the_task_prints(tmp_path: P
     said = "runs check succeed;2024-05-01T10:00+00 check succeed;assets check failed;"
     assert await got(tmp_path, "validate_correct_url", shown, **where) == said
     assert await got(tmp_path, "validate_correct_url", Machine(answers), **where) is None
-
-
-async def test_sizes(tmp_path: Path) -> None:
-    machine = Machine(windows=["Doc - Writer"])
-    assert await got(tmp_path, "vm_screen_size", machine) == {"width": 1280, "height": 720}
-    asked = {"app_class_name": "writer"}
-    size = await got(tmp_path, "vm_window_size", machine, **asked)
-    assert size == {"width": 300, "height": 200}
-    assert await got(tmp_path, "vm_window_size", Machine(), **asked) is None
 
 
 class Stock(Machine):
@@ -250,18 +207,6 @@ UNWRITTEN = (
     "enable_safe_browsing", "enabled_experiments",
 )  # fmt: skip
 """Settings with a default before the browser has written its file, as in the benchmark."""
-
-
-@pytest.mark.parametrize(
-    ("values", "told"), [({}, "true"), ({"has_migrated_local_network_access": True}, "false")]
-)
-async def test_what_chromium_notes_by_itself_is_no_choice(
-    tmp_path: Path, values: dict[str, bool], told: str
-) -> None:
-    tree = {"profile": {"default_content_setting_values": values}}
-    machine = Machine()
-    await machine.write_file("~/.config/chromium/Default/Preferences", json.dumps(tree).encode())
-    assert await got(tmp_path, "data_delete_automacally", machine) == told
 
 
 @pytest.mark.parametrize("name", sorted(PREFERENCES))

@@ -167,37 +167,6 @@ async def test_what_slides_hold(tmp_path: Path) -> None:
     assert await held(sound, deck()) is None
 
 
-async def test_the_profiles_of_dbt(tmp_path: Path) -> None:
-    machine = Machine({"printenv DBT_PROFILES_DIR": CommandResult(0, "/else\n")})
-    asked = {"dirs": ["/home/user/.dbt", "$DBT_PROFILES_DIR"], "dest": "profiles.yml"}
-    assert await got(tmp_path, "dbt_profiles", machine, **asked) is None
-    await machine.write_file("/else/profiles.yml", b"a: 1")
-    assert (await got(tmp_path, "dbt_profiles", machine, **asked)).read_bytes() == b"a: 1"
-    assert await got(tmp_path, "dbt_profiles", Machine(), **asked) is None
-
-
-async def test_files_of_gimp(tmp_path: Path) -> None:
-    machine = Machine()
-    asked = {"file_name": "gimprc", "dest": "gimprc"}
-    assert await got(tmp_path, "gimp_config_file", machine, **asked) is None
-    await machine.write_file("~/.config/GIMP/2.10/gimprc", b"(theme)")
-    path = await got(tmp_path, "gimp_config_file", machine, **asked)
-    assert path.read_bytes() == b"(theme)"
-    with pytest.raises(UsageError, match="plain file name"):
-        await got(tmp_path, "gimp_config_file", machine, file_name="../../x", dest="x")
-
-
-async def test_what_vlc_says(tmp_path: Path) -> None:
-    machine = Machine({"status.xml": CommandResult(0, "<root/>")})
-    assert await got(tmp_path, "vlc_config", machine, dest="vlcrc") is None
-    await machine.write_file("~/.config/vlc/vlcrc", b"[qt]")
-    assert (await got(tmp_path, "vlc_config", machine, dest="vlcrc")).read_bytes() == b"[qt]"
-    playing = await got(tmp_path, "vlc_playing_info", machine, dest="status.xml")
-    assert playing.read_text() == "<root/>"
-    silent = Machine({"status.xml": CommandResult(1, "", "refused")})
-    assert await got(tmp_path, "vlc_playing_info", silent, dest="none.xml") is None
-
-
 async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
     class Editor(Machine):
         async def act(self, actions: Sequence[Any], /) -> None:
@@ -211,28 +180,6 @@ async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
     assert path.read_bytes() == b"Show it"
     assert [action.kind for action in typed] == ["hotkey", "write", "press"]
     assert await got(tmp_path, "vscode_config", Machine(), **asked) is None
-
-
-async def test_launchers_on_the_desktop(tmp_path: Path) -> None:
-    machine = Machine({"ls -1": CommandResult(0, "a.desktop\nnotes.txt\ngone.desktop\n")})
-    await machine.write_file("~/Desktop/a.desktop", b"Name=A")
-    assert await got(tmp_path, "shortcuts_on_desktop", machine) == {"a.desktop": "Name=A"}
-    assert await got(tmp_path, "shortcuts_on_desktop") == {}
-
-
-async def test_the_player_of_most_kinds_of_video(tmp_path: Path) -> None:
-    machine = Machine({"xdg-mime": CommandResult(0, "totem.desktop\nvlc.desktop\nvlc.desktop\n")})
-    assert await got(tmp_path, "default_video_player", machine) == "vlc.desktop"
-    assert await got(tmp_path, "default_video_player") == "unknown"
-
-
-async def test_the_wallpaper(tmp_path: Path) -> None:
-    machine = Machine({"gsettings": CommandResult(0, "'file:///home/user/a%20b.png'\n")})
-    assert await got(tmp_path, "vm_wallpaper", machine, dest="w.png") is None
-    await machine.write_file("/home/user/a b.png", b"P")
-    path = await got(tmp_path, "vm_wallpaper", machine, dest="w.png")
-    assert path.read_bytes() == b"P"
-    assert await got(tmp_path, "vm_wallpaper", dest="w.png") is None
 
 
 async def test_what_a_terminal_shows(tmp_path: Path) -> None:

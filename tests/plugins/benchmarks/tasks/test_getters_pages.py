@@ -105,48 +105,6 @@ async def test_a_bar_that_no_tab_has_gives_nothing_and_a_page_that_fails_no_scor
             assert await got(where, "active_tab_html_parse", category="class") == wanted
 
 
-@pytest.mark.parametrize(
-    ("path", "wanted"),
-    [
-        (
-            "shop/mens-clothing/shirts/Men_regular_size_t,Price_discount_range,Sleeve_length/"
-            "L,50_PERCENT_%20off%20%26%20more,Short%20Sleeve?id=1",
-            {
-                "mens_clothing": True,
-                "shirts": True,
-                "short_sleeve": True,
-                "Men_regular_size_t": "L",
-                "Price_discount_range": "50_PERCENT_ off & more",
-            },
-        ),
-        (
-            "shop/Price_discount_range,Product_department/"
-            "50_PERCENT_ off %26 more|30_PERCENT_ off %26 more,Shirt",
-            {
-                "mens_clothing": None,
-                "shirts": True,
-                "short_sleeve": None,
-                "Men_regular_size_t": None,
-                "Price_discount_range": "not_50_PERCENT_ off & more",
-            },
-        ),
-    ],
-)
-async def test_the_filters_that_a_shop_s_address_says(
-    tmp_path: Path, path: str, wanted: dict[str, Any]
-) -> None:
-    class Shows(Machine):
-        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            seen = await super().observe(elements=elements, settle=settle)
-            box = BoundingBox(0, 0, 9, 9, "screen")
-            bar = Element("entry", "Address and search bar", box, text=f"shop.org/{path}")
-            return dataclasses.replace(seen, elements=(bar,))
-
-    where = context(tmp_path, Shows(), "score")
-    keys = ["Men_regular_size_t", "Price_discount_range", "none"]
-    assert await got(where, "url_path_parse", parse_keys=keys) == wanted
-
-
 async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_path: Path) -> None:
     box = BoundingBox(1, 2, 11, 22, "screen")
     found: tuple[Element, ...] | None = (

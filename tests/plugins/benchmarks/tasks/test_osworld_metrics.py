@@ -7,33 +7,25 @@ import json
 import socket
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hisa.errors import CheckFailed, UsageError
-from hisa.outcomes.endings import Scoring
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.isolated import Exceeded
 from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     PACKAGE,
-    find_osworld_metric,
     index,
     install_commands,
     installed,
-    known,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     OSWorldMetric,
     has_bubblewrap,
 )
-from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
-from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.find_format import problems
@@ -213,20 +205,6 @@ def test_the_expected_file_tells_a_broken_result_from_a_broken_function(tmp_path
 
 
 @pytest.mark.usefixtures("package")
-def test_a_process_that_vanishes_or_does_not_end_is_no_score() -> None:
-    with pytest.raises(CheckFailed, match="crashed"):
-        run("vanishes", "a", None, {})
-    with pytest.raises(CheckFailed, match="did not end within"):
-        asyncio.run(run_calls([("sleeps", "a", None, {})], replace(OSWORLD_LIMITS, wall=0.5)))
-
-
-@pytest.mark.usefixtures("package")
-def test_what_takes_too_much_processor_time_is_told_from_a_slow_machine() -> None:
-    with pytest.raises(Exceeded, match="1 s of processor time"):
-        asyncio.run(run_calls([("spins", "a", None, {})], replace(OSWORLD_LIMITS, processor=1)))
-
-
-@pytest.mark.usefixtures("package")
 def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "x")
     assert run("keys", "a", None, {})[0] == 0.0
@@ -285,25 +263,6 @@ async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, othe
     assert "no metric 'dance'" in why
 
 
-OSWORLD = Task(id="t", instruction="x", format="osworld")
-
-
-async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
-    """Returns the score of "yes" where "yes" is wanted."""
-    task = replace(OSWORLD, check=check(func, {"expected": "yes"}), format=benchmark)
-    machine = Machine({"say": CommandResult(0, "yes")})
-    return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
-
-
-@pytest.mark.usefixtures("package")
-async def test_ours_judges_where_there_is_one_and_osworlds_elsewhere() -> None:
-    for benchmark in ("osworld", "spider2v", ""):
-        found = await scored("exact_match", benchmark=benchmark)
-        assert (found.value, found.judged_by) == (1.0, "ours")
-        found = await scored("compare_table", benchmark=benchmark)
-        assert (found.value, found.judged_by) == (0.75, "OSWorld's own (desktop_env 1.0.2)")
-
-
 @pytest.mark.parametrize(
     ("place", "keys", "benchmark"),
     [
@@ -323,43 +282,6 @@ def test_a_task_file_says_whose_it_is_and_a_run_keeps_it(
     task = load_task(path)
     assert task.format == benchmark
     assert TaskRecord.of(task).task().format == benchmark
-
-
-def test_without_the_package_the_command_installs_it_and_its_libraries(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
-    assert not installed().folder
-    assert find_osworld_metric("compare_images") == known()["compare_images"]
-    assert install_commands("compare_images") == (
-        f"{bare} -m pip install --no-deps {PACKAGE} && "
-        f"{bare} -m pip install pillow numpy scikit-image"
-    )
-    assert install_commands("is_utc_0") == f"{bare} -m pip install --no-deps {PACKAGE}"
-
-
-def test_a_metric_that_is_theirs_alone_is_refused_before_a_run_with_one_command(
-    bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("HISA_OSWORLD_PYTHON", raising=False)
-    monkeypatch.setattr(sys, "executable", str(bare))
-    task = Task(id="t", instruction="x", check=check("check_tabstops"), folder=str(tmp_path))
-    assert problems(task) == ["metric check_tabstops needs OSWorld's package: hisa install osworld"]
-
-
-def test_a_python_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in ("/nowhere/python", "/bin/false"):
-        monkeypatch.setenv("HISA_OSWORLD_PYTHON", path)
-        with pytest.raises(UsageError, match=path):
-            installed()
-
-
-def test_another_release_counts_as_not_installed(
-    other: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index, "PACKAGE", "desktop-env==9")
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", f"{other.parent}/../bin/python")
-    assert (installed().folder, installed().version) == ("", "1.0.2")
 
 
 NOW = "a\nb\nc\n                Time zone: Etc/UTC (UTC, +0000)"

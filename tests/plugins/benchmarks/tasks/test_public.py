@@ -18,27 +18,6 @@ chrome\tb1\tor\tdance\tcookies\t-\tlogin\t-
 """
 
 
-def test_a_line_is_a_task_with_its_pieces() -> None:
-    one, two, three, four = read(SAMPLE)
-    assert (one.domain, one.id) == ("os", "a1")
-    assert one.pieces == (
-        ("metric", "exact_match"),
-        ("getter", "vm_command_line"),
-        ("getter", "rule"),
-        ("setup", "execute"),
-        ("setup", "sleep"),
-        ("setup", "execute"),
-    )
-    assert two.pieces == (("metric", "infeasible"),)
-    assert three.pieces[:2] == (("metric", "is_utc_0"), ("metric", "exact_match"))
-    assert ("setup", "login") in four.pieces
-
-
-def test_a_task_is_as_weak_as_its_weakest_piece() -> None:
-    found = domains(read(SAMPLE))
-    assert found == {"os": {"ours": 2, "theirs": 1}, "chrome": {"missing": 1}}
-
-
 def test_pieces_are_counted_by_tasks_and_by_uses() -> None:
     rows = count_pieces(task.pieces for task in read(SAMPLE))
     found = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in rows}

@@ -14,32 +14,15 @@ import pytest
 
 from hisa.actions import Click, Hotkey
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.plugins.gym.miniwob.outcome import PROGRAM, STATE
 from hisa.protocols import CommandResult
 from hisa.tasks.windows import Named, await_window
 from tests.plugins.benchmarks.tasks.machine import Machine, context, do
-from tests.plugins.benchmarks.tasks.pages import needs_pages
-
-NAMES = """download copyfile_from_host_to_guest script_and_execute
-launch execute command open sleep activate_window close_window
-google_chrome_browser chrome_open_tabs chrome_close_tabs update_browse_history miniwob_page
-browsergym_task dagster_webui_init superset_webui_init astro_webui_init astro_refresh_page
-upload_file execute_with_verification proxy"""
 
 
 def started(machine: Machine) -> list[str]:
     """The lines that were started in the background."""
     words = [shlex.split(line) for line in machine.lines]
     return [part[6] for part in words if part[:4] == ["setsid", "-f", "bash", "-c"]]
-
-
-async def test_download_comes_from_the_cache(tmp_path: Path) -> None:
-    where = context(tmp_path)
-    where.cache.put("https://x.org/a.xlsx", b"book")
-    await do(where, "download", files=[{"url": "https://x.org/a.xlsx", "path": "/home/user/a"}])
-    assert await where.environment.read_file("/home/user/a") == b"book"
-    with pytest.raises(EnvironmentFailed, match="download nothing"):
-        await do(where, "download", files=[{"url": "https://x.org/b", "path": "/b"}])
 
 
 async def test_copy_takes_the_tasks_own_files_and_no_others(tmp_path: Path) -> None:
@@ -158,29 +141,6 @@ async def test_open_waits_for_the_window(tmp_path: Path) -> None:
         await do(context(tmp_path, Machine(programs="")), "open", path="/a.xlsx")
 
 
-@pytest.mark.parametrize(("kind", "option"), [("activate_window", "-a"), ("close_window", "-c")])
-async def test_windows_are_found_by_title_and_class(tmp_path: Path, kind: str, option: str) -> None:
-    titles = ["A.xlsx — LibreOffice Calc", "Mail client", "Calc", "New Tab - Chromium"]
-    machine = Machine(windows=titles)
-    where = context(tmp_path, machine, "score")
-    title = "A.xlsx - LibreOffice Calc"
-    await do(where, kind, window_name=title, strict=True)
-    await do(where, kind, window_name="mail")
-    await do(where, kind, window_name="client", strict=True, by_class=True)
-    await do(where, kind, window_name="mail", strict=True)
-    await do(where, kind, window_name="Google Chrome")
-    numbers = [shlex.split(line)[3] for line in machine.lines]
-    assert numbers == ["0x10", "0x11", "0x11", "0x13"]
-    assert all(f"wmctrl -i {option}" in line for line in machine.lines)
-
-
-@pytest.mark.parametrize("kind", ["activate_window", "close_window"])
-async def test_no_window_manager_is_the_machines_failure(tmp_path: Path, kind: str) -> None:
-    lacks = {"wmctrl": CommandResult(127, "", "wmctrl: command not found")}
-    with pytest.raises(EnvironmentFailed, match="managed"):
-        await do(context(tmp_path, Machine(lacks, windows=["Form"])), kind, window_name="Form")
-
-
 TABS = [
     {"type": "page", "id": "1", "title": "New Tab", "url": "chrome://new-tab-page-third-party/"},
     {"type": "page", "id": "2", "title": "Page", "url": "https://www.example.org/"},
@@ -207,25 +167,6 @@ async def test_tabs_are_opened_and_the_empty_one_closed(tmp_path: Path) -> None:
     silent = context(tmp_path, Machine({"urllib": CommandResult(1, "", "refused")}))
     with pytest.raises(EnvironmentFailed, match="debugging port"):
         await do(silent, "chrome_open_tabs", urls_to_open=["https://a.org"])
-
-
-async def test_tabs_are_closed_by_address(tmp_path: Path) -> None:
-    machine = browser()
-    where = context(tmp_path, machine)
-    await do(where, "chrome_close_tabs", urls_to_close=["https://example.org", "https://no.org"])
-    assert requests(machine) == ["GET /json/list", "GET /json/close/2"]
-
-
-async def test_chrome_is_started_with_its_ports(tmp_path: Path) -> None:
-    machine = browser()
-    await do(context(tmp_path, machine), "google_chrome_browser", urls=["https://a.org"])
-    assert started(machine) == [
-        "google-chrome --remote-debugging-port=1337",
-        "socat tcp-listen:9222,fork tcp:localhost:1337",
-    ]
-    assert len(requests(machine)) == 3
-    with pytest.raises(EnvironmentFailed, match="google-chrome"):
-        await do(context(tmp_path, Machine(programs="")), "google_chrome_browser")
 
 
 def history(path: Path) -> bytes:
@@ -259,24 +200,6 @@ async def test_visits_are_added_to_the_history(tmp_path: Path) -> None:
             " JOIN visits ON visits.url = urls.id"
         )
         assert found.fetchall() == [("https://a.org", "A", 1)]
-
-
-@needs_pages
-async def test_a_page_gives_the_instruction_or_says_why_it_did_not_come_up(tmp_path: Path) -> None:
-    machine = Machine()
-    where = context(tmp_path, machine)
-    await machine.write_file(STATE, b'{"pid": 1, "instruction": "Click it."}')
-    await do(where, "miniwob_page", task="click-test", seed=4)
-    assert where.instruction == "Click it."
-    (line,) = started(machine)
-    assert "--page miniwob/click-test.html --seed 4" in line
-    assert (await machine.read_file(PROGRAM)).startswith(b"PK")
-    for state, said in (('"broken": "no core"', "no core"), ('"exit": 1', "nothing was written")):
-        await machine.write_file(STATE, f'{{"pid": 1, {state}}}'.encode())
-        with pytest.raises(EnvironmentFailed, match=f"did not come up: {said}"):
-            await do(where, "miniwob_page", task="click-test")
-    with pytest.raises(UsageError, match="no MiniWoB"):
-        await do(where, "miniwob_page", task="../core")
 
 
 async def test_a_window_that_never_comes_is_the_machines_failure_only_before_the_run(

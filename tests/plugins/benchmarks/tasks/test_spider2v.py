@@ -9,7 +9,6 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.osworld_metrics import installed, missing_packages
-from hisa.plugins.benchmarks.tasks.task_needs import count_pieces, needed_pieces
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
@@ -93,26 +92,6 @@ async def test_a_dead_machine_is_no_score() -> None:
         await TaskScorer(pause=at_once).score(task, Machine(dead=True), "succeeded")
     with pytest.raises(EnvironmentFailed, match="gone"):
         await TaskScorer(pause=at_once).prepare(task, Machine(dead=True))
-
-
-def test_every_piece_is_known() -> None:
-    rows = count_pieces(needed_pieces(load_task(path)) for path in FILES)
-    assert {(row.kind, row.source) for row in rows} == {
-        ("setup", "ours"),
-        ("getter", "ours"),
-        ("metric", "theirs"),
-    }
-    assert {(row.kind, row.name): row.tasks for row in rows} == {
-        ("setup", "activate_window"): 20,
-        ("setup", "copyfile_from_host_to_guest"): 20,
-        ("setup", "execute"): 20,
-        ("setup", "open"): 20,
-        ("setup", "sleep"): 20,
-        ("getter", "local_file"): 20,
-        ("getter", "vm_file"): 20,
-        ("metric", "compare_table"): 20,
-    }
-    assert next(row for row in rows if row.name == "sleep").uses == 40
 
 
 @pytest.mark.usefixtures("osworld_listed")

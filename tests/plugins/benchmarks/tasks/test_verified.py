@@ -11,8 +11,6 @@ import pytest
 
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.task_needs import needed_apps, require_machine
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.tasks import started
 from hisa.tasks.scorer import TaskScorer
@@ -62,25 +60,6 @@ async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, said:
         await prepare(tmp_path, {"run": "true"}, setup, machine=host)
     assert "setup step 2 of task 't'" in str(caught.value)
     assert host.lines[-1].startswith("rm -rf /tmp/.hisa-started-")
-
-
-async def test_a_program_that_runs_or_opens_its_window_is_started(tmp_path: Path) -> None:
-    host = await prepare(tmp_path, launched("sleep", "20"), {"launch": "sleep 20"})
-    assert (await host.execute("pgrep -f '^sleep 20$'")).exit_code == 0
-    await host.execute("pkill -f '^sleep 20$'")
-    await prepare(tmp_path, {"launch": "sh -c 'echo Form >~/windows'"})
-    await prepare(tmp_path, launched("sh", "-c", "exit 0"))
-
-
-async def test_a_program_that_crashes_while_the_setup_goes_on_is_found(tmp_path: Path) -> None:
-    late = launched("sh", "-c", "echo Form >~/windows; sleep 0.5; exit 7")
-    with pytest.raises(EnvironmentFailed, match=r"setup of task 't': .* ended with 7"):
-        await prepare(tmp_path, late, {"run": "sleep 2"})
-    ended = launched("sh", "-c", "(sleep 0.3; echo One >>~/windows) & kill $$")
-    with pytest.raises(EnvironmentFailed, match="ended at once with 143"):
-        await prepare(tmp_path, ended)
-    stays = launched("sh", "-c", "echo Two >>~/windows; exec sleep 77")
-    await prepare(tmp_path, stays, {"run": "pkill -f '^sleep 77$'; sleep 0.5"})
 
 
 async def test_an_application_that_hands_over_must_show_its_window(
@@ -233,33 +212,6 @@ async def test_a_missing_application_is_named_before_anything_is_done(
     assert f"task 't' needs {said}, which fake does not have" in str(caught.value)
     assert caught.value.fix.startswith("in the machine: apt-get install ")
     assert not (host.home / "begun").exists()
-
-
-async def test_an_application_that_is_there_or_is_installed_by_the_setup_is_no_problem(
-    tmp_path: Path,
-) -> None:
-    home = tmp_path / "home"
-    host = Host(home, PATH=stub(home, "vlc", "exec sleep 3"))
-    await prepare(tmp_path, launched("vlc"), machine=host, apps=("vlc",))
-    install = {
-        "type": "execute",
-        "parameters": {"command": "apt-get install -y gimp", "shell": True},
-    }
-    assert needed_apps(Task(id="t", instruction="x", setup=(install, launched("gimp")))) == ()
-    conda = home / "anaconda3" / "envs" / "jupyter" / "bin"
-    conda.mkdir(parents=True)
-    (conda / "jupyter").write_text("")
-    await prepare(tmp_path, machine=Host(home), apps=("jupyter",))
-
-
-@pytest.mark.desktop
-async def test_a_private_desktop_has_no_system_services() -> None:
-    step = {"type": "execute", "parameters": {"command": "timedatectl status"}}
-    task = Task(id="t", instruction="x", setup=(step,))
-    async with DesktopEnvironment() as desktop:
-        with pytest.raises(EnvironmentFailed, match="system services") as caught:
-            await require_machine(task, desktop)
-    assert "--env vm:PROFILE" in caught.value.fix
 
 
 class Refusing(Machine):

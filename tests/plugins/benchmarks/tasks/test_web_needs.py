@@ -14,7 +14,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.task_needs import require_machine, web_needs
 from hisa.plugins.machines.reached_places import unreached
-from hisa.protocols import CommandResult, Environment, Task
+from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
 from tests.tasks.host import Host
@@ -86,13 +86,6 @@ async def test_a_server_is_reached_whatever_it_answers_and_a_name_of_the_machine
     assert list(gone) == [("nobody..invalid", 80)]
 
 
-async def test_pages_that_the_task_itself_serves_are_not_asked_for(tmp_path: Path) -> None:
-    machine: Environment = Machine()
-    await require_machine(task(opens("http://localhost:3000/x", "http://127.0.0.1:9/")), machine)
-    assert isinstance(machine, Machine)
-    assert not any("concurrent" in line for line in machine.lines)
-
-
 async def test_of_pages_that_mean_one_thing_a_single_one_is_enough(tmp_path: Path) -> None:
     given = task(urls=["https://a.example/x", "https://b.example/y"])
     assert named(given) == ["any of a.example:443, b.example:443"]
@@ -124,19 +117,6 @@ async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) ->
 )
 def test_what_a_file_names_is_needed_and_nothing_is_guessed(given: Task, wanted: list[str]) -> None:
     assert named(given) == wanted
-
-
-def test_a_task_that_cannot_be_done_needs_nothing_but_what_it_opens() -> None:
-    check = {"func": "infeasible"}
-    words = "Open https://a.example in Chrome"
-    given = Task(
-        id="t",
-        instruction=words,
-        setup=(opens("https://b.example"),),
-        check=check,
-        apps=("chrome",),
-    )
-    assert named(given) == ["b.example:443"]
 
 
 def test_pages_that_a_proxy_opens_are_not_asked_for() -> None:

@@ -52,7 +52,7 @@ def test_a_bench_makes_an_attempt_again_whose_qemu_was_killed(hisa: Command) -> 
     kill_qemu(hisa, out / "runs", process)
     output, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert "environment errors  1" in output
+    assert "1 tries broke a machine" in output
     sums = hisa.json(*arguments)
     assert (sums["attempts"], sums["environment_errors"]) == (2, 1)
     assert (sums["scored"], sums["succeeded"]) == (1, 1)

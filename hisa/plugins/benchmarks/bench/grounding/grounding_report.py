@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from hisa.plugins.benchmarks.bench.grounding.runner import Answer
 from hisa.plugins.benchmarks.bench.grounding.targets import KINDS
 from hisa.plugins.benchmarks.bench.stats import quantile, wilson
-from hisa.plugins.benchmarks.bench.tables import Table, percent
+from hisa.plugins.benchmarks.bench.tables import Table, percent, table_of
 
 __all__ = ["GroundingReport", "Part", "Share", "build_grounding_report", "grounding_tables"]
 
@@ -188,42 +188,36 @@ def _as_published(part: Part) -> Table:
 
 
 def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
-    return Table(
+    return table_of(
         title,
         "Percent of the things that are on the screen, with 95% intervals: right is a point on the "
         "thing, wrong a point anywhere else. Absent things are right where they are refused.",
-        (first, "Things", "Right %", "Wrong %", "Refused %", "Absent", "Absent refused %"),
-        tuple(
-            (
-                each.name,
-                str(each.right.of),
-                _interval(each.right),
-                _interval(each.wrong),
-                percent(each.refused.rate),
-                str(each.absent_refused.of),
-                _interval(each.absent_refused),
-            )
-            for each in scores
-        ),
+        scores,
+        {
+            first: lambda row: row.name,
+            "Things": lambda row: str(row.right.of),
+            "Right %": lambda row: _interval(row.right),
+            "Wrong %": lambda row: _interval(row.wrong),
+            "Refused %": lambda row: percent(row.refused.rate),
+            "Absent": lambda row: str(row.absent_refused.of),
+            "Absent refused %": lambda row: _interval(row.absent_refused),
+        },
     )
 
 
 def _costs(report: GroundingReport) -> Table:
-    return Table(
+    return table_of(
         "Time and tokens",
         "Milliseconds a description; the text of a picture is read once.",
-        ("Split", "Median ms", "95% ms", "Calls", "Tokens in", "Tokens out"),
-        tuple(
-            (
-                part.name,
-                _number(part.ms_median),
-                _number(part.ms_p95),
-                str(part.calls),
-                str(part.tokens_in),
-                str(part.tokens_out),
-            )
-            for part in report.parts
-        ),
+        report.parts,
+        {
+            "Split": lambda part: part.name,
+            "Median ms": lambda part: _number(part.ms_median),
+            "95% ms": lambda part: _number(part.ms_p95),
+            "Calls": lambda part: str(part.calls),
+            "Tokens in": lambda part: str(part.tokens_in),
+            "Tokens out": lambda part: str(part.tokens_out),
+        },
     )
 
 

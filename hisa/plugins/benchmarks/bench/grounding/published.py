@@ -20,12 +20,13 @@ from hisa.plugins.benchmarks.bench.grounding.targets import (
     Region,
     Screen,
     Target,
+    own_suite,
     size_of,
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.text.validation import explain
 
-__all__ = ["list_files", "published_suite"]
+__all__ = ["open_grounding_suite"]
 
 _LISTS = (
     "screenspot_*_v2.json", "screenspot_*.json", "annotations/*.json",
@@ -81,15 +82,25 @@ class _Read:
     ident: str = ""
 
 
-def list_files(path: Path) -> list[Path]:
-    """The lists of a folder, or the one list that was given; empty where there are none."""
-    if path.is_file():
-        return [path]
-    found = (sorted(path.glob(pattern)) for pattern in _LISTS)
-    return next((files for files in found if files), [])
+def open_grounding_suite(path: Path) -> GroundingSuite:
+    """Opens the suite of a folder, whoever wrote it, or of one published list.
+
+    Raises:
+        UsageError: it is none, or something in it is not as it should be.
+    """
+    if (path / "targets.jsonl").is_file() or (path / "targets").is_dir():
+        return own_suite(path)
+    found = [[path]] if path.is_file() else [sorted(path.glob(pattern)) for pattern in _LISTS]
+    if files := next(filter(None, found), None):
+        return _published_suite(files, path.resolve().name)
+    raise UsageError(
+        f"{str(path)!r} is no grounding suite: neither targets.jsonl nor a list of ScreenSpot, "
+        "ScreenSpot-Pro or OSWorld-G is in it",
+        fix="hisa bench grounding benchmarks/grounding",
+    )
 
 
-def published_suite(files: Sequence[Path], name: str) -> GroundingSuite:
+def _published_suite(files: Sequence[Path], name: str) -> GroundingSuite:
     """The rows of these lists.
 
     Raises:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -68,13 +67,6 @@ class Answer(BaseModel):
         return self.outcome == "wrong" or (self.present and self.outcome == "refused")
 
 
-@dataclass(frozen=True)
-class _Found:
-    place: Place | None
-    reason: str = ""
-    candidates: tuple[str, ...] = ()
-
-
 async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> AsyncIterator[Answer]:
     """One answer a target, screen by screen.
 
@@ -96,13 +88,12 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
 
 
 async def _answer(target: Target, way: Way, look: Observation) -> Answer:
-    way.aim(target, look)
     before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
     started = time.monotonic()
-    found = await _resolved(target.description, way, way.shown(look))
+    place, reason, candidates = await _resolved(target.description, way, way.shown(look))
     seconds = time.monotonic() - started
-    point = None if found.place is None else _clicked(found.place, look)
-    region, place = target.region, found.place
+    point = None if place is None else _clicked(place, look)
+    region = target.region
     return Answer(
         target=target.id,
         screen=target.screen.name,
@@ -118,8 +109,8 @@ async def _answer(target: Target, way: Way, look: Observation) -> Answer:
         source="" if place is None else place.source,
         label="" if place is None else place.label,
         score=None if place is None else place.score,
-        reason=found.reason,
-        candidates=found.candidates,
+        reason=reason,
+        candidates=candidates,
         seconds=seconds,
         calls=way.spent.calls - before[0],
         tokens_in=way.spent.tokens_in - before[1],
@@ -132,13 +123,16 @@ def _clicked(place: Place, look: Observation) -> Point:
     return Point(*look.convert(place.point, "screen").rounded(), "screen")
 
 
-async def _resolved(description: str, way: Way, shown: Observation) -> _Found:
+async def _resolved(
+    description: str, way: Way, shown: Observation
+) -> tuple[Place | None, str, tuple[str, ...]]:
+    """Returns the place, or why it was refused with what was there instead."""
     call = ToolCall("", "gui_action", _SOURCE, description, actions=_ACTIONS)
     try:
         grounded = await way.grounder.resolve(call, shown)
     except NotFound as error:
-        return _Found(None, str(error), error.candidates)
-    return _Found(grounded.places[0])
+        return None, str(error), error.candidates
+    return grounded.places[0], "", ()
 
 
 def _outcome(target: Target, point: Point | None) -> Outcome:

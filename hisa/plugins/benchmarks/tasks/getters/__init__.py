@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes its getters known
     address_bar,
-    checked_address,
     chrome_state,
     element_markup,
     kept_files,
     machine_state,
     page_parts,
-    product_address,
     relative_time,
 )
 from hisa.plugins.gym import gym_format  # noqa: F401 - makes its steps and getters known

@@ -9,11 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
+from hisa.plugins.benchmarks.tasks.getters.machine_state import script_output
+from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Window
 from hisa.tasks.pieces import GETTERS, Parameters
 
-__all__ = ["Address", "AddressPart", "AddressQuery"]
+__all__ = ["Address", "AddressPart", "AddressQuery", "CheckedAddress"]
 
 _BAR = "address and search bar"
 _BROWSERS = ("chrom", "brave")
@@ -96,3 +98,26 @@ async def address_part(context: StepContext, params: AddressPart) -> str | dict[
     part = parts[params.part_index]
     part = part.partition("?")[0] if params.without_query else part
     return part if params.gives == "string" else {params.key: part}
+
+
+class CheckedAddress(Address):
+    """A script that prints parts of an address, with commas between."""
+
+    src: Annotated[str, Field(min_length=1, max_length=4096)]
+    dest: GuestPath
+
+
+@GETTERS("validate_correct_url", CheckedAddress)
+async def validate_correct_url(context: StepContext, params: CheckedAddress) -> str | None:
+    """Returns for each part whether the address has it; None where no browser shows one."""
+    parts = (await script_output(context, params.src, params.dest)).split(",")
+    address = await active_url(context, params)
+    if address is None:
+        return None
+    return "".join(f"{part.strip()} check {_verdict(part, address)};" for part in parts)
+
+
+def _verdict(part: str, address: str) -> str:
+    """Published words; colons and plus signs stand in an address by their codes."""
+    wanted = part.strip().replace(":", "%3A").replace("+", "%2B")
+    return "succeed" if wanted in address else "failed"

@@ -17,9 +17,7 @@ from hisa.plugins.benchmarks.tasks.metrics import (  # noqa: F401 - each makes i
     databases,
     images,
     notebooks,
-    rewards,
     texts,
-    yaml_files,
 )
 
 __all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metric"]

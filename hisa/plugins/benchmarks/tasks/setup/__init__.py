@@ -7,7 +7,6 @@ from hisa.plugins.benchmarks.tasks.setup import (  # noqa: F401 - each makes its
     chrome_steps,
     put_files,
     start_programs,
-    verified_commands,
     web_services,
     window_steps,
 )

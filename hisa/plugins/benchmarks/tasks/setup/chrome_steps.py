@@ -7,13 +7,12 @@ import sqlite3
 import time
 from contextlib import closing
 from typing import Annotated
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic import Field
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.benchmarks.tasks.addresses import same_address
 from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.machines.machine_apps import window_names
@@ -21,7 +20,7 @@ from hisa.protocols import FileRefused
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.started import start
 
-__all__ = ["Browser", "CloseTabs", "History", "OpenTabs"]
+__all__ = ["Browser", "CloseTabs", "History", "OpenTabs", "same_address"]
 
 _BLANK = ("about:blank", "chrome://newtab", "chrome://new-tab-page")
 _EPOCH = 11_644_473_600
@@ -153,3 +152,20 @@ def _with_visits(context: StepContext, data: bytes, params: History) -> bytes:
     except sqlite3.Error as error:
         raise EnvironmentFailed(f"Chrome's history file cannot be extended: {error}") from error
     return path.read_bytes()
+
+
+def same_address(one: str | None, other: str | None) -> bool:
+    """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
+    if one is None or other is None:
+        return one is other
+    return _plain(one) == _plain(other)
+
+
+def _plain(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
+    place = parts.netloc.lower().replace("www.", "")
+    path = "" if parts.path == "/" else parts.path
+    return urlunsplit((parts.scheme.lower() or "http", place, path, parts.query, parts.fragment))

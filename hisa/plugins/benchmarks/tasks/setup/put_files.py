@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hisa.plugins.benchmarks.tasks.setup.awaited_windows import await_windows
-from hisa.plugins.benchmarks.tasks.setup.scripts import run_traced
+from hisa.plugins.benchmarks.tasks.setup.scripts import await_windows, run_traced
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.place_file import place

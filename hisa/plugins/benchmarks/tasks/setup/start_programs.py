@@ -5,17 +5,17 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from hisa.environments.clean import bash
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
-from hisa.plugins.benchmarks.tasks.opener import opener_of
-from hisa.plugins.benchmarks.tasks.setup.awaited_windows import expect_window
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
-from hisa.plugins.benchmarks.tasks.setup.end_programs import end_programs, ends_programs
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
+from hisa.plugins.benchmarks.tasks.setup.scripts import expect_window
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import CommandResult
@@ -23,9 +23,18 @@ from hisa.tasks.missing_programs import fix_for, missing_program
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.started import start
 from hisa.tasks.task_context import quoted
-from hisa.tasks.windows import Named, await_window
+from hisa.tasks.windows import Named, await_window, plain_title
 
-__all__ = ["Execute", "Launch", "Open", "Sleep"]
+__all__ = [
+    "Execute",
+    "Launch",
+    "Open",
+    "Sleep",
+    "VerifiedCommand",
+    "end_programs",
+    "ends_programs",
+    "opener_of",
+]
 
 Words = str | tuple[str, ...]
 _UNTIL_SECONDS = 120.0  # chosen by hand
@@ -162,3 +171,115 @@ class Sleep(Parameters):
 async def sleep(context: StepContext, params: Sleep) -> None:
     """Wait."""
     await context.pause(params.seconds)
+
+
+_OPENERS: Mapping[str, str] = {
+    "xlsx xls ods csv tsv": "libreoffice --calc",
+    "docx doc odt rtf": "libreoffice --writer",
+    "pptx ppt odp": "libreoffice --impress",
+    "html htm pdf svg": "google-chrome",
+    "txt md json py sh log yaml yml": "gedit",
+}
+"""Commands that open a file where no desktop environment chooses one, by its extension."""
+
+
+def opener_of(path: str) -> str:
+    """The command that opens a file of that extension, without the file; empty: none known."""
+    ending = posixpath.splitext(path)[1].lstrip(".").lower()
+    return next((line for ends, line in _OPENERS.items() if ending in ends.split()), "")
+
+
+_ENDERS = ("pkill", "killall")
+_CHROME = ("chrome", "google-chrome", "google-chrome-stable")
+_CHROMIUM = "chromium"
+_GONE_SECONDS = 15.0
+"""Longest wait for a browser to write its files and be gone; it takes about one second."""
+_LEFT = "ps -C chrome,chromium -o stat= | grep -q '^[^Z]'"
+"""Holds while a browser runs; one that nothing has waited for yet does not count."""
+
+
+def ends_programs(command: str | Sequence[str], *, shell: bool = False) -> bool:
+    """Whether a command, as a task file has it, is about ending programs and no more."""
+    return not (shell and not isinstance(command, str)) and bool(_words(command))
+
+
+async def end_programs(context: StepContext, command: str | Sequence[str]) -> int:
+    """Run a command that ends programs, and wait for the browser, if that is meant, to be gone.
+
+    Chromium goes by Chrome's name in task files, and is not ended by it. A browser that is started
+    while the one before still runs would hand over to it and end. Returns the exit status, 1 where
+    there was none to end.
+    """
+    words = _words(command)
+    lines = [words]
+    if names := [word for word in words[1:] if word in _CHROME]:
+        lines.append([_CHROMIUM if word in names else word for word in words])
+    codes = [(await context.run(line)).exit_code for line in lines]
+    if names:
+        deadline = Deadline(_GONE_SECONDS)
+        while (await context.environment.execute(bash(_LEFT))).exit_code == 0:
+            if deadline.passed:
+                break
+            await context.pause(0.2)
+    return min(codes)
+
+
+def _words(command: str | Sequence[str]) -> list[str]:
+    """The words of a command that only ends programs; none of any other."""
+    if isinstance(command, str):
+        if set(command) & set(";&|<>()$`\n"):
+            return []
+        try:
+            command = shlex.split(command)
+        except ValueError:
+            return []
+    words = list(command)
+    return words if words and posixpath.basename(words[0]) in _ENDERS else []
+
+
+class _Verification(Parameters):
+    window_exists: str | None = None
+    command_success: str | None = None
+
+
+class VerifiedCommand(Parameters):
+    """A command, and what must hold within some seconds afterwards; all that is named must."""
+
+    command: Annotated[str | tuple[str, ...], Field(min_length=1)]
+    shell: bool = False
+    verification: Annotated[
+        _Verification, BeforeValidator(lambda value: value or {}), Field(validate_default=True)
+    ] = _Verification()
+    max_wait_time: Annotated[float, Field(ge=0, le=600)] = 10
+    check_interval: Annotated[float, Field(gt=0, le=60)] = 1
+
+
+@SETUP("execute_with_verification", VerifiedCommand)
+async def execute_verified(context: StepContext, params: VerifiedCommand) -> None:
+    """Run a command, and wait until the window and the state that it is run for are there.
+
+    Raises:
+        EnvironmentFailed: they are not within the time; what is lacking is named.
+    """
+    await execute(context, Execute(command=params.command, shell=params.shell))
+    deadline = Deadline(params.max_wait_time)
+    while lacking := await _lacking(context, params.verification):
+        if deadline.passed:
+            waited = f"{deadline.waited:.0f} s after {str(params.command)[:200]!r}"
+            raise EnvironmentFailed(f"{waited}: {lacking}")
+        await context.pause(params.check_interval)
+
+
+async def _lacking(context: StepContext, wanted: _Verification) -> str:
+    """The first condition that does not hold, in words; empty where all do."""
+    if wanted.window_exists is not None:
+        titles = [plain_title(window.title) for window in await context.windows()]
+        name = plain_title(wanted.window_exists).lower()
+        if not any(name in title.lower() for title in titles):
+            return f"no window titled {wanted.window_exists!r}; there are: {titles}"
+    if wanted.command_success is not None:
+        result = await context.run(wanted.command_success, shell=True)
+        if result.exit_code != 0:
+            said = (result.error or result.output).strip()[-200:]
+            return f"{wanted.command_success[:200]!r} ended with {result.exit_code}: {said}"
+    return ""
