@@ -30,7 +30,7 @@ from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectori
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.model_instructions import REFERENCES
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.writing import Wish, WriterSettings, write_all
+from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.protocols import Embedder
 from hisa.tasks.taskfile import load_task
 
@@ -54,14 +54,7 @@ def write(settings: Settings, folder: Path, out: Path, count: int, seed: int) ->
     (calls := out / "calls.jsonl").touch(0o600)
     if any(len(kept(out, way)) < count for way in REFERENCES):
         wish = Wish(limit=0, references=count, seed=seed + calls.read_bytes().count(_REPLY))
-        written = asyncio.run(
-            write_all(
-                WriterSettings(settings.models, settings.planner, settings.run),
-                out,
-                wish,
-                say_error,
-            )
-        )
+        written = asyncio.run(write_all(settings, out, wish, say_error))
         say_error(f"{folder.name}: {written.stopped or 'written'}")
     made = sum(len(kept(out, way)) for way in REFERENCES)
     return f"{folder.name} {made} of {_BATCH * calls.read_bytes().count(_REPLY)}"

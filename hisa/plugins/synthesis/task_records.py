@@ -30,26 +30,23 @@ class Instruction(Record):
     """What one writer made of one triple (OS-Genesis, 3.2)."""
 
     triples: tuple[int, ...]
-    writer: str
-    """"rules", or the name of a model."""
+    writer: str = "rules"
+    """Or the name of a model, of the ways that one writes."""
     way: Literal["reverse", "task_driven", "self_instruct", "broad"] = "reverse"
     sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
     high: str  # the task: High-Level-Instruction
     steps: tuple[int, ...] = ()
     """The triples of the way that it was written for, from a fresh start, in order."""
-    sort: Literal["task", "question", "information", "navigation", "content"] = "task"
     turn: str = ""  # of the model that wrote it
 
 
 class Refusal(Record):
-    """Why something became no instruction or no candidate: a line of ``refused.jsonl``."""
+    """Why some triples became no candidate, or no goal of a model."""
 
-    stage: Literal["instruction", "goal", "candidate"]
-    writer: str
     triples: tuple[int, ...]
-    effects: tuple[str, ...] = ()
     reason: str
+    writer: str = "rules"
 
 
 class Candidate(Record):
@@ -60,7 +57,7 @@ class Candidate(Record):
     effects: tuple[str, ...]
     triples: tuple[int, ...]
     instruction: str
-    writer: str
+    writer: str = "rules"
     acts: tuple[Act, ...]  # the reference: from the fresh start to the end, saves included
     check: tuple[dict[str, Any], ...]  # checks of HiSA's task files, all of which must hold
     changes: tuple[Change, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,11 +16,12 @@ from PIL import Image, ImageDraw
 from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
-from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
+from hisa.plugins.synthesis.data.compression import SequenceRecord
 from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
 from hisa.plugins.synthesis.data.sample_set import SampleSet, read_samples
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
+from hisa.plugins.synthesis.data.sequence_replay import Replayed
 from hisa.plugins.synthesis.data.set_measures import (
     Share,
     accuracy,
@@ -133,21 +133,14 @@ def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
     assert len(list(shared.samples(trajectory))) == len(merged) + 1
 
 
-def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
-    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": ""}
-    atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
-    return SequenceRecord.model_validate(
-        {
-            "run": run.id,
-            "first_step": first,
-            "last_step": last,
-            "count": 2,
-            "thought": "Click twice.",
-            "image": "",
-            "elements": "",
-            "atoms": atoms,
-            "replayed": replayed,
-        }
+def sequence(run: Run, first: int, last: int, replayed: Replayed) -> SequenceRecord:
+    return SequenceRecord(
+        run=run.id,
+        first_step=first,
+        last_step=last,
+        kinds=("click", "click"),
+        thought="Click twice.",
+        replayed=replayed,
     )
 
 
@@ -255,37 +248,34 @@ def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
     assert compare('termination("all done")', done) == "right"
     shares = accuracy(made.samples, {sample.id: sample.action})
     assert shares["right"] == Share(1, len(made.samples))
-    with pytest.raises(UsageError, match="no such sample"):
-        accuracy(made.samples, {"x": ""})
 
 
-def test_a_model_is_asked_for_each_step_once(run: Run, tmp_path: Path) -> None:
-    samples, file = read_samples([run.folder]).samples, tmp_path / "p.jsonl"
+def test_a_model_is_asked_for_each_step_once(run: Run) -> None:
+    samples, file = read_samples([run.folder]).samples, run.folder / "predictions-gpt-4o.jsonl"
 
     def reply(received: Received) -> str:
         return f"Thought: so\nAction: {samples[0].action}" if received.images else "blind"
 
-    def scores(url: str, *more: str) -> dict[str, Any]:
-        model = f"models.planner.base_url={url}"
-        command = ["--set", model, "data", "eval", str(run.folder), str(file), "--json", *more]
-        result = CliRunner().invoke(cli, command, catch_exceptions=False)
-        return dict(json.loads(result.stdout))
+    def scores(*more: str) -> str:
+        url = f"models.planner.base_url={server.url}"
+        command = ["--set", url, "data", "eval", str(run.folder), "--model", "gpt-4o", *more]
+        return CliRunner().invoke(cli, command, catch_exceptions=False).stdout
 
     with FakeServer(then=reply) as server:
-        ask = (server.url, "--model", "gpt-4o")
-        assert scores(*ask, "--limit", "1")["predicted"] == len(server.requests) == 1
+        assert f"1 of {len(samples)} steps" in scores("--limit", "1")
+        assert len(server.requests) == 1
         first, before = server.requests[0], file.read_bytes()
         assert first.job == "# Step prediction"
         assert "Say the next thought, then the action." in first.text
         assert "<image>" not in first.text
         file.write_bytes(before + b'{"id": "torn')
-        found = scores(*ask)
-        assert len(server.requests) == found["predicted"] == len(samples)
-        assert found["right"][0] >= 1
+        found = scores()
+        assert len(server.requests) == len(samples)
         assert file.read_bytes().startswith(before)
-        assert scores(server.url) == found  # as a file of predictions
-        with pytest.raises(UsageError, match="another model, set or objective"):
-            scores(*ask, "--objective", "action")
+        assert scores() == found
+        file.write_text(file.read_text().replace('"asked":"', '"asked":"x'))
+        with pytest.raises(UsageError, match="another model or set"):
+            scores()
         assert len(server.requests) == len(samples)
 
 

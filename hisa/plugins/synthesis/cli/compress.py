@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.cli.out import say, say_error
 
 __all__ = ["compress"]
 
@@ -18,17 +17,13 @@ _FOLDER = click.Path(path_type=Path)
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
-@json_option
-@click.pass_context
-def compress(
-    ctx: click.Context, /, folder: Path, out: Path | None, *, as_json: bool, **how: Any
-) -> int:
+def compress(folder: Path, out: Path | None, limit: int | None) -> int:
     """Merge actions of the runs in DIR that need no look in between into sequences.
 
     DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
     where the first changes little on the screen and nothing of the second's target. The compressed
     run is then played on a fresh machine, the places of a sequence all found on the look before it;
-    what does not end in the same state is marked, and not learned from. Steps go to sequences.jsonl
+    what does not end in the same state is marked, and not learned from. Runs go to compressed.jsonl
     as they come; the same command goes on where it was stopped.
 
     \b
@@ -52,22 +47,13 @@ def compress(
     async def work() -> bool:
         runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
         done = {run.run for run in runs}
-        left = [one for one in trajectories if one.id not in done][: how["limit"]]
+        left = [one for one in trajectories if one.id not in done][:limit]
         return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-    status = {None: 1, True: 3, False: 0}[broken]
-    numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
-    if as_json:
-        print_json(numbers)
-    else:
-        _say(numbers)
-    return status
-
-
-def _say(numbers: dict[str, Any]) -> None:
-    for name, number in numbers.items():
+    for name, number in (summary(runs) | {"left": len(trajectories) - len(runs)}).items():
         counts = number.items() if isinstance(number, dict) else ()
         words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
         say(f"{name.replace('_', ' ')}: {words}")
+    return {None: 1, True: 3, False: 0}[broken]

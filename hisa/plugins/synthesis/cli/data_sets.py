@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,13 +14,8 @@ from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.cli.collect import collect
 from hisa.plugins.synthesis.cli.compress import compress
-from hisa.plugins.synthesis.cli.write import model_settings
+from hisa.plugins.synthesis.cli.write import with_model
 from hisa.text.safe_text import safe_line
-
-if TYPE_CHECKING:
-    from hisa.plugins.synthesis.data.sample_set import SampleSet
-    from hisa.plugins.synthesis.data.samples import Sample
-    from hisa.plugins.synthesis.writing import WriterSettings
 
 __all__ = ["data"]
 
@@ -124,76 +118,34 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: A
 
 @data.command("eval")
 @_FOLDER
-@click.argument("predictions", required=False, metavar="[PREDICTIONS.jsonl]", type=Path)
-@click.option("--model", metavar="NAME", help="Asked for each step; else PREDICTIONS.jsonl has it.")
-@click.option("--objective", type=_STEPS, default="planning", help="What is asked (planning).")
+@click.option("--model", metavar="NAME", required=True, help="Asked for the next step of each.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps, drawn; all.")
-@json_option
 @click.pass_context
-def evaluate(
-    ctx: click.Context,
-    /,
-    folder: Path,
-    predictions: Path | None,
-    *,
-    model: str | None,
-    objective: Any,
-    limit: int | None,
-    as_json: bool,
-) -> None:
-    """Score predicted steps of the runs in DIR: of the right type, and wholly right.
+def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None) -> None:
+    """Ask a model for the steps of the runs in DIR, and score them: right type, wholly right.
 
-    With --model they are asked for first, one by one, and appended to PREDICTIONS.jsonl
-    (DIR/predictions-MODEL-OBJECTIVE.jsonl); the same command goes on where it was stopped. The
-    model gets the step as it is exported, and how an answer looks.
-
-    A line is {"id": a sample's, "action": source or a reply that ends in "Action: …"}, in pixels of
-    the picture. A point is right inside the box of the element, without one within 14% of the
-    picture's width; what is not predicted is wrong.
+    The model gets each step as it is exported (planning), and how an answer looks. Its replies go
+    to DIR/predictions-MODEL.jsonl; the same command goes on where it was stopped. A point is right
+    inside the box of the element, without one within 14% of the picture's width.
 
     \b
-    hisa data eval collected predictions.jsonl
     hisa data eval collected --model gguf:coder-0.5b --limit 20
-    hisa data eval collected --model gpt-5 --objective sequence
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
-    from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
-
-    made = read_samples([folder])
-    samples = made.samples
-    chosen = random.Random(0).sample(samples, len(samples))[:limit]
-    if model:
-        name = re.sub(r"[^\w.]+", "-", f"predictions-{model}-{objective}")
-        predictions = predictions or folder / f"{name}.jsonl"
-        _predict(made, chosen, objective, model_settings(ctx.obj, model), predictions)
-    if predictions is None:
-        raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
-    actions = read_predictions(predictions)
-    if model or limit:
-        actions = {one.id: actions[one.id] for one in chosen if one.id in actions}
-    shares = accuracy(chosen, actions)
-    if as_json:
-        print_json({"predicted": len(actions), **shares})
-        return
-    say(f"{len(actions)} of {len(chosen)} steps are predicted, of {len(samples)}")
-    for name, share in shares.items():
-        say(f"  {name}: {share}")
-
-
-def _predict(
-    made: SampleSet,
-    chosen: Sequence[Sample],
-    objective: Any,
-    settings: WriterSettings,
-    path: Path,
-) -> None:
-    """Ask a model for what is lacking in a file of predictions."""
     from hisa.plugins.synthesis.data.predicting import predict
+    from hisa.plugins.synthesis.data.sample_set import read_samples
+    from hisa.plugins.synthesis.data.set_measures import accuracy
     from hisa.plugins.synthesis.exploration import run_alone
 
-    work = partial(predict, made, chosen, objective, settings, path, say_error)
-    if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
+    made = read_samples([folder])
+    chosen = random.Random(0).sample(made.samples, len(made.samples))[:limit]
+    name = re.sub(r"[^\w.]+", "-", f"predictions-{model}")
+    settings, path = with_model(ctx.obj, model), folder / f"{name}.jsonl"
+    work = partial(predict, made, chosen, settings, path, say_error)
+    predictions = run_alone(work, folder / f".{name}.lock")
+    if predictions is None:
         raise click.Abort
-    say_error(f"predictions: {path}")
+    say(f"{len(chosen)} of {len(made.samples)} steps are predicted: {path}")
+    for name, share in accuracy(chosen, predictions).items():
+        say(f"  {name}: {share}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
+from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
@@ -17,7 +18,7 @@ from hisa.plugins.synthesis.data.trajectories import (
 )
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, Grade, grade
 from hisa.plugins.synthesis.exploration import append_record, read_records
-from hisa.plugins.synthesis.writing import WriterSettings, open_writer
+from hisa.plugins.synthesis.model_instructions import open_writer
 from hisa.runs.read import load_run
 from hisa.text.redact import redact
 
@@ -50,7 +51,7 @@ class Collection:
                     append_record(file, self.runs[one.id])
 
     async def grade(
-        self, model: WriterSettings | None, say: Callable[[str], object], limit: int | None = None
+        self, model: Settings | None, say: Callable[[str], object], limit: int | None = None
     ) -> list[Grade]:
         """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
 

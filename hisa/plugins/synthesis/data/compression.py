@@ -9,57 +9,47 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
-from hisa.machine.storage import AppendOnlyFile, replace_file
+from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
 from hisa.plugins.synthesis.data.thoughts import rule_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
+from hisa.plugins.synthesis.records import Record
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 
-__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "compress_all"]
-__all__ += ["summary", "with_looks"]
+__all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summary", "with_looks"]
 
 
-class AtomRecord(BaseModel, frozen=True):
-    """One action: its step of the run, its source in screen pixels, its thought."""
+class SequenceRecord(Record):
+    """A step of a compressed run: one action, or several (``kinds``) decided on one look.
 
-    step: int
-    kind: str
-    source: str
-    thought: str
-
-
-class SequenceRecord(BaseModel, frozen=True):
-    """A step of a compressed run: one action, or several (``count``) decided on one look.
-
-    ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
     ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
     first_step: int
     last_step: int
-    count: int
+    kinds: tuple[str, ...]
     thought: str
-    image: str
-    elements: str
-    atoms: tuple[AtomRecord, ...]
     replayed: Replayed = "not tried"
     detail: str = ""
 
     @property
+    def count(self) -> int:
+        """The number of its actions."""
+        return len(self.kinds)
+
+    @property
     def kept(self) -> bool:
-        """Whether it may be learned from; else only its atoms may."""
+        """Whether it may be learned from; else only its actions may."""
         return self.count == 1 or self.replayed == "same"
 
 
-class CompressedRun(BaseModel, frozen=True):
+class CompressedRun(Record):
     """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out.
 
     ``steps`` are those of the log that act on the screen.
@@ -69,7 +59,7 @@ class CompressedRun(BaseModel, frozen=True):
     left_out: str = ""
     steps: int = 0
     sequences: tuple[SequenceRecord, ...] = ()
-    pairs: Sequence[Pair] = ()
+    pairs: tuple[Pair, ...] = ()
     plays: int = 0
 
 
@@ -93,8 +83,6 @@ async def compress_all(
                 runs.append(run)
             except EnvironmentFailed as error:
                 broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
-            lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
-            replace_file(out / "sequences.jsonl", "".join(lines).encode())
             tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return broken
 
@@ -119,17 +107,15 @@ async def compress(
             pairs = check_pairs(atoms)
             parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
-        sequences = _sequences(trajectory, parts, verdicts)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    acting = tuple(one for one in sequences if one.atoms[0].source)
-    steps, plays = len({atom.step for atom in atoms if atom.actions}), len(player.played)
+    judged = zip(parts, verdicts, strict=True)
     return CompressedRun(
         run=run.id,
-        steps=steps,
-        sequences=acting,
-        pairs=pairs,
-        plays=plays,
+        steps=len({atom.step for atom in atoms if atom.actions}),
+        sequences=tuple(_sequence(run.id, part, how) for part, how in judged if part[0].actions),
+        pairs=tuple(pairs),
+        plays=len(player.played),
     )
 
 
@@ -155,37 +141,16 @@ def _kept(look: Observation, folder: Path) -> Look:
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
-def _sequences(
-    trajectory: Trajectory,
-    parts: Sequence[tuple[Atom, ...]],
-    verdicts: Sequence[Verdict],
-) -> list[SequenceRecord]:
-    records: list[SequenceRecord] = []
-    for part, (replayed, detail) in zip(parts, verdicts, strict=True):
-        atoms = [
-            AtomRecord(
-                step=atom.step, kind=atom.kind, source=atom.source, thought=rule_thought([atom])
-            )
-            for atom in part
-        ]
-        look = part[0].before
-        files = (look.image, look.elements_path) if look else (None, None)
-        image, elements = (file.stem if file else "" for file in files)
-        records.append(
-            SequenceRecord(
-                run=trajectory.id,
-                first_step=part[0].step,
-                last_step=part[-1].step,
-                count=len(part),
-                thought=rule_thought(part),
-                image=image,
-                elements=elements,
-                atoms=tuple(atoms),
-                replayed=replayed,
-                detail=detail,
-            )
-        )
-    return records
+def _sequence(run: str, part: Sequence[Atom], verdict: Verdict) -> SequenceRecord:
+    return SequenceRecord(
+        run=run,
+        first_step=part[0].step,
+        last_step=part[-1].step,
+        kinds=tuple(atom.kind for atom in part),
+        thought=rule_thought(part),
+        replayed=verdict[0],
+        detail=verdict[1],
+    )
 
 
 def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.collecting import read_grades
-from hisa.plugins.synthesis.data.compression import SequenceRecord
+from hisa.plugins.synthesis.data.compression import CompressedRun
 from hisa.plugins.synthesis.data.sample_checks import check
 from hisa.plugins.synthesis.data.samples import Sample
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
@@ -60,8 +60,9 @@ def read_samples(
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
         raise UsageError(f"no finished run: {dict(left_out) or 'empty'}", fix="hisa runs ls")
-    files = [folder / "sequences.jsonl" for folder in folders]
-    sequences = [one for file in files for one in read_records(file, SequenceRecord)]
+    files = [folder / "compressed.jsonl" for folder in folders]
+    compressed = [run for file in files for run in read_records(file, CompressedRun)]
+    sequences = [sequence for run in compressed for sequence in run.sequences]
     builder = Builder(licence, sequences, left_out)
     copies = Counter(trajectory.id for trajectory in trajectories)
     if draw:

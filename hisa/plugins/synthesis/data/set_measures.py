@@ -5,34 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Literal, NamedTuple
 
 from hisa.actions import Action, Click, Scroll
-from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
-from hisa.plugins.synthesis.exploration import read_records
 from hisa.protocols import Embedder
 
-__all__ = ["Prediction", "Share", "accuracy", "compare", "diversity", "mean_distance"]
-__all__ += ["read_predictions"]
+__all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance"]
 
 _NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
 _EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
 _EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
-
-
-class Prediction(BaseModel):
-    """A line of a file of predictions: a sample's id and the action, or a reply that ends in it."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    id: Annotated[str, Field(max_length=200)]
-    action: Annotated[str, Field(max_length=20_000)]
-    asked: Annotated[str, Field(max_length=64)] = ""  # hash of the model's name and the request
 
 
 class Share(NamedTuple):
@@ -84,24 +68,8 @@ def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
     return 1.0 - (float(total @ total) - count) / (count * (count - 1))
 
 
-def read_predictions(path: Path) -> dict[str, str]:
-    """The actions of a file of JSON lines, by sample. Raises: UsageError for a bad one."""
-    if not path.is_file() or path.stat().st_size > 1 << 30:
-        raise UsageError(f"{path}: no file, or more than a gigabyte")
-    lines = read_records(path, Prediction)
-    actions = {line.id: line.action for line in lines}
-    if len(actions) < len(lines):
-        raise UsageError(f"{path}: a sample is predicted twice")
-    return actions
-
-
 def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
-    """The shares of samples predicted with the right type, and wholly right; others are wrong.
-
-    Raises: UsageError where a prediction is for none of the samples.
-    """
-    if unknown := set(predictions) - {sample.id for sample in samples}:
-        raise UsageError(f"prediction for {min(unknown)!r}: no such sample among those evaluated")
+    """The shares of samples predicted with the right type, and wholly right; others are wrong."""
     verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
     right, total = verdicts.count("right"), len(verdicts)
     return {"type": Share(right + verdicts.count("type"), total), "right": Share(right, total)}
