@@ -29,7 +29,7 @@ from hisa.plugins.synthesis.data.set_measures import mean_distance
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.model_instructions import REFERENCES
-from hisa.plugins.synthesis.task_records import Instruction
+from hisa.plugins.synthesis.records import Instruction
 from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.protocols import Embedder
 from hisa.tasks.taskfile import load_task

@@ -6,10 +6,8 @@ It loads nothing and has no script; its texts come from screens, and are escaped
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from PIL import Image
 
@@ -18,15 +16,14 @@ from hisa.runs.pictures import Picture, as_picture
 from hisa.runs.templates import templates
 from hisa.runs.wording import one_line
 
-__all__ = ["Card", "Mark", "Page", "Section", "Shot", "write_page"]
+__all__ = ["Card", "Mark", "Page", "Shot", "write_page"]
 
 _LARGEST = (800, 450)  # width and height of a picture on the page, in pixels
 Mark = tuple[Literal["target", "other", "point"], Sequence[float]]
 """What is drawn on a picture: a box (left, top, right, bottom), or a point."""
 
 
-@dataclass(frozen=True)
-class Shot:
+class Shot(NamedTuple):
     """A picture by its name; ``size`` and boxes are in the same pixels."""
 
     label: str
@@ -35,43 +32,30 @@ class Shot:
     boxes: Sequence[Mark] = ()
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """One thing that is shown; ``parts`` are lines by their headings."""
 
     title: str
     note: str = ""
     shots: Sequence[Shot] = ()
-    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[str]] = {}
 
 
-@dataclass(frozen=True)
-class Section:
-    """Cards under a heading; a folded one has to be opened."""
+class Page(NamedTuple):
+    """All of a page; ``tiles`` are numbers by their words, ``folded`` sections are closed."""
 
-    title: str
-    cards: Sequence[Card]
-    folded: bool = False
-
-
-@dataclass(frozen=True)
-class Page:
-    """All of a page; ``tiles`` are numbers by their words."""
-
-    brand: str
     title: str
     tiles: Mapping[str, object]
     note: str
-    sections: Sequence[Section]
+    sections: Mapping[str, Sequence[Card]]
+    folded: Mapping[str, Sequence[Card]]
 
 
 def write_page(page: Page, file: Path, images: Mapping[str, Path]) -> Path:
     """Write a page; ``images`` are the files of its pictures by name. Raises: OSError."""
-    cards = [card for section in page.sections for card in section.cards]
+    cards = [card for part in (page.sections, page.folded) for own in part.values() for card in own]
     names = {s.image: images[s.image] for card in cards for s in card.shots if s.image in images}
-    with ThreadPoolExecutor() as pool:
-        read = pool.map(_picture, names.values())
-        pictures = {name: picture for name, picture in zip(names, read, strict=True) if picture}
+    pictures = {name: picture for name, path in names.items() if (picture := _picture(path))}
     world = templates(Path(__file__).resolve().parent)
     world.filters |= {"line": one_line}
     text = world.get_template("cards_page.html.j2").render(page=page, pictures=pictures)

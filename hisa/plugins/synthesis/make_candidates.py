@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import yaml
 
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.lint import no_task
 from hisa.plugins.synthesis.offers import LEAVES
-from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Refusal
+from hisa.plugins.synthesis.records import Act, Candidate, Effect, Instruction, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of
 
-__all__ = ["make_candidates", "names_of"]
+__all__ = ["make_candidates", "names_of", "no_task"]
 
 
 def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
@@ -88,3 +90,25 @@ def _candidate(
         changes=effect.changes,
         elements=effect.elements,
     )
+
+
+_RULES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("lint_rules.yaml").read_text("utf-8")
+)
+_QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
+
+
+def no_task(instruction: str, names: Collection[str] = ()) -> list[str]:
+    """Reasons why an instruction is no task at all, such as an end that passes by itself.
+
+    ``names`` are those of things that it is about: their words are none of its own.
+    """
+    own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
+    if own:
+        bare = re.sub(rf"(?<!\w)({own})(?!\w)", lambda name: "n" * len(name[0]), bare)
+    reasons = []
+    for reason, rule in _RULES.items():
+        if match := re.search(rule, bare, re.I | re.S):
+            reasons.append(f"{reason}: {instruction[slice(*match.span())][:60]!r}")
+    return reasons

@@ -27,9 +27,8 @@ from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration, append_record
-from hisa.plugins.synthesis.records import State, Triple
+from hisa.plugins.synthesis.records import Instruction, State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, same_place
-from hisa.plugins.synthesis.task_records import Instruction
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
 from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted

@@ -12,9 +12,7 @@ from pathlib import PurePosixPath
 
 from hisa.plugins.synthesis.doing import CELL, above, called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import Act, Triple
-from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.telling_apart import told_apart
+from hisa.plugins.synthesis.records import Act, Instruction, Triple
 from hisa.plugins.synthesis.ways_there import ITEMS, selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
@@ -195,7 +193,10 @@ class _Step:
             raise _Untold(f"a {element.role} without a name that can be said")
         shown = [one for one in self.before if "showing" in one.states]
         same = [e for e in shown if e.role == element.role and _name(e, self.before) == name]
-        return _shown(name) + told_apart(element, same, self.before)
+        if len(same) < 2:
+            return _shown(name)
+        same.sort(key=lambda control: (control.box.top, control.box.left))
+        return f"{_shown(name)}, number {same.index(element) + 1} of {len(same)} from the top"
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""

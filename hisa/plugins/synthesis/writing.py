@@ -23,10 +23,9 @@ from hisa.plugins.synthesis.model_instructions import (
     open_writer,
     reference_batch,
 )
-from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.records import Act, Candidate, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_files import write_goal
-from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
 

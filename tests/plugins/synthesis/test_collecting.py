@@ -15,10 +15,16 @@ from click.testing import CliRunner, Result
 from hisa.config import Settings
 from hisa.errors import InvalidReply, UsageError
 from hisa.machine.storage import Lock
-from hisa.plugins.synthesis.cli.collect import collect
-from hisa.plugins.synthesis.data.collecting import Collection, read_grades
+from hisa.plugins.synthesis.cli.data_sets import collect
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import Grade, grade, sample, step_lines
+from hisa.plugins.synthesis.data.trajectory_rewards import (
+    Collection,
+    Grade,
+    grade,
+    read_grades,
+    sample,
+    step_lines,
+)
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench, click, done, say

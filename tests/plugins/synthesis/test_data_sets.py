@@ -18,8 +18,7 @@ from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import SequenceRecord
 from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
-from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.sample_set import SampleSet, read_samples
+from hisa.plugins.synthesis.data.sample_set import SampleSet, check, read_samples
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
 from hisa.plugins.synthesis.data.sequence_replay import Replayed
 from hisa.plugins.synthesis.data.set_measures import (

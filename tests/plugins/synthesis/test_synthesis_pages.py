@@ -10,20 +10,24 @@ from click.testing import CliRunner
 from PIL import Image
 
 from hisa.plugins.synthesis.cli.prove import sums
-from hisa.plugins.synthesis.cli.show import show
+from hisa.plugins.synthesis.cli.synth import show
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import (
     Act,
+    Candidate,
     Change,
     Differences,
     ElementChange,
     Fact,
+    Mutant,
+    OtherWay,
+    Proof,
+    Stage,
     State,
     Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
-from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 
 EVIL = '"><script>alert(1)</script>'
 
@@ -105,7 +109,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
             )
             file.write(proof.model_dump_json() + "\n")
     known = candidates_shown(exploration)
-    numbers = sums([one.proof for one in known if one.proof], len(known))
+    numbers = sums([proof for _, proof in known if proof], len(known))
     assert (numbers["proved"], numbers["refused"], numbers["candidates"]) == (1, {EVIL: 1}, 3)
     page = write_tasks(exploration, known, numbers).read_text("utf-8")
     assert "<script" not in page

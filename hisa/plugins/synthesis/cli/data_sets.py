@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.cli.collect import collect
-from hisa.plugins.synthesis.cli.compress import compress
-from hisa.plugins.synthesis.cli.write import with_model
+from hisa.machine.storage import PRIVATE_FOLDER
+from hisa.plugins.synthesis.cli.synth import with_model
 from hisa.text.safe_text import safe_line
 
-__all__ = ["data"]
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.data.trajectory_rewards import Collection
+
+__all__ = ["collect", "compress", "data"]
 
 _FOLDER = click.argument("folder", metavar="DIR", type=Path)
 _STEPS = click.Choice(("planning", "action", "sequence"))
@@ -38,10 +42,6 @@ def data() -> None:
     hisa data show collected
     hisa data export collected -o rows --licence MIT
     """
-
-
-data.add_command(collect)
-data.add_command(compress)
 
 
 @data.command()
@@ -133,9 +133,8 @@ def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None)
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
-    from hisa.plugins.synthesis.data.predicting import predict
     from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.set_measures import accuracy
+    from hisa.plugins.synthesis.data.set_measures import accuracy, predict
     from hisa.plugins.synthesis.exploration import run_alone
 
     made = read_samples([folder])
@@ -149,3 +148,120 @@ def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None)
     say(f"{len(chosen)} of {len(made.samples)} steps are predicted: {path}")
     for name, share in accuracy(chosen, predictions).items():
         say(f"  {name}: {share}")
+
+
+_PLACE = click.Path(path_type=Path)
+
+
+@data.command()
+@click.argument("folder", metavar="DIR", type=_PLACE)
+@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Where to write; DIR itself.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
+def compress(folder: Path, out: Path | None, limit: int | None) -> int:
+    """Merge actions of the runs in DIR that need no look in between into sequences.
+
+    DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
+    where the first changes little on the screen and nothing of the second's target. The compressed
+    run is then played on a fresh machine, the places of a sequence all found on the look before it;
+    what does not end in the same state is marked, and not learned from. Runs go to compressed.jsonl
+    as they come; the same command goes on where it was stopped.
+
+    \b
+    hisa data compress collected
+    hisa data compress benches/miniwob -o sequences
+
+    Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
+    """
+    from hisa.errors import UsageError
+    from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
+    from hisa.plugins.synthesis.data.trajectories import read_trajectories
+    from hisa.plugins.synthesis.exploration import read_records, run_alone
+
+    trajectories, unusable = read_trajectories([folder])
+    if not trajectories:
+        raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
+    out = out or folder
+    out.mkdir(parents=True, exist_ok=True)
+    runs: list[CompressedRun] = []
+
+    async def work() -> bool:
+        runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
+        done = {run.run for run in runs}
+        left = [one for one in trajectories if one.id not in done][:limit]
+        return await compress_all(left, runs, out, say_error) > 0
+
+    if (broken := run_alone(work, out / ".compress.lock")) is None:
+        say_error("stopped: what was in hand is lost, the same command goes on")
+    for name, number in (summary(runs) | {"left": len(trajectories) - len(runs)}).items():
+        counts = number.items() if isinstance(number, dict) else ()
+        words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
+        say(f"{name.replace('_', ' ')}: {words}")
+    return {None: 1, True: 3, False: 0}[broken]
+
+
+@data.command()
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="New grades, at most.")
+@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
+@click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
+@click.pass_context
+def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
+    """Take finished runs, and grade them from 1 to 5.
+
+    Without --from, what DIR holds is graded. A grade tells how complete and coherent a run is; who
+    gives it does not see the run's score. Goals of "hisa synth write --model" have no check:
+    with --unproved their runs are kept whether they came to an end or not.
+
+    \b
+    hisa --set models.state.model=offline bench run own:pads/tasks --model reference --out pads/run
+    hisa data collect --from pads/run -o collected
+    hisa data collect --from benches/goals --unproved -o collected --judge gpt-5
+    hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
+
+    The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, and
+    calls.jsonl (a judge's turns).
+
+    Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
+    """
+    from hisa.plugins.synthesis.data.trajectory_rewards import Collection
+    from hisa.plugins.synthesis.exploration import run_alone
+
+    out.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
+        raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
+
+    async def work() -> int:
+        return await _grade(Collection(out), how, _judged_by(ctx.obj, how["judge"]))
+
+    if (status := run_alone(work, out / ".collect.lock")) is None:
+        say_error("stopped; the same command goes on")
+        return 1
+    return status
+
+
+def _judged_by(settings: Settings, model: str | None) -> Settings | None:
+    """The settings with a judge, and no other model to be opened; None: rules judge."""
+    if model is None:
+        return None
+    models = settings.models
+    judge = (models.judge or models.planner).model_copy(update={"model": model})
+    roles = models.model_copy(update={"planner": judge, "judge": judge, "state": judge})
+    return settings.model_copy(update={"models": roles})
+
+
+async def _grade(collection: Collection, how: dict[str, Any], judge: Settings | None) -> int:
+    """Add finished runs, grade and print; the exit status."""
+    collection.add_runs(how["sources"], unfinished=how["unproved"])
+    if not collection.runs:
+        raise UsageError(f"{collection.folder}: no finished runs", fix="--from DIR")
+    grades = await collection.grade(judge, say_error, how["limit"])
+    marks = Counter(grade.reward for grade in grades)
+    say(f"{len(grades)} of {len(collection.runs)} runs graded by {how['judge'] or 'rules'}")
+    say("  " + ", ".join(f"{marks[mark]} have {mark}" for mark in range(5, 0, -1)))
+    for reason, count in collection.left_out.most_common():
+        say(f"  {count} left out: {reason}")
+    if collection.stopped:
+        say_error(f"ended early: {collection.stopped}")
+    failed = any(reason.startswith("no grade") for reason in collection.left_out)
+    return 3 if collection.stopped or failed else 0

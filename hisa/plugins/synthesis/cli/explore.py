@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.out import json_option, print_json, say
+from hisa.cli.out import say
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.explorer import Session
@@ -38,7 +38,6 @@ _SECONDS = 10.0
     help="Where to write; goes on with what is there.",
 )
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
-@json_option
 @click.pass_context
 def explore(
     ctx: click.Context,
@@ -49,7 +48,6 @@ def explore(
     transitions: int | None,
     out: Path,
     env: str | None,
-    as_json: bool,
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
@@ -81,35 +79,23 @@ def explore(
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:
-        asyncio.run(_explore(session, workers, quiet=as_json))
+        asyncio.run(_explore(session, workers))
     except KeyboardInterrupt:
         stopped = True
     finally:
         exploration.close()
-    numbers = exploration.numbers() | {"session": session.numbers()}
-    if as_json:
-        print_json(numbers)
-    else:
-        _say_numbers(numbers)
-        say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
+    for name, value in (exploration.numbers() | session.numbers()).items():
+        say(f"{name.replace('_', ' '):<24} {value}")
+    say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
     return int(stopped)
 
 
-async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
+async def _explore(session: Session, workers: int) -> None:
     """Explore, with a line of progress on standard error now and then."""
     import asyncio
 
     work = asyncio.create_task(session.explore(workers))
     while not (await asyncio.wait([work], timeout=_SECONDS))[0]:
-        if not quiet:
-            counts = ", ".join(f"{name} {count}" for name, count in session.numbers().items())
-            say(f"{len(session.exploration.states)} states, {counts}", err=True)
+        counts = ", ".join(f"{name} {count}" for name, count in session.numbers().items())
+        say(f"{len(session.exploration.states)} states, {counts}", err=True)
     await work
-
-
-def _say_numbers(numbers: dict[str, Any]) -> None:
-    """One line for each number."""
-    for name, value in numbers.items():
-        parts = value.items() if isinstance(value, dict) else ()
-        words = ", ".join(f"{part} {count}" for part, count in parts) or value
-        say(f"{name.replace('_', ' '):<24} {words}")

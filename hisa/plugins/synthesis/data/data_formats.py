@@ -10,7 +10,7 @@ from typing import Any
 
 from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
-from hisa.plugins.synthesis.cards_page import Card, Mark, Page, Section, Shot, write_page
+from hisa.plugins.synthesis.cards_page import Card, Mark, Page, Shot, write_page
 from hisa.plugins.synthesis.data.sample_set import SampleSet
 from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
 
@@ -55,14 +55,11 @@ def write_samples(made: SampleSet, folder: Path, count: int, seed: int = 0) -> P
     drawn = random.Random(seed).sample(made.samples, min(count, len(made.samples)))
     left_out = [f"{many}: {reason}" for reason, many in made.left_out.most_common()]
     page = Page(
-        "HiSA data",
         folder.name,
         {"samples": len(made.samples)},
         f"{len(drawn)} of them, drawn by chance. Red: the element that an act hits, and the point.",
-        [
-            Section("Samples", list(map(_card, drawn))),
-            Section("Left out", [Card(line) for line in left_out], folded=True),
-        ],
+        {"Samples": list(map(_card, drawn))},
+        {"Left out": [Card(line) for line in left_out]},
     )
     return write_page(page, folder / "samples.html", made.images)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.building import Builder
-from hisa.plugins.synthesis.data.collecting import read_grades
 from hisa.plugins.synthesis.data.compression import CompressedRun
-from hisa.plugins.synthesis.data.sample_checks import check
 from hisa.plugins.synthesis.data.samples import Sample
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades
+from hisa.plugins.synthesis.data.trajectory_rewards import sample as draw_runs
 from hisa.plugins.synthesis.exploration import read_records
+from hisa.text.redact import Redactor, holds_redacted
 
-__all__ = ["SampleSet", "read_samples"]
+__all__ = ["Problem", "SampleSet", "check", "read_samples"]
 
 
 @dataclass(frozen=True)
@@ -87,4 +89,60 @@ def _drawn(
     if lacking := len(runs - set(grades)):
         message = f"{lacking} of {len(runs)} runs have no grade by {judge!r}"
         raise UsageError(message, fix="hisa data collect …, or another --judge")
-    return Counter(sample(list(grades.values()), len(runs), how=draw, seed=seed))
+    return Counter(draw_runs(list(grades.values()), len(runs), how=draw, seed=seed))
+
+
+class Problem(NamedTuple):
+    """A sample that something is wrong with; ``detail`` has no text of it."""
+
+    sample: str
+    kind: Literal["secret", "box", "order"]
+    detail: str
+
+
+def check(samples: Sequence[Sample]) -> Iterator[Problem]:
+    """Yield the problems of samples, which are as they lie in a set: runs whole, in order."""
+    redactor = Redactor()
+    last: dict[str, Sample] = {}
+    for sample in samples:
+        before = last.get(sample.provenance.run)
+        last[sample.provenance.run] = sample
+        problems = (
+            Problem(sample.id, "secret", _secret(sample, redactor)),
+            Problem(sample.id, "box", _box(sample)),
+            Problem(sample.id, "order", _order(before, sample) if before else ""),
+        )
+        yield from (problem for problem in problems if problem.detail)
+
+
+def _secret(sample: Sample, redactor: Redactor) -> str:
+    """Keys and passwords as the logs of runs know them, and places where one was taken out."""
+    texts = [sample.instruction, sample.thought, sample.action, sample.window]
+    texts += [sample.provenance.model_dump_json(), *(t.description for t in sample.targets)]
+    for element in (*sample.elements, *(t.element for t in sample.targets if t.element)):
+        again = element.text in ("", element.name)
+        texts.append(element.name if again else f"{element.name}: {element.text}")
+    secret = any(holds_redacted(text) or redactor.text(text) != text for text in texts)
+    return "in a text of it" if secret else ""
+
+
+def _order(before: Sample, sample: Sample) -> str:
+    """Numbers rise, and a step begins with the look that the one before it ended with."""
+    if sample.step <= before.last or sample.last < sample.step or before.ends:
+        return "its number does not come after the step before"
+    follows = sample.step == before.last + 1 and before.after not in ("", sample.image)
+    return "it begins with another look than the last one ended" if follows else ""
+
+
+def _box(sample: Sample) -> str:
+    points, targets = sample.points, sample.targets
+    if len(points) != len(targets) or any(
+        math.dist(point, target.point) > 1.5 for point, target in zip(points, targets, strict=True)
+    ):
+        return "its points are not those of its action"
+    for target in targets:
+        if target.element and not target.element.lies_on(sample.size):
+            return "a target's box does not lie on the picture"
+        if target.element and not target.element.holds(target.point):
+            return "a target's box does not hold its point"
+    return ""
