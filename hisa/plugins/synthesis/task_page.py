@@ -1,5 +1,7 @@
 """The page of an exploration: tasks that were proved and how, what was refused, what acts changed.
 
+It loads nothing and has no script; its texts come from screens, and are escaped.
+
 Works with what there is: an exploration alone, candidates without proofs, some of both.
 """
 
@@ -8,20 +10,44 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hisa.plugins.synthesis.cards_page import Card, Mark, Page, Shot, write_page
+from PIL import Image
+
+from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.records import Candidate, Change, Proof, Triple
 from hisa.plugins.synthesis.task_files import act_in_words, main_triple
+from hisa.runs.pictures import Picture, as_picture
+from hisa.runs.templates import templates
+from hisa.runs.wording import one_line
 
 __all__ = ["candidates_shown", "write_tasks"]
 
+_LARGEST = (800, 450)  # width and height of a picture on the page, in pixels
 _MOST = 250  # acts on the page, those with a lasting effect first
 Shown = tuple[Candidate, Proof | None]
 _NOTE = """Proved: the check fails at the start, passes at the end, fails once that is undone, comes
 out the same on a fresh desktop, fails for near misses and passes for another right way. Pictures
 are from the exploration, where earlier acts may show; every proof began at a fresh start."""
+
+
+class Shot(NamedTuple):
+    """A picture by its name; ``size`` and ``box``, what an act hits, are in the same pixels."""
+
+    label: str
+    image: str
+    size: tuple[int, int] = (1, 1)
+    box: Sequence[float] | None = None
+
+
+class Card(NamedTuple):
+    """One thing that is shown; ``parts`` are lines by their headings."""
+
+    title: str
+    note: str = ""
+    shots: Sequence[Shot] = ()
+    parts: Mapping[str, Sequence[str]] = {}
 
 
 def candidates_shown(exploration: Exploration) -> list[Shown]:
@@ -63,9 +89,23 @@ def write_tasks(
         "refused": numbers["tried"] - numbers["proved"],
         f"near misses that the check told, of {mutants['of']}": mutants["killed"],
     }
-    page = Page(f"Tasks of {exploration.subject.title}", tiles, _NOTE, sections, folded)
-    images = {state.image: exploration.picture(state) for state in exploration.states.values()}
-    return write_page(page, exploration.folder / "tasks.html", images)
+    cards = [card for own in (*sections.values(), *folded.values()) for card in own]
+    wanted = {shot.image for card in cards for shot in card.shots}
+    files = {one.image: exploration.picture(one) for one in exploration.states.values()}
+    read = ((name, _picture(file)) for name, file in files.items() if name in wanted)
+    world = templates(Path(__file__).resolve().parent)
+    world.filters |= {"line": one_line}
+    text = world.get_template("task_page.html.j2").render(
+        title=f"Tasks of {exploration.subject.title}",
+        tiles=tiles,
+        note=_NOTE,
+        sections=sections,
+        folded=folded,
+        pictures={name: picture for name, picture in read if picture},
+    )
+    file = exploration.folder / "tasks.html"
+    replace_file(file, text.encode("utf-8", "replace"))
+    return file
 
 
 def _task_card(exploration: Exploration, written: Candidate, proof: Proof) -> Card:
@@ -121,6 +161,16 @@ def _shots(exploration: Exploration, triple: Triple) -> list[Shot]:
     for label, key in (("before", triple.before), ("after", triple.after)):
         if state := exploration.states.get(key):
             box = triple.box if label == "before" else None
-            marks: list[Mark] = [("target", box)] if box else []
-            shots.append(Shot(label, state.image, state.size, marks))
+            shots.append(Shot(label, state.image, state.size, box))
     return shots
+
+
+def _picture(path: Path) -> Picture | None:
+    """A picture that is not too large; None where the file is none."""
+    try:
+        with Image.open(path, formats=("PNG",)) as file:
+            image = file.convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+    image.thumbnail(_LARGEST, reducing_gap=2.0)
+    return as_picture(image)

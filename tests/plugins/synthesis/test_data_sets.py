@@ -17,22 +17,18 @@ from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import SequenceRecord
-from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
-from hisa.plugins.synthesis.data.sample_set import SampleSet, check, read_samples
+from hisa.plugins.synthesis.data.sample_set import SampleSet, check, export_rows, read_samples
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
 from hisa.plugins.synthesis.data.sequence_replay import Replayed
 from hisa.plugins.synthesis.data.set_measures import (
     Share,
     accuracy,
     compare,
-    diversity,
-    mean_distance,
 )
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.read import Run
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.model_server import Received
-from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
 
 NAMES = ("Save", "Open", "Print", "Close")
@@ -220,15 +216,6 @@ def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) 
     assert "secret" in {problem.kind for problem in check([taken_out])}
 
 
-def test_distances_are_those_of_all_pairs(made: SampleSet) -> None:
-    embedder = WordEmbedder()
-    assert mean_distance(["a b", "b a"], embedder) == pytest.approx(0, abs=1e-6)
-    assert mean_distance(["a", "b", "a"], embedder) == pytest.approx(2 / 3)
-    assert mean_distance(["a"], embedder) is None
-    numbers = diversity(made.samples, embedder)
-    assert (numbers["tasks"], numbers["runs"], numbers["steps_per_task"]) == (18, 18, 3)
-
-
 def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
     sample = made.samples[0]
     x, y = sample.points[0]
@@ -276,14 +263,3 @@ def test_a_model_is_asked_for_each_step_once(run: Run) -> None:
         with pytest.raises(UsageError, match="another model or set"):
             scores()
         assert len(server.requests) == len(samples)
-
-
-def test_the_page_escapes_what_it_shows(made: SampleSet, tmp_path: Path) -> None:
-    hostile = "<script>alert(1)</script>"
-    update = {"thought": hostile, "instruction": hostile, "window": hostile}
-    samples = tuple(sample.model_copy(update=update) for sample in made.samples[:2])
-    shown = SampleSet(samples, made.images, Counter())
-    page = write_samples(shown, tmp_path, 5).read_text()
-    assert "<script" not in page
-    assert page.count("&lt;script") >= 6
-    assert page.count('class="point"') == page.count('class="target"') == 2

@@ -17,7 +17,7 @@ from hisa.plugins.synthesis.explorer import Session
 from hisa.plugins.synthesis.make_candidates import no_task
 from hisa.plugins.synthesis.offers import offers
 from hisa.plugins.synthesis.records import Act, Candidate, Proof
-from hisa.plugins.synthesis.subject import load_subject
+from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.writing import Wish, write_all
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
 from tests.plugins.synthesis.test_writing import LOOKS, unpacked
@@ -36,8 +36,7 @@ def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
 
 @pytest.mark.parametrize("name", ["todo.html", "score.html", "explore.html", "xx.html"])
 def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("<title>Page</title>")
-    subject = load_subject(str(tmp_path / name))
+    subject = Subject(name="page", title=f"the page {name}", setup=(), main="Chromium")
     exploration = Exploration.create(tmp_path / "explored", subject)
     exploration.close()
     text = f"In {subject.title}, turn on Dark."

@@ -1,4 +1,4 @@
-"""``hisa data``: runs collected, graded and compressed; their steps shown, measured, exported."""
+"""``hisa data``: runs collected, graded and compressed; their steps measured and exported."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.cli.out import say, say_error
 from hisa.errors import UsageError
 from hisa.machine.storage import PRIVATE_FOLDER
 from hisa.plugins.synthesis.cli.synth import with_model
-from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -39,56 +38,8 @@ def data() -> None:
     \b
     hisa data collect --from benches/pads -o collected
     hisa data compress collected
-    hisa data show collected
     hisa data export collected -o rows --licence MIT
     """
-
-
-@data.command()
-@_FOLDER
-@click.option("-n", "count", type=click.IntRange(1, 1000), default=30, help="Samples (30).")
-@click.option("--seed", type=int, default=0, help="Of the draw (0).")
-def show(folder: Path, count: int, seed: int) -> None:
-    """Write DIR/samples.html: samples with their pictures, boxes and points.
-
-    \b
-    hisa data show collected
-    """
-    from hisa.plugins.synthesis.data.data_formats import write_samples
-    from hisa.plugins.synthesis.data.sample_set import read_samples
-
-    try:
-        say(write_samples(read_samples([folder]), folder, count, seed))
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from error
-
-
-@data.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
-@json_option
-@click.pass_context
-def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) -> None:
-    """Print how diverse the runs of folders are, side by side (OS-Genesis, 5.1).
-
-    Distances are mean cosine distances of all pairs, with the embedder of patterns.embedder.
-
-    \b
-    hisa data stats collected benches/miniwob
-    """
-    from hisa.patterns.embedders import open_embedder
-    from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.set_measures import diversity
-
-    embedder = open_embedder(ctx.obj.patterns.embedder)
-    sets = {str(folder): diversity(read_samples([folder]).samples, embedder) for folder in folders}
-    if as_json:
-        print_json({"embedder": embedder.name, "sets": sets})
-        return
-    names = next(iter(sets.values()))
-    say("runs".ljust(30) + "".join(name.replace("_", " ").rjust(23) for name in names))
-    for folder, numbers in sets.items():
-        cells = ("-" if number is None else str(round(number, 3)) for number in numbers.values())
-        say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
 @data.command()
@@ -106,8 +57,7 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: A
     hisa data export collected -o rows --licence MIT --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
     """
-    from hisa.plugins.synthesis.data.data_formats import export_rows
-    from hisa.plugins.synthesis.data.sample_set import read_samples
+    from hisa.plugins.synthesis.data.sample_set import export_rows, read_samples
 
     made = read_samples(folders, **how)
     say(export_rows(made, out, only))

@@ -19,7 +19,7 @@ _SECONDS = 10.0
 
 
 @click.command()
-@click.argument("subject", metavar="APP|ADDRESS|FILE")
+@click.argument("subject", metavar="APP|FILE")
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1, 24 * 60))
 @click.option(
     "--workers",
@@ -51,9 +51,8 @@ def explore(
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
-    APP is mousepad, calc, writer or files, ADDRESS a page for Chromium (http://localhost:8000/,
-    file:///…), FILE a page (page.html) or a subject of your own (subject.yaml). A private desktop
-    reaches no network beyond itself.
+    APP is mousepad, calc, writer or files, FILE a subject of your own (subject.yaml): an
+    application, or a browser with a page. A private desktop reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
     elements, files and settings. What was tried least comes first; it ends where nothing is left.
@@ -62,7 +61,7 @@ def explore(
 
     \b
     hisa explore mousepad --minutes 10 -o pads
-    hisa explore page.html --transitions 40 --workers 1 -o page
+    hisa explore ./subject.yaml --transitions 40 --workers 1 -o own
     hisa synth write pads
     """
     import asyncio

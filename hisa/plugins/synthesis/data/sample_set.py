@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
 
-from hisa.errors import UsageError
+from hisa.errors import LibraryLacking, UsageError
+from hisa.machine.parts import install_command
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import CompressedRun
-from hisa.plugins.synthesis.data.samples import Sample
+from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades
 from hisa.plugins.synthesis.data.trajectory_rewards import sample as draw_runs
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.text.redact import Redactor, holds_redacted
 
-__all__ = ["Problem", "SampleSet", "check", "read_samples"]
+__all__ = ["Problem", "SampleSet", "check", "export_rows", "read_samples"]
 
 
 @dataclass(frozen=True)
@@ -146,3 +148,36 @@ def _box(sample: Sample) -> str:
         if target.element and not target.element.holds(target.point):
             return "a target's box does not hold its point"
     return ""
+
+
+def export_rows(made: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
+    """Write ``train.parquet``, a row an example, with ``images`` as `datasets` reads them.
+
+    ``objectives`` are all by default. Returns the file.
+
+    Raises: LibraryLacking without ``datasets``; UsageError where the folder cannot be written.
+    """
+    try:
+        import datasets as hf  # type: ignore[import-not-found]  # heavy, and an extra
+    except ImportError as error:
+        fix = install_command("data")
+        raise LibraryLacking("parquet needs the package datasets", fix=fix) from error
+    names = sorted({*Row.model_fields, *Provenance.model_fields} - {"provenance"})
+    columns = dict.fromkeys(names, hf.Value("string")) | {"score": hf.Value("float64")}
+    columns |= {"images": hf.Sequence(hf.Image())}
+
+    def plain(row: Row) -> dict[str, Any]:
+        images = [{"bytes": made.image_bytes(name), "path": None} for name in row.images]
+        flat = row.model_dump(exclude={"provenance"}) | row.provenance.model_dump()
+        return flat | {"images": images}
+
+    examples, file = list(rows(made.samples, objectives)), out / "train.parquet"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory() as cache:  # pictures go through it, not through memory
+            source = {"features": hf.Features(columns), "cache_dir": cache}
+            made_rows = hf.Dataset.from_generator(lambda: map(plain, examples), **source)
+            made_rows.to_parquet(str(file))
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
+    return file

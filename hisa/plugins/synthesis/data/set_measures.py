@@ -10,7 +10,6 @@ from contextlib import closing
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
 from typing import Literal, NamedTuple
 
 from hisa.actions import Action, Click, Scroll
@@ -19,15 +18,15 @@ from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.sample_set import SampleSet
-from hisa.plugins.synthesis.data.samples import Row, Sample, Target, by_run, rows
+from hisa.plugins.synthesis.data.samples import Row, Sample, Target, rows
 from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer, open_writer
 from hisa.plugins.synthesis.records import Record
-from hisa.protocols import Embedder, ImagePart, Message, ModelRequest, TextPart
+from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
 
-__all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance", "predict"]
+__all__ = ["Share", "accuracy", "compare", "predict"]
 
 
 _NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
@@ -48,40 +47,6 @@ class Share(NamedTuple):
             return "0 of 0"
         low, high = binomtest(self.right, self.of).proportion_ci(method="wilson")
         return f"{self.right} of {self.of} ({self.right / self.of:.1%}; {low:.1%} to {high:.1%})"
-
-
-def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
-    """Measure a set: its size, lengths and mean distances.
-
-    Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
-    """
-    instructions = list(dict.fromkeys(sample.instruction for sample in samples))
-    runs = by_run(samples)
-    return {
-        "tasks": len(instructions),
-        "runs": len(runs),
-        "steps": len(samples),
-        "instruction_distance": mean_distance(instructions, embedder),
-        "action_distance": mean_distance([sample.thought for sample in samples], embedder),
-        "words_per_instruction": fmean(len(text.split()) for text in instructions),
-        "steps_per_task": len(samples) / len(runs),
-    }
-
-
-def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
-    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair.
-
-    The sum over pairs is had from the sum of the unit vectors: |sum v|^2 = n + 2 sum v_i v_j.
-    """
-    import numpy as np
-
-    texts = texts[:_EMBEDDED]
-    if (count := len(texts)) < 2:
-        return None
-    distinct = list(dict.fromkeys(texts))
-    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
-    total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
-    return 1.0 - (float(total @ total) - count) / (count * (count - 1))
 
 
 def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
