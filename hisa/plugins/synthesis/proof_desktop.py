@@ -83,7 +83,10 @@ class ProofDesktop:
         routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
         if any(line.split()[1:2] for line in routes):
             name = self.environment.name
-            raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
+            raise UsageError(
+                f"{name} has a network: proofs need one without",
+                fix="--set environment.kind=desktop",
+            )
 
     async def score(self, wanted: Literal[0, 1]) -> float:
         """The score once programs are at rest.

@@ -72,10 +72,13 @@ def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(tmp_path: Path) -> 
 
 
 def test_a_machine_that_keeps_what_is_done_to_it_is_refused(tmp_path: Path) -> None:
-    arguments = ["explore", "mousepad", "--env", "display=:9", "-o", str(tmp_path)]
+    arguments = ["--set", "environment.kind=display=:9", "explore", "mousepad"]
     done = subprocess.run(
-        [sys.executable, "-m", "hisa", *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "hisa", *arguments, "-o", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode != 0
     assert "keeps what exploring does to it" in done.stderr
-    assert "--env desktop" in done.stderr
+    assert "environment.kind=desktop" in done.stderr

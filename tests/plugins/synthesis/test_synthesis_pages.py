@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -122,8 +121,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
 
 def test_show_works_with_an_exploration_alone(tmp_path: Path) -> None:
     explored(tmp_path)
-    ran = CliRunner().invoke(show, [str(tmp_path), "--json"], catch_exceptions=False)
-    (numbers,) = json.loads(ran.output)
-    assert numbers["candidates"] == numbers["proved"] == 0
-    assert numbers["explored"]["states"] == 3
-    assert "What acts changed" in Path(numbers["tasks"]).read_text("utf-8")
+    ran = CliRunner().invoke(show, [str(tmp_path)], catch_exceptions=False)
+    assert "states 3" in ran.output
+    assert "0 of 0 proved" in ran.output
+    assert "What acts changed" in (tmp_path / "tasks.html").read_text("utf-8")

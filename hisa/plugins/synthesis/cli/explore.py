@@ -37,7 +37,6 @@ _SECONDS = 10.0
     metavar="DIR",
     help="Where to write; goes on with what is there.",
 )
-@click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @click.pass_context
 def explore(
     ctx: click.Context,
@@ -47,7 +46,6 @@ def explore(
     workers: int,
     transitions: int | None,
     out: Path,
-    env: str | None,
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
@@ -71,10 +69,10 @@ def explore(
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.subject import load_subject
 
-    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    machine = ctx.obj.environment
     if not machine.throw_away:
         reason = f"{machine.kind!r} keeps what exploring does to it"
-        raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
+        raise UsageError(reason, fix="--set environment.kind=desktop")
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:

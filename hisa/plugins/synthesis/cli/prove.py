@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.records import Candidate, Proof
 
-__all__ = ["Queue", "prove", "sums"]
+__all__ = ["Queue", "prove", "say_sums", "sums"]
 
 _TRIES = 2
 """Desktops that may break under one candidate before it is left for another time."""
@@ -29,9 +29,8 @@ _TRIES = 2
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="Desktops; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Prove so many at most, now.")
-@click.option("--env", metavar="KIND", help="As for hisa run; a private desktop by default.")
 @click.pass_context
-def prove(ctx: click.Context, /, folder: Path, env: str | None, **how: Any) -> int:
+def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
     """Prove the candidates of DIR by doing them, on desktops without a network.
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
@@ -48,9 +47,12 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, **how: Any) -> i
     """
     from hisa.plugins.synthesis.exploration import Exploration, run_alone
 
-    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    machine = ctx.obj.environment
     if not machine.throw_away:
-        raise UsageError(f"{machine.kind!r} keeps what each proof does to it", fix="--env desktop")
+        raise UsageError(
+            f"{machine.kind!r} keeps what each proof does to it",
+            fix="--set environment.kind=desktop",
+        )
     queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks)
 
     async def work() -> bool:
@@ -59,7 +61,8 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, **how: Any) -> i
 
     if (left := run_alone(work, folder / ".prove.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-    _print(sums(queue.proofs, len(queue.candidates)), folder)
+    say_sums(sums(queue.proofs, len(queue.candidates)))
+    say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return {None: 1, True: 3, False: 0}[left]
 
 
@@ -159,7 +162,8 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     }
 
 
-def _print(summary: dict[str, Any], folder: Path) -> None:
+def say_sums(summary: dict[str, Any]) -> None:
+    """Print them in words."""
     tried, candidates = summary["tried"], summary["candidates"]
     say(f"{summary['proved']} of {tried} proved")
     for reason, count in summary["refused"].items():
@@ -168,5 +172,3 @@ def _print(summary: dict[str, Any], folder: Path) -> None:
         say(f"  {candidates - tried} of {candidates} are not tried yet")
     killed, of = summary["mutants"].values()
     say(f"the first check told {killed} of {of} mutants")
-    if summary["proved"]:
-        say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import examples, print_json, say, say_error
+from hisa.cli.out import examples, say, say_error
 from hisa.plugins.synthesis.cli.prove import prove
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ synth.add_command(prove)
 
 
 @synth.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def show(folders: tuple[Path, ...], as_json: bool) -> None:
+@click.argument("folder", metavar="DIR", type=Path)
+def show(folder: Path) -> None:
     """Write DIR/tasks.html, and print the numbers.
 
     Of each task its pictures, instruction, check and proof; why others were refused; and what each
@@ -51,31 +50,20 @@ def show(folders: tuple[Path, ...], as_json: bool) -> None:
     hisa synth show pads
     """
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis.cli.prove import sums
+    from hisa.plugins.synthesis.cli.prove import say_sums, sums
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
 
-    shown = []
-    for folder in folders:
-        exploration = Exploration.open(folder)
-        known = candidates_shown(exploration)
-        numbers = sums([proof for _, proof in known if proof], len(known))
-        try:
-            page = write_tasks(exploration, known, numbers)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{folder}: {error}") from error
-        explored = exploration.numbers()
-        shown.append({"folder": str(folder), "explored": explored, **numbers, "tasks": str(page)})
-        if not as_json:
-            say(
-                f"{folder}: {explored['transitions']} acts, {explored['states']} states; "
-                f"{len(known)} candidates, {numbers['tried']} tried, {numbers['proved']} proved"
-            )
-            for reason, count in numbers["refused"].items():
-                say(f"  {count:4} refused: {reason}")
-            say(page)
-    if as_json:
-        print_json(shown)
+    exploration = Exploration.open(folder)
+    known = candidates_shown(exploration)
+    numbers = sums([proof for _, proof in known if proof], len(known))
+    try:
+        page = write_tasks(exploration, known, numbers)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder}: {error}") from error
+    say(", ".join(f"{name.replace('_', ' ')} {n}" for name, n in exploration.numbers().items()))
+    say_sums(numbers)
+    say(page)
 
 
 _EXAMPLES = examples(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
@@ -17,12 +17,11 @@ from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import CompressedRun
 from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades
-from hisa.plugins.synthesis.data.trajectory_rewards import sample as draw_runs
+from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades, sample
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.text.redact import Redactor, holds_redacted
 
-__all__ = ["Problem", "SampleSet", "check", "export_rows", "read_samples"]
+__all__ = ["SampleSet", "export_rows", "problems", "read_samples"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ def read_samples(
         copies = _drawn(folders, set(copies), draw, judge, seed)
     left_out.update("its run was not drawn" for t in trajectories if not copies[t.id])
     samples = [s for t in trajectories if copies[t.id] for s in builder.samples(t, copies[t.id])]
-    problems = reversed([*check(samples)])  # the first of a sample counts
-    bad = {problem.sample: f"{problem.kind}: {problem.detail}" for problem in problems}
+    bad = problems(samples)
     left_out.update(bad.values())
     good = tuple(sample for sample in samples if sample.id not in bad)
     if not good:
@@ -91,30 +89,21 @@ def _drawn(
     if lacking := len(runs - set(grades)):
         message = f"{lacking} of {len(runs)} runs have no grade by {judge!r}"
         raise UsageError(message, fix="hisa data collect …, or another --judge")
-    return Counter(draw_runs(list(grades.values()), len(runs), how=draw, seed=seed))
+    return Counter(sample(list(grades.values()), len(runs), how=draw, seed=seed))
 
 
-class Problem(NamedTuple):
-    """A sample that something is wrong with; ``detail`` has no text of it."""
-
-    sample: str
-    kind: Literal["secret", "box", "order"]
-    detail: str
-
-
-def check(samples: Sequence[Sample]) -> Iterator[Problem]:
-    """Yield the problems of samples, which are as they lie in a set: runs whole, in order."""
+def problems(samples: Sequence[Sample]) -> dict[str, str]:
+    """Returns what is wrong, by the ids of samples, which lie as in a set: runs in order."""
     redactor = Redactor()
+    bad: dict[str, str] = {}
     last: dict[str, Sample] = {}
-    for sample in samples:
-        before = last.get(sample.provenance.run)
-        last[sample.provenance.run] = sample
-        problems = (
-            Problem(sample.id, "secret", _secret(sample, redactor)),
-            Problem(sample.id, "box", _box(sample)),
-            Problem(sample.id, "order", _order(before, sample) if before else ""),
-        )
-        yield from (problem for problem in problems if problem.detail)
+    for one in samples:
+        before = last.get(one.provenance.run)
+        last[one.provenance.run] = one
+        order = _order(before, one) if before else ""
+        if problem := _secret(one, redactor) or _box(one) or order:
+            bad[one.id] = problem
+    return bad
 
 
 def _secret(sample: Sample, redactor: Redactor) -> str:
@@ -125,7 +114,7 @@ def _secret(sample: Sample, redactor: Redactor) -> str:
         again = element.text in ("", element.name)
         texts.append(element.name if again else f"{element.name}: {element.text}")
     secret = any(holds_redacted(text) or redactor.text(text) != text for text in texts)
-    return "in a text of it" if secret else ""
+    return "a secret is in a text of it" if secret else ""
 
 
 def _order(before: Sample, sample: Sample) -> str:

@@ -61,7 +61,7 @@ async def call_program(
     *,
     seconds: float = 30.0,
 ) -> Answer:
-    """What came of a function of a program, which runs on the machine and nowhere else.
+    """Returns what came of a function of a program, which runs on the machine and nowhere else.
 
     ``given`` are its arguments, ``seconds`` a limit on an idle machine. Raises: EnvironmentFailed.
     """

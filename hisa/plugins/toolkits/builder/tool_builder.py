@@ -131,7 +131,7 @@ class ToolBuilder:
             )
 
     async def _requirements(self) -> Requirements:
-        """What the tasks need, and which functions are to be made."""
+        """Returns what the tasks need, and which functions are to be made."""
         tools = self._request.existing
         system = render(
             "tool_requirements",
