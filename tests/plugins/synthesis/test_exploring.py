@@ -21,18 +21,8 @@ needs_mousepad = pytest.mark.skipif(not shutil.which("mousepad"), reason="needs 
 
 
 def line(folder: Path, transitions: int) -> list[str]:
-    return [
-        "explore",
-        "mousepad",
-        "--workers",
-        "1",
-        "--minutes",
-        "30",
-        "--transitions",
-        str(transitions),
-        "-o",
-        str(folder),
-    ]
+    most = f"--workers 1 --minutes 30 --transitions {transitions}"
+    return ["explore", "mousepad", *most.split(), "-o", str(folder)]
 
 
 @needs_mousepad

@@ -107,40 +107,31 @@ def route_acts(exploration: Exploration, number: int) -> tuple[Act, ...]:
     return acts_of(exploration, [*(exploration.route(triple.before) or ()), triple])
 
 
+def candidate(name: str, acts: tuple[Act, ...], change: Change, check: dict[str, Any]) -> Candidate:
+    return Candidate(
+        id=name,
+        subject="mousepad",
+        effects=(name,),
+        triples=(1,),
+        instruction="Turn on line numbers, or type.",
+        acts=acts,
+        check=(check,),
+        changes=(change,),
+    )
+
+
 def line_numbers(exploration: Exploration, **other: Any) -> Candidate:
     """Turn line numbers on; the check reads the setting."""
-    return Candidate.model_validate(
-        {
-            "id": "line-numbers",
-            "subject": "mousepad",
-            "effects": ("one",),
-            "triples": (1,),
-            "instruction": "Turn on line numbers in the text editor.",
-            "writer": "rules",
-            "acts": route_acts(exploration, 1),
-            "check": ({"command": f"gsettings get {VIEW} show-line-numbers", "equals": "true"},),
-            "changes": (LINE_NUMBERS,),
-        }
-        | other
-    )
+    check = {"command": f"gsettings get {VIEW} show-line-numbers", "equals": "true"}
+    made = candidate("line-numbers", route_acts(exploration, 1), LINE_NUMBERS, check)
+    return made.model_copy(update=other)
 
 
 def typed(exploration: Exploration, **other: Any) -> Candidate:
     """Type at the end of the document and save it; the check reads the whole file."""
-    return Candidate.model_validate(
-        {
-            "id": "typed",
-            "subject": "mousepad",
-            "effects": ("two",),
-            "triples": (2,),
-            "instruction": 'Type "Call Ana" at the end of notes.txt and save it.',
-            "writer": "rules",
-            "acts": route_acts(exploration, 2),
-            "check": ({"file": "~/Documents/notes.txt", "equals": TYPED.after},),
-            "changes": (TYPED,),
-        }
-        | other
-    )
+    check = {"file": "~/Documents/notes.txt", "equals": TYPED.after}
+    made = candidate("typed", route_acts(exploration, 2), TYPED, check)
+    return made.model_copy(update=other)
 
 
 pytestmark = pytest.mark.process

@@ -31,14 +31,14 @@ from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
 EVIL = '"><script>alert(1)</script>'
 
 
-def explored(folder: Path, *, states: int = 3) -> Exploration:
+def explored(folder: Path) -> Exploration:
     """A chain of states with a branch; every text of it is hostile."""
     subject = Subject(name="pad", title=EVIL, setup=(), main=EVIL)
     made = Exploration.create(folder, subject)
     (made.folder / "elements" / "e.json").write_text("[]")
     Image.new("RGB", (64, 36), "white").save(made.folder / "images" / "i.png")
     change = Change(fact=Fact("gsettings", EVIL, EVIL), before=EVIL, after=EVIL + "2")
-    for number in range(states):
+    for number in range(3):
         made.add_state(
             State(
                 id=f"s{number}",
@@ -66,7 +66,7 @@ def explored(folder: Path, *, states: int = 3) -> Exploration:
             )
     made.add(
         Triple(
-            number=states,
+            number=3,
             desktop=1,
             before="s0",
             act=Act(kind="press", keys=("f5",)),
