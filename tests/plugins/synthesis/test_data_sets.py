@@ -73,7 +73,7 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "elements": [element(i) for i in range(4)],
         "step": number,
         "last": number,
-        "targets": [{"point": (x, y), "description": "the button", "element": hit}],
+        "targets": [{"point": (x, y), "element": hit}],
         "provenance": Provenance(run=run, task=task, score=1.0, **common),
     }
     return Sample.model_validate(plain | more)

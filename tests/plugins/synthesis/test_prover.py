@@ -249,11 +249,11 @@ async def test_broken_desktop_refuses_nothing(
     ended: list[bool] = []
     acts = (*line_numbers(pads).acts, *ABSENT)
 
-    async def cut_off(environment: Any, acts: Any, **how: Any) -> Any:
+    async def cut_off(environment: Any, acts: Any) -> Any:
         if not ended:
             ended.append(True)
             await environment._end()
-        return await replay(environment, acts, **how)
+        return await replay(environment, acts)
 
     monkeypatch.setattr(prover, "replay", cut_off)
     exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])

@@ -109,7 +109,7 @@ def problems(samples: Sequence[Sample]) -> dict[str, str]:
 def _secret(sample: Sample, redactor: Redactor) -> str:
     """Keys and passwords as the logs of runs know them, and places where one was taken out."""
     texts = [sample.instruction, sample.thought, sample.action, sample.window]
-    texts += [sample.provenance.model_dump_json(), *(t.description for t in sample.targets)]
+    texts += [sample.provenance.model_dump_json()]
     for element in (*sample.elements, *(t.element for t in sample.targets if t.element)):
         again = element.text in ("", element.name)
         texts.append(element.name if again else f"{element.name}: {element.text}")
