@@ -25,16 +25,16 @@ from hisa.cli.out import say_error
 from hisa.config import Settings, load
 from hisa.patterns.embedders import open_embedder
 from hisa.plugins.benchmarks.bench.suites import read_suite
-from hisa.plugins.synthesis.data.set_measures import mean_distance
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.model_instructions import REFERENCES
-from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.writing import Wish, WriterSettings, write_all
+from hisa.plugins.synthesis.records import Instruction
+from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.protocols import Embedder
 from hisa.tasks.taskfile import load_task
 
 _RESAMPLES, _BATCH, _REPLY = 1_000, 5, b'"reply":"'  # of calls.jsonl, whose texts escape quotes
+_EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
 _SEEN = ("subject.json", "states.jsonl", "triples.jsonl", "images", "elements")
 _HEAD = "set | tasks | distance of instructions | words | solved | distance of actions | acts"
 Pools = Sequence[Sequence[str]]
@@ -54,14 +54,7 @@ def write(settings: Settings, folder: Path, out: Path, count: int, seed: int) ->
     (calls := out / "calls.jsonl").touch(0o600)
     if any(len(kept(out, way)) < count for way in REFERENCES):
         wish = Wish(limit=0, references=count, seed=seed + calls.read_bytes().count(_REPLY))
-        written = asyncio.run(
-            write_all(
-                WriterSettings(settings.models, settings.planner, settings.run),
-                out,
-                wish,
-                say_error,
-            )
-        )
+        written = asyncio.run(write_all(settings, out, wish, say_error))
         say_error(f"{folder.name}: {written.stopped or 'written'}")
     made = sum(len(kept(out, way)) for way in REFERENCES)
     return f"{folder.name} {made} of {_BATCH * calls.read_bytes().count(_REPLY)}"
@@ -72,6 +65,22 @@ def evenly(pools: Pools, count: int, seed: int) -> list[str]:
     orders = [random.Random(seed).sample(one := [*dict.fromkeys(pool)], len(one)) for pool in pools]
     turns = (text for turn in zip_longest(*orders) for text in turn if text is not None)
     return list(dict.fromkeys(turns))[:count]
+
+
+def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
+    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair.
+
+    The sum over pairs is had from the sum of the unit vectors: |sum v|^2 = n + 2 sum v_i v_j.
+    """
+    import numpy as np
+
+    texts = texts[:_EMBEDDED]
+    if (count := len(texts)) < 2:
+        return None
+    distinct = list(dict.fromkeys(texts))
+    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
+    total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
+    return 1.0 - (float(total @ total) - count) / (count * (count - 1))
 
 
 def distance(texts: Sequence[str], embedder: Embedder, seed: int) -> str:

@@ -25,9 +25,8 @@ from benchmarks.machine import machine
 from benchmarks.recorded_episodes import recorded_episode
 from hisa.errors import HisaError, UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.plugins.synthesis.data.collecting import read_grades
 from hisa.plugins.synthesis.data.trajectories import CollectedRun
-from hisa.plugins.synthesis.data.trajectory_rewards import How, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import How, read_grades, sample
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.training.grpo import evaluate, evaluation_draws
 from hisa.plugins.training.page_rollouts import PageRollouts

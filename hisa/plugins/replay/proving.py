@@ -18,8 +18,7 @@ from hisa.plugins.replay.program_records import Program, Proof
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.proof_desktop import telling
-from hisa.plugins.synthesis.records import Change
-from hisa.plugins.synthesis.task_records import Effect
+from hisa.plugins.synthesis.records import Change, Effect
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN

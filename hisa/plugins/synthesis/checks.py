@@ -18,9 +18,7 @@ from hisa.plugins.synthesis.distinct_effects import WINDOWS
 from hisa.plugins.synthesis.guest_documents import Cut
 from hisa.plugins.synthesis.guest_facts import content, ini, plain
 from hisa.plugins.synthesis.machine_facts import guest_source
-from hisa.plugins.synthesis.records import Change, ElementChange
-from hisa.plugins.synthesis.rewrite import here
-from hisa.plugins.synthesis.task_records import Effect
+from hisa.plugins.synthesis.records import Change, Effect, ElementChange
 
 __all__ = ["check_of"]
 
@@ -97,7 +95,8 @@ def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]
         values = [json.dumps(value, ensure_ascii=False) for value in values]
     expression, parts = _READERS[kind]
     program = guest_source(*parts, content, plain) + _SHOW.format(expression, _plain(kind, None))
-    return {"command": here(program, place, *items), "equals": "\n".join(values)}
+    command = f"python3 -I -S - {shlex.join((place, *items))} <<'END'\n{program.strip()}\nEND"
+    return {"command": command, "equals": "\n".join(values)}
 
 
 def _plain(kind: str, value: str | None) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise
-from hisa.plugins.synthesis.records import Change, ElementChange
-from hisa.plugins.synthesis.task_records import Effect
+from hisa.plugins.synthesis.records import Change, Effect, ElementChange
 from hisa.screen.observation import Element
 from hisa.state.refusals import is_refusal
 

@@ -148,10 +148,8 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
         yield Press(act.keys[0]) if len(act.keys) == 1 else Hotkey(act.keys)
 
 
-async def replay(
-    environment: Environment, acts: Iterable[Act], *, wait: float = _PATIENCE
-) -> Observation:
-    """Do acts one after the other, each found on a fresh look and waited for so many seconds.
+async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
+    """Do acts one after the other, each found on a fresh look and waited for some seconds.
 
     Returns:
         the look after the last one, at rest.
@@ -162,7 +160,7 @@ async def replay(
     """
     look = await environment.observe(elements=True, settle=SETTLE)
     for act in acts:
-        element, limit = find(act, look) if act.role else None, Deadline(wait)
+        element, limit = find(act, look) if act.role else None, Deadline(_PATIENCE)
         while act.role and element is None and not limit.passed:
             await asyncio.sleep(0.4)
             look = await environment.observe(elements=True, settle=SETTLE)

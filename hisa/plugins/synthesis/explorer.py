@@ -101,9 +101,8 @@ class Session:
     def numbers(self) -> dict[str, float]:
         """Counts; ``repeated`` acts were on the way to something new."""
         per_minute = 60 * self.transitions / max(1.0, time.monotonic() - self._began)
-        rate = {"transitions": self.transitions, "per_minute": round(per_minute, 1)}
-        counts = {"repeated": self._repeated, "desktops": self.desktops}
-        return rate | counts | {"nothing_left": self.nothing_left}
+        rate = {"new_transitions": self.transitions, "per_minute": round(per_minute, 1)}
+        return rate | {"repeated": self._repeated, "nothing_left": self.nothing_left}
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""

@@ -20,7 +20,7 @@ UNPACKED = 40_000_000
 Items = Iterator[tuple[str, str]]  # facts of one file: an item, and its value
 UNSPOKEN = ("annotation", "note", "frame", "custom-shape", "change")
 MOST_ALIKE = 200
-"""Cells, rows and columns that one element may stand for: more are the empty rest of a sheet."""
+"""Cells and rows that one element may stand for: more are the empty rest of a sheet."""
 
 
 class Cut(Exception):
@@ -56,9 +56,6 @@ def document(data: bytes) -> Items:
             yield from sheets(kind)
         else:
             yield "text", "\n".join(map(text_in, lines_of(kind)))
-        for name in ("image", "object"):
-            if many := len([*kind.iter(name)]):
-                yield f"{name}s", str(many)
 
 
 def text_in(line: Element) -> str:
@@ -81,7 +78,7 @@ def letters(number: int) -> str:
 
 
 def repeated(nodes: Iterable[Element], way: str) -> Iterator[tuple[int, Element]]:
-    """Cells, rows or columns with their places, those that stand for several once for each."""
+    """Cells or rows with their places, those that stand for several once for each."""
     at = 0
     for node in nodes:
         many = int(node.get(f"number-{way}-repeated", 1))
@@ -91,16 +88,11 @@ def repeated(nodes: Iterable[Element], way: str) -> Iterator[tuple[int, Element]
 
 
 def sheets(body: Element) -> Items:
-    """Facts of a workbook: its sheets, their cells, and which rows and columns are hidden."""
+    """Facts of a workbook: its sheets and their cells."""
     tables = {table.get("name", ""): table for table in body.iterfind("table")}
     yield "sheets", json.dumps([*tables], ensure_ascii=False)
     for sheet, table in tables.items():
-        for at, column in repeated(table.iter("table-column"), "columns"):
-            if column.get("visibility") == "collapse":
-                yield f"{sheet}.{letters(at)}/hidden", "true"
         for line, row in repeated(table.iter("table-row"), "rows"):
-            if row.get("visibility") in ("collapse", "filter"):
-                yield f"{sheet}.{line + 1}/hidden", "true"
             cells = (cell for cell in row if cell.tag in ("table-cell", "covered-table-cell"))
             for at, cell in repeated(cells, "columns"):
                 place = f"{sheet}.{letters(at)}{line + 1}"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import yaml
 
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.lint import no_task
 from hisa.plugins.synthesis.offers import LEAVES
-from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Refusal
+from hisa.plugins.synthesis.records import Act, Candidate, Effect, Instruction, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of
 
-__all__ = ["make_candidates", "names_of"]
+__all__ = ["make_candidates", "names_of", "no_task"]
 
 
 def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
@@ -31,13 +33,7 @@ def make_candidates(
     effects: Iterable[Effect],
     instructions: Iterable[Instruction],
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """The candidates of one writer's instructions, and what became none.
-
-    Args:
-        exploration: with their triples.
-        effects: distinct ones.
-        instructions: of one writer.
-    """
+    """The candidates of instructions for distinct effects, and what became none."""
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     of_triple = {number: effect for effect in effects for number in effect.triples}
@@ -48,14 +44,13 @@ def make_candidates(
         if isinstance(made, Candidate):
             candidates.append(made)
         else:
-            effect = of_triple[instruction.triples[0]]
-            refusals.append(_refusal(instruction, (effect.id,), made))
+            refusals.append(Refusal(triples=instruction.triples, reason=made))
     candidates.sort(key=lambda one: (len(one.acts), one.id))
     checks: dict[str, Candidate] = {}
     for candidate in candidates:
         if checks.setdefault(_asked(candidate), candidate) is not candidate:
             reason = "another task has the same check"
-            refusals.append(_refusal(candidate, candidate.effects, reason))
+            refusals.append(Refusal(triples=candidate.triples, reason=reason))
     return list(checks.values()), refusals
 
 
@@ -64,18 +59,10 @@ def _asked(candidate: Candidate) -> str:
     return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
 
 
-def _refusal(one: Instruction | Candidate, effects: tuple[str, ...], reason: str) -> Refusal:
-    return Refusal(
-        stage="candidate", writer=one.writer, triples=one.triples, effects=effects, reason=reason
-    )
-
-
 def _candidate(
     exploration: Exploration, one: Instruction, of_triple: Mapping[int, Effect]
 ) -> Candidate | str:
     """The candidate of an instruction, or the reason why there is none."""
-    if one.sort in ("question", "information"):
-        return "a question: no change on the machine checks its answer"
     effect = of_triple[one.triples[0]]
     check = check_of(effect)
     if isinstance(check, str):
@@ -91,18 +78,37 @@ def _candidate(
     acts = acts_of(exploration, way_of(exploration, one.steps))
     if reasons := no_task(one.high, names_of(exploration, acts)):
         return f"no task: {reasons[0].partition(':')[0]}"
-    parts = [one.writer, one.high, effect.id]
-    parts += [str(number) for number in one.steps if one.writer != "rules"]  # rules tell each step
-    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
+    name = hashlib.sha256("\n".join((one.writer, one.high, effect.id)).encode()).hexdigest()[:10]
     return Candidate(
         id=f"{exploration.subject.name}-{name}",
         subject=exploration.subject.name,
         effects=(effect.id,),
         triples=one.triples,
         instruction=one.high,
-        writer=one.writer,
         check=check,
         acts=acts,
         changes=effect.changes,
         elements=effect.elements,
     )
+
+
+_RULES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("lint_rules.yaml").read_text("utf-8")
+)
+_QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
+
+
+def no_task(instruction: str, names: Collection[str] = ()) -> list[str]:
+    """Reasons why an instruction is no task at all, such as an end that passes by itself.
+
+    ``names`` are those of things that it is about: their words are none of its own.
+    """
+    own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
+    if own:
+        bare = re.sub(rf"(?<!\w)({own})(?!\w)", lambda name: "n" * len(name[0]), bare)
+    reasons = []
+    for reason, rule in _RULES.items():
+        if match := re.search(rule, bare, re.I | re.S):
+            reasons.append(f"{reason}: {instruction[slice(*match.span())][:60]!r}")
+    return reasons

@@ -1,4 +1,4 @@
-"""Instructions by a model: one request for each triple, with both pictures (OS-Genesis, 3.2 and C).
+"""Goals by a model: one request for each act, with both pictures (OS-Genesis, 3.2 and C).
 
 The model sees the act, the looks before and after it and the way there; files, settings and checks
 it never sees. The paper's two references, task-driven and self-instruct (E), see first screens.
@@ -9,27 +9,32 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from PIL import ImageDraw
 from pydantic import BaseModel, Field, ValidationError
 
+from hisa.config import Settings
 from hisa.errors import InvalidReply
+from hisa.machine.storage import AppendOnlyFile
+from hisa.models.budget import Budget
 from hisa.models.correction import with_correction
+from hisa.models.open_models import open_models, require_models
+from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.doing import called
-from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import State, Triple
-from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
-from hisa.plugins.synthesis.task_records import Instruction
+from hisa.plugins.synthesis.exploration import Exploration, append_record
+from hisa.plugins.synthesis.records import Instruction, State, Triple
+from hisa.plugins.synthesis.rule_instructions import element_of, same_place
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
 from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["REFERENCES", "Writer", "ask_writer", "boxed", "element_lines", "model_instruction"]
-__all__ += ["reference_batch"]
+__all__ = ["REFERENCES", "Writer", "ask_writer", "model_goal", "open_writer", "reference_batch"]
 
 _REPLY = 20_000  # characters of the longest reply that is read
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
@@ -54,64 +59,72 @@ class Writer:
     role: Role = "planner"
 
 
+@asynccontextmanager
+async def open_writer(
+    settings: Settings, folder: Path, ledger: Ledger, role: Role = "planner"
+) -> AsyncIterator[Writer]:
+    """The model of a role as a writer, within the budget; its calls go to ``calls.jsonl``.
+
+    Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
+    """
+    require_models(settings.models, settings.planner)
+    run = settings.run
+    budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
+    with closing(AppendOnlyFile(folder / "calls.jsonl")) as calls:
+        async with open_models(
+            settings.models,
+            settings.planner,
+            lambda call: append_record(calls, call),
+            budget,
+            ledger,
+        ) as models:
+            yield Writer(models[role], models.profiles[role].sees_pictures, role)
+
+
 class _Written(BaseModel):
     sub_instruction: _Line
     analysis: str = Field(max_length=6_000)
     high_level_instruction: _Line
-    sort: str
 
 
 class _Ideas(BaseModel):
     instructions: list[_Line] = Field(min_length=1, max_length=50)
 
 
-async def model_instruction(
-    writer: Writer, exploration: Exploration, way: Sequence[Triple], *, broad: bool = False
+async def model_goal(
+    writer: Writer, exploration: Exploration, way: Sequence[Triple]
 ) -> Instruction:
-    """The instruction for the last triple of a way.
-
-    ``broad`` asks for a wider goal that the act is a part of (OS-Genesis' own high-level task).
+    """The last act of a way in words, and a wider goal that it is a step of (OS-Genesis, 3.2).
 
     Raises:
         InvalidReply: no usable reply, also when asked again.
         BudgetExceeded, ModelUnavailable: from the model.
         OSError, ValueError: a look is gone or damaged.
     """
-    triple = way[-1]
-    web = on_the_web(exploration, triple)
-    sorts = ("information", "navigation", "content") if web else ("task", "question")
-
-    def fits(written: _Written) -> None:
-        if written.sort not in sorts:
-            raise InvalidReply(f"sort {written.sort[:40]!r}: allowed are {', '.join(sorts)}")
-        _require_order(written.high_level_instruction, () if broad else way)
-
-    properties: dict[str, Any] = {
-        name: {"type": "string", "maxLength": _LENGTHS.get(name, 40)}
-        for name in _Written.model_fields
+    properties = {
+        name: {"type": "string", "maxLength": length} for name, length in _LENGTHS.items()
     }
-    properties["sort"]["enum"] = list(sorts)
-    system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web, broad=broad)
-    texts, pictures = _texts(writer, exploration, way), _pictures(exploration, triple)
-    written, turn = await ask_writer(writer, system, texts, pictures, properties, _Written, fits)
-    sub, high = one_line(written.sub_instruction), one_line(written.high_level_instruction)
-    texts_of = {"sub": sub, "high": high, "analysis": written.analysis, "sort": written.sort}
+    system = render("triple_task", pictures=writer.sees)
+    texts, pictures = _texts(writer, exploration, way), _pictures(exploration, way[-1])
+    written, turn = await ask_writer(
+        writer, system, texts, pictures, properties, _Written, _require_order
+    )
     steps = tuple(step.number for step in way)
-    origin = {"writer": writer.model.name, "turn": turn, "triples": steps[-1:], "steps": steps}
-    origin |= {"way": "broad" if broad else "reverse"}
-    return Instruction.model_validate(texts_of | origin)
+    return Instruction(
+        triples=steps[-1:],
+        writer=writer.model.name,
+        way="broad",
+        sub=one_line(written.sub_instruction),
+        analysis=written.analysis,
+        high=one_line(written.high_level_instruction),
+        steps=steps,
+        turn=turn,
+    )
 
 
-def _require_order(instruction: str, way: Sequence[Triple]) -> None:
-    """Raises: InvalidReply where it is no order, or lacks what was typed or saved on a way."""
-    high = " ".join(instruction.casefold().split())
-    if re.match(r"(the |a )?user\b", high):
+def _require_order(written: _Written) -> None:
+    if re.match(r"(the |a )?user\b", written.high_level_instruction.casefold().strip()):
         raise InvalidReply("high_level_instruction tells of a user: write it as an order")
-    typed = [step.act.text for step in way if step.act.text.strip()]
-    if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
-        raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
-    if way and way[-1].saved and "save" not in high:
-        raise InvalidReply("high_level_instruction does not say that the file is saved")
 
 
 async def reference_batch(
@@ -145,7 +158,7 @@ async def reference_batch(
     states = _first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
-        seen = "\n".join(element_lines(exploration.elements(state), None) for state in states)
+        seen = "\n".join(_element_lines(exploration.elements(state), None) for state in states)
         texts[untrusted("elements")] = "\n".join(dict.fromkeys(seen.splitlines()))
     texts["examples" if drawn else "candidates"] = "\n".join(shown) or "None yet."
     pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
@@ -227,7 +240,7 @@ def _texts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> d
             one_line(f"{c.what}: {c.role} {c.name[:80]!r}: {c.before[:80]!r} -> {c.after[:80]!r}")
             for c in triple.differences.elements[:_SHOWN]
         ]
-        texts[untrusted("elements")] = element_lines(elements, control)
+        texts[untrusted("elements")] = _element_lines(elements, control)
         texts[untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
     return texts
 
@@ -237,7 +250,7 @@ def _act_line(triple: Triple) -> str:
     return json.dumps(act | ({"saved": True} if triple.saved else {}), ensure_ascii=False)
 
 
-def element_lines(elements: Iterable[Element], near: Element | None) -> str:
+def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
     """The named elements that show, in words, at most 60: those nearest to one of them."""
     shown = [one for one in elements if "showing" in one.states and (called(one) or one.text)]
     if near is not None:
@@ -258,12 +271,10 @@ def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
         state = exploration.states[name]
         picture = Screenshot.from_png(exploration.picture(state).read_bytes())
         there = control and same_place(control, exploration.elements(state))
-        yield boxed(picture, *triple.box) if there and triple.box else picture
-
-
-def boxed(picture: Screenshot, left: float, top: float, right: float, bottom: float) -> Screenshot:
-    """A picture with a red box around a box in its pixels."""
-    pixels = picture.pixels.copy()
-    around = (left - 2, top - 2, right + 2, bottom + 2)
-    ImageDraw.Draw(pixels).rectangle(around, outline="red", width=3)
-    return Screenshot(pixels)
+        if there and triple.box:
+            left, top, right, bottom = triple.box
+            around = (left - 2, top - 2, right + 2, bottom + 2)
+            pixels = picture.pixels.copy()
+            ImageDraw.Draw(pixels).rectangle(around, outline="red", width=3)
+            picture = Screenshot(pixels)
+        yield picture

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from hisa.plugins.synthesis.doing import act_on, alike, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import MENU_ITEMS
-from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.task_records import Candidate
+from hisa.plugins.synthesis.records import Act, Candidate
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["Draft", "former_value", "mutants", "only_leads", "tail"]

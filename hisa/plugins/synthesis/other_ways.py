@@ -1,4 +1,4 @@
-"""Other right ways to a candidate's end: by keys, pasted, at another place, from a shell.
+"""Other right ways to a candidate's end: by keys, pasted, at another place.
 
 A check that takes only the way that exploration went is no check of the task.
 """
@@ -16,10 +16,8 @@ from hisa.errors import ToolFailed
 from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import MENU_ITEMS
-from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
-from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.rewrite import write_command
-from hisa.plugins.synthesis.task_records import Candidate
+from hisa.plugins.synthesis.proof_desktop import ProofDesktop
+from hisa.plugins.synthesis.records import Act, Candidate
 from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
@@ -51,14 +49,6 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
         yield "paste", _by_pasting
     for acts in islice(_elsewhere(candidate, exploration), 2):
         yield "other place", partial(_by_acts, acts)
-    commands = [write_command(one.fact, one.after) for one in telling(candidate.changes)]
-    if commands and None not in commands:
-        yield "shell", _from_shell
-
-
-async def _from_shell(desktop: ProofDesktop) -> str:
-    await desktop.write("after")
-    return "facts set by commands"
 
 
 def _elsewhere(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[Act, ...]]:

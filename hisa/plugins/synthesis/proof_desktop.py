@@ -13,10 +13,8 @@ from hisa.machine.patience import Deadline, patience
 from hisa.plugins.synthesis.doing import SETTLE, alike
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.records import Change, Differences, ElementChange, Facts
-from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.records import Candidate, Change, Differences, ElementChange, Facts
 from hisa.plugins.synthesis.task_files import task_of
-from hisa.plugins.synthesis.task_records import Candidate
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
@@ -85,7 +83,10 @@ class ProofDesktop:
         routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
         if any(line.split()[1:2] for line in routes):
             name = self.environment.name
-            raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
+            raise UsageError(
+                f"{name} has a network: proofs need one without",
+                fix="--set environment.kind=desktop",
+            )
 
     async def score(self, wanted: Literal[0, 1]) -> float:
         """The score once programs are at rest.
@@ -136,24 +137,27 @@ class ProofDesktop:
     def _is_at(self, side: Side, facts: Facts, look: Observation) -> bool:
         """Whether what the candidate changes is as at its start or its end."""
         if changes := telling(self.candidate.changes):
-            return all(facts.get(one.fact) == self._value(one, side) for one in changes)
+            start = self._start[0]
+            return all(
+                facts.get(one.fact) == (one.after if side == "after" else start.get(one.fact))
+                for one in changes
+            )
         return all(_element_is(one, look, side) for one in self.candidate.elements)
 
-    def _value(self, change: Change, side: Side) -> str | None:
-        return self._start[0].get(change.fact) if side == "before" else change.after
+    async def put_back(self) -> None:
+        """Set the facts from a shell as they were at the start, files from the copy.
 
-    async def write(self, side: Side) -> None:
-        """Set the facts from a shell; before, files are put back from the copy.
-
-        Raises: ToolFailed where not all of them can be set so, or a command failed.
+        Raises: ToolFailed where a command failed.
         """
         lines: dict[str, None] = {}
         for change in telling(self.candidate.changes):
-            line = write_command(change.fact, self._value(change, side))
-            if side == "before" and (path := _path(change)):
+            if path := _path(change):
                 line = f"rm -rf -- {path}; ! tar tf {_KEPT} -P {path} || tar xf {_KEPT} -P {path}"
-            if line is None:
-                raise ToolFailed(f"no shell command sets {' '.join(change.fact)}")
+            else:
+                value = self._start[0].get(change.fact)
+                words = ["gsettings", "reset" if value is None else "set"]
+                words += [change.fact.place, change.fact.item, *([] if value is None else [value])]
+                line = shlex.join(words)
             lines[line] = None
         if not lines:
             raise ToolFailed("nothing that a shell command sets")

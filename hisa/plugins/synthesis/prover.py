@@ -22,9 +22,8 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.mutants import Draft, former_value, mutants, only_leads, tail
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
-from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.records import Act, Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.plugins.synthesis.task_files import act_in_words, task_of
-from hisa.plugins.synthesis.task_records import Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
 __all__ = ["NO_OP", "WANTED_MUTANTS", "prove"]
@@ -184,7 +183,7 @@ class _Trial:
                     return name
         with suppress(ToolFailed):
             for _ in range(2):  # a save that was asked for by hand may come after the first
-                await self._desktop.write("before")
+                await self._desktop.put_back()
                 if await self._desktop.undone():
                     return "shell"
         return ""

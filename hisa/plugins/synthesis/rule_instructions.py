@@ -12,15 +12,13 @@ from pathlib import PurePosixPath
 
 from hisa.plugins.synthesis.doing import CELL, above, called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import Act, Triple
-from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.telling_apart import told_apart
+from hisa.plugins.synthesis.records import Act, Instruction, Triple
 from hisa.plugins.synthesis.ways_there import ITEMS, selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line
 
-__all__ = ["clauses", "element_of", "on_the_web", "rule_instruction", "same_place", "sentence"]
+__all__ = ["element_of", "rule_instruction", "same_place"]
 
 _TOGGLES = frozenset({"check box", "check menu item", "toggle button", "switch", "toggle switch"})
 _VERBS = {
@@ -50,14 +48,11 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
         sub = clauses(exploration, [last.model_copy(update={"saved": False})])
     except _Untold as reason:
         return str(reason)
-    page = "navigation" if last.act.role == "link" else "content"
     return Instruction(
         triples=(last.number,),
-        writer="rules",
         sub=sentence(sub, ""),
         high=sentence(parts, exploration.subject.title),
         steps=tuple(step.number for step in way),
-        sort=page if on_the_web(exploration, last) else "task",
     )
 
 
@@ -110,14 +105,6 @@ def same_place(element: Element, look: Sequence[Element]) -> Element | None:
     """The same element on another look, where it is still in its place."""
     place = (element.role, element.box)
     return next((one for one in look if (one.role, one.box) == place), None)
-
-
-def on_the_web(exploration: Exploration, triple: Triple) -> bool:
-    """Whether an act is on a web page, and not on the browser around it."""
-    element = element_of(exploration, triple)
-    elements = exploration.elements(exploration.states[triple.before])
-    around = above(element, elements) if element else ()
-    return any(one.role == "document web" for one in around)
 
 
 class _Step:
@@ -206,7 +193,10 @@ class _Step:
             raise _Untold(f"a {element.role} without a name that can be said")
         shown = [one for one in self.before if "showing" in one.states]
         same = [e for e in shown if e.role == element.role and _name(e, self.before) == name]
-        return _shown(name) + told_apart(element, same, self.before)
+        if len(same) < 2:
+            return _shown(name)
+        same.sort(key=lambda control: (control.box.top, control.box.left))
+        return f"{_shown(name)}, number {same.index(element) + 1} of {len(same)} from the top"
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""

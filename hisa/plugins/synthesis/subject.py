@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,6 @@ __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
 
 SUBJECTS = Path(__file__).with_name("subjects")
 """A folder for each subject that ships: ``subject.yaml`` and the files that its setup copies."""
-_BROWSER = (
-    "chromium --kiosk --no-first-run --no-default-browser-check --test-type --password-store=basic"
-    " --force-renderer-accessibility --disable-save-password-bubble --disable-features=Translate"
-)
 
 
 class Subject(BaseModel):
@@ -64,14 +57,10 @@ def subject_names() -> list[str]:
 
 
 def load_subject(name: str) -> Subject:
-    """A subject that ships, a page (an address or a file), or a subject's file.
+    """A subject that ships, or a subject's file.
 
     Raises: UsageError where there is none of that name, or it is wrong.
     """
-    if re.fullmatch(r"(https?|file)://\S+", name) or name.lower().endswith((".html", ".htm")):
-        digest = hashlib.sha256(name.encode()).hexdigest()[:6]
-        words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[-28:].strip("-")
-        return _page(f"{words}-{digest}", name if "://" in name else Path(name))
     path = SUBJECTS / name / "subject.yaml"
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
@@ -81,28 +70,7 @@ def load_subject(name: str) -> Subject:
         return Subject.model_validate({"name": path.parent.name, **keys, "folder": folder})
     except FileNotFoundError as error:
         allowed = ", ".join(subject_names())
-        reason = f"nothing is known of {name!r}: {allowed} can be explored, an address, or a file"
+        reason = f"nothing is known of {name!r}: {allowed} can be explored, or a file"
         raise UsageError(reason, fix="hisa explore mousepad --minutes 5 -o DIR") from error
     except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error
-
-
-def _page(name: str, page: Path | str) -> Subject:
-    """A page in Chromium: a file, which is copied, or an address."""
-    address, folder, setup = str(page), "", list[dict[str, Any]]()
-    if isinstance(page, Path):
-        if not page.is_file():
-            raise UsageError(f"{page}: no such file", fix="hisa explore PAGE.html -o DIR")
-        address, folder = f"/home/user/Documents/{page.name}", str(page.resolve().parent)
-        setup.append({"copy": {"source": page.name, "path": f"~/Documents/{page.name}"}})
-    setup.append({"launch": f"{_BROWSER} {shlex.quote(address)}"})
-    setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
-    return Subject(
-        name=name,
-        title=f"the page {str(page)[:80]}",
-        domain="browser",
-        setup=tuple(setup),
-        main="Chromium",
-        words=("Berlin", "42", "Ana"),
-        folder=folder,
-    )

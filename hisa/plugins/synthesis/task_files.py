@@ -10,16 +10,11 @@ from typing import Any
 
 import yaml
 
-from hisa.actions import to_source
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.doing import actions_of
-from hisa.plugins.synthesis.exploration import Exploration, read_records
-from hisa.plugins.synthesis.records import Act, Triple
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.records import Act, Candidate, Instruction, Proof, Triple
 from hisa.plugins.synthesis.task_exports import osworld_tree
-from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
 from hisa.protocols import Task
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.task_context import host_file
 from hisa.text.safe_text import encodable
@@ -28,8 +23,7 @@ from hisa.version import __version__
 __all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_goal", "write_task"]
 
 _WRITTEN = frozenset(
-    {"task.yaml", "provenance.json", "reference.json", "osworld.json"}
-    | {"before.png", "after.png", "instruction.json"}
+    {"task.yaml", "provenance.json", "reference.json", "osworld.json", "instruction.json"}
 )
 """Files that are written beside a task: none of its own may be called so."""
 _DEEDS = {
@@ -69,7 +63,7 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     osworld, origin = osworld_tree(task), _provenance(exploration, candidate, proof)
-    plain = {"provenance.json": origin, "reference.json": _reference(exploration, candidate)}
+    plain = {"provenance.json": origin, "reference.json": _reference(candidate)}
     if isinstance(osworld, str):
         origin["osworld"] = osworld
     else:
@@ -78,11 +72,6 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
     texts = {name: json.dumps(value, indent=1) + "\n" for name, value in plain.items()}
     for name, text in {"task.yaml": as_yaml(tree), **texts}.items():
         (part / name).write_text(text, "utf-8")
-    if main := main_triple(exploration, candidate):
-        for name, key in (("before", main.before), ("after", main.after)):
-            state = exploration.states.get(key)
-            if state and (picture := exploration.picture(state)).exists():
-                shutil.copyfile(picture, part / f"{name}.png")
     _copy_setup(task, part)
     shutil.rmtree(there, ignore_errors=True)
     part.rename(there)
@@ -142,13 +131,10 @@ def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None
 
 
 def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) -> dict[str, Any]:
-    written = read_records(exploration.folder / "instructions.jsonl", Instruction)
-    key = (candidate.triples, candidate.writer)
     return {
         "subject": exploration.subject.model_dump(mode="json", exclude={"folder"}),
         "candidate": candidate.model_dump(mode="json"),
         "triples": [one.model_dump(mode="json") for one in _triples(exploration, candidate)],
-        "turns": [one.turn for one in written if one.turn and (one.triples, one.writer) == key],
         "proof": proof.model_dump(mode="json"),
         "versions": {"hisa": __version__},
     }
@@ -168,15 +154,10 @@ def act_in_words(act: Act) -> str:
     return " ".join(words)
 
 
-def _reference(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
-    """Each act, in words, and as PyAutoGUI source where the place of its element is known."""
-    triples = (*reversed(exploration.triples), *_triples(exploration, candidate))
-    boxes = {triple.act.key: triple.box for triple in triples}
+def _reference(candidate: Candidate) -> dict[str, Any]:
+    """Each act, also in words."""
     steps = []
     for act in candidate.acts:
-        box = boxes.get(act.key)
-        element = Element(act.role, act.name, BoundingBox(*box, "screen")) if box else None
-        source = to_source(actions_of(act, element)) if element or not act.role else ""
         plain = act.model_dump(mode="json", exclude_defaults=True)
-        steps.append({"description": act_in_words(act), "pyautogui": source, "act": plain})
+        steps.append({"description": act_in_words(act), "act": plain})
     return {"acts": steps}

@@ -19,7 +19,7 @@ from hisa.errors import UsageError
 if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.toolkits.builder.build_records import Build
-    from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
+    from hisa.plugins.toolkits.builder.tool_builder import BuildRequest
     from hisa.protocols import Task
 
 __all__ = ["accept_tools", "build_tools"]
@@ -60,14 +60,10 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
         planner = settings.models.planner.model_copy(update={"model": how["model"]})
         models = settings.models.model_copy(update={"planner": planner})
         settings = settings.model_copy(update={"models": models})
-    brought = announced(settings.models.planner.model)
-    if brought is not None and brought.by_rules:
-        raise UsageError(
-            f"the {settings.models.planner.model} model follows rules and writes no "
-            "programs: building tools takes a language model",
-            fix=f"hisa tools build {app} --examples … --task … --model NAME, "
-            "with OPENAI_BASE_URL and OPENAI_API_KEY",
-        )
+    name = settings.models.planner.model
+    if (brought := announced(name)) is not None and brought.by_rules:
+        message = f"the {name} model follows rules and writes no programs"
+        raise UsageError(message, fix=f"hisa tools build {app} … --model NAME")
     request = _request(app, how)
     task = initial_task(how["task_file"])
     require_models(settings.models, settings.planner)
@@ -84,15 +80,12 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
 
 
 def _request(app: str, how: Mapping[str, Any]) -> BuildRequest:
-    from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
+    from hisa.plugins.toolkits.builder.tool_builder import BuildRequest
     from hisa.tools.registry import discover
 
     if not _APP.fullmatch(app):
-        raise UsageError(
-            f"application {app[:80]!r}: wanted is the class of its windows in small letters, as "
-            "`hisa run` shows it",
-            fix="hisa tools build libreoffice-calc …",
-        )
+        message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
+        raise UsageError(message, fix="hisa tools build libreoffice-calc …")
     about = _text(how["about"], "--about")[:20_000] if how["about"] else ""
     existing = [
         tool
@@ -110,17 +103,15 @@ def _text(path: str, option: str) -> str:
 
 
 def _examples(path: str) -> tuple[str, ...]:
-    """Returns the instructions of a file, which has an object with one on each line."""
-    wanted = '{"instruction": "Make the first row bold."}'
+    """The instructions of a file, which has an object with one on each line."""
     try:
         lines = filter(str.strip, _text(path, "--examples").splitlines())
         instructions = tuple(str(json.loads(line)["instruction"]) for line in lines)
     except (ValueError, KeyError, TypeError):
-        raise UsageError(
-            f"{path}: wanted is an object with an instruction a line", fix=wanted
-        ) from None
+        instructions = ()
     if not instructions:
-        raise UsageError(f"{path} holds no tasks", fix=wanted)
+        message = f"{path}: wanted is an object with an instruction a line, and at least one"
+        raise UsageError(message, fix='{"instruction": "Make the first row bold."}')
     return instructions
 
 
@@ -144,10 +135,11 @@ async def _built(settings: Settings, request: BuildRequest, task: Task, folder: 
         builder = ToolBuilder(
             models["planner"],
             environment,
+            request,
             prepare=lambda machine: scorer.prepare(task, machine),
             report=say_error,
         )
-        build = await builder.build(request)
+        build = await builder.build()
     write_review(new_folder(folder), build, ledger.total.as_dict())
     return build
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +15,16 @@ from click.testing import CliRunner, Result
 from hisa.config import Settings
 from hisa.errors import InvalidReply, UsageError
 from hisa.machine.storage import Lock
-from hisa.plugins.synthesis.cli.collect import collect
-from hisa.plugins.synthesis.data.collecting import Collection, read_grades
+from hisa.plugins.synthesis.cli.data_sets import collect
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import Grade, grade, sample, step_lines
+from hisa.plugins.synthesis.data.trajectory_rewards import (
+    Collection,
+    Grade,
+    grade,
+    read_grades,
+    sample,
+    step_lines,
+)
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench, click, done, say
@@ -131,14 +138,48 @@ def test_damaged_runs_are_counted_and_the_others_graded(tmp_path: Path) -> None:
     assert sum(collection.left_out.values()) == 1
 
 
+def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path: Path) -> None:
+    runs, out = tmp_path / "runs", tmp_path / "collected"
+    replies = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), done())
+    bench = Bench(runs, ScriptedModel(replies))
+    asyncio.run(bench.run())
+    cut_off = runs / "cut-off"
+    shutil.copytree(bench.log.folder, cut_off)
+    for name in ("run.json", "events.jsonl"):
+        text = (cut_off / name).read_text().replace(bench.log.folder.name, "cut-off")
+        lines = [json.loads(line) for line in text.splitlines()] if "events" in name else []
+        for line in lines:
+            if "exit_status" in line:
+                line["exit_status"] = "budget"
+        kept = "".join(json.dumps(line) + "\n" for line in lines) if lines else text
+        (cut_off / name).write_text(kept)
+
+    def collected(*more: str) -> int:
+        done = CliRunner().invoke(
+            collect,
+            ["-o", str(out), "--from", str(runs), *more],
+            obj=Settings(),
+            catch_exceptions=False,
+        )
+        assert done.exit_code == 0, done.output
+        return len(Collection(out).runs)
+
+    assert collected() == 1
+    assert collected("--unproved") == 2
+    assert {grade.run for grade in read_grades(out)} == {"cut-off", bench.log.folder.name}
+    trajectories, left_out = read_trajectories([out])
+    assert len(trajectories) == 2, left_out
+    assert sum(one.truncated for one in trajectories) == 1
+
+
 def test_the_command_grades_and_refuses(runs: Path, tmp_path: Path) -> None:
     def invoke(*words: str) -> Result:
         arguments = ["-o", str(tmp_path / "out"), *words]
         return CliRunner().invoke(collect, arguments, obj=Settings(), standalone_mode=False)
 
     assert isinstance(invoke().exception, UsageError)
-    result = invoke("--from", str(runs), "--json")
-    assert (result.return_value, json.loads(result.stdout)["graded"]) == (0, 3)
+    result = invoke("--from", str(runs))
+    assert (result.return_value, "3 of 3 runs graded by rules" in result.stdout) == (0, True)
     lock = Lock.take(tmp_path / "out" / ".collect.lock")
     assert lock is not None
     assert isinstance(invoke("--from", str(runs)).exception, UsageError)

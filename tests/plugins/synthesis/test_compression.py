@@ -83,7 +83,7 @@ async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Pat
     assert (sequence.first_step, sequence.last_step, sequence.kept) == (1, 3, True)
     assert 'type "Ann"' in sequence.thought
     assert sequence.thought.startswith("I will click")
-    assert [atom.kind for atom in sequence.atoms] == ["click", "write", "click", "click"]
+    assert list(sequence.kinds) == ["click", "write", "click", "click"]
     assert run.plays == 2, "alone for the look between click and write, and merged"
     assert len(list((tmp_path / "looks").glob("*.png"))) >= 1
     numbers = summary([run])
@@ -175,21 +175,15 @@ async def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "out"
     for place in (AGREE, OK):  # single actions: nothing has to be played
         await made(runs, Form(), click(place))
-    command = ["data", "compress", str(runs), "-o", str(out), "--json"]
-    first = _called([*command, "--limit", "1"])
-    assert (first["trajectories"], first["left"]) == (1, 1)
+    assert "left: 1" in _called(runs, out, "--limit", "1")
     with (out / "compressed.jsonl").open("a") as file:
         file.write('{"run": "torn')  # kill -9 in the middle of a line
-    second = _called(command)
-    assert (second["trajectories"], second["left"], second["plays"]) == (2, 0, 0)
+    second = _called(runs, out)
+    assert {"trajectories: 2", "left: 0", "plays: 0"} <= {*second.splitlines()}
     lines = (out / "compressed.jsonl").read_text().splitlines()
     assert len({CompressedRun.model_validate_json(line).run for line in lines}) == 2
-    assert len((out / "sequences.jsonl").read_text().splitlines()) == 2
 
 
-def _called(command: list[str]) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "hisa", *command], capture_output=True, text=True, check=True
-    )
-    numbers: dict[str, Any] = json.loads(done.stdout)
-    return numbers
+def _called(runs: Path, out: Path, *more: str) -> str:
+    command = [sys.executable, "-m", "hisa", "data", "compress", str(runs), "-o", str(out), *more]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

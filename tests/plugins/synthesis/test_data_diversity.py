@@ -80,3 +80,10 @@ def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
     assert re.search(r"\| reverse \| 2 of 2 \| .* \| 3\.5 \| 0 \| - \| - \|", third)
     assert re.search(r"\| people \| 2 of 2 ", third)
     assert not (explored / "instructions.jsonl").exists()
+
+
+def test_distances_are_those_of_all_pairs() -> None:
+    embedder = WordEmbedder()
+    assert data_diversity.mean_distance(["a b", "b a"], embedder) == pytest.approx(0, abs=1e-6)
+    assert data_diversity.mean_distance(["a", "b", "a"], embedder) == pytest.approx(2 / 3)
+    assert data_diversity.mean_distance(["a"], embedder) is None

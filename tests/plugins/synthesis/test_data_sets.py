@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,23 +16,19 @@ from PIL import Image, ImageDraw
 from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
-from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
-from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
-from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.sample_set import SampleSet, read_samples
+from hisa.plugins.synthesis.data.compression import SequenceRecord
+from hisa.plugins.synthesis.data.sample_set import SampleSet, export_rows, problems, read_samples
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
+from hisa.plugins.synthesis.data.sequence_replay import Replayed
 from hisa.plugins.synthesis.data.set_measures import (
     Share,
     accuracy,
     compare,
-    diversity,
-    mean_distance,
 )
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.read import Run
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.model_server import Received
-from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
 
 NAMES = ("Save", "Open", "Print", "Close")
@@ -78,7 +73,7 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "elements": [element(i) for i in range(4)],
         "step": number,
         "last": number,
-        "targets": [{"point": (x, y), "description": "the button", "element": hit}],
+        "targets": [{"point": (x, y), "element": hit}],
         "provenance": Provenance(run=run, task=task, score=1.0, **common),
     }
     return Sample.model_validate(plain | more)
@@ -133,21 +128,14 @@ def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
     assert len(list(shared.samples(trajectory))) == len(merged) + 1
 
 
-def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
-    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": ""}
-    atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
-    return SequenceRecord.model_validate(
-        {
-            "run": run.id,
-            "first_step": first,
-            "last_step": last,
-            "count": 2,
-            "thought": "Click twice.",
-            "image": "",
-            "elements": "",
-            "atoms": atoms,
-            "replayed": replayed,
-        }
+def sequence(run: Run, first: int, last: int, replayed: Replayed) -> SequenceRecord:
+    return SequenceRecord(
+        run=run.id,
+        first_step=first,
+        last_step=last,
+        kinds=("click", "click"),
+        thought="Click twice.",
+        replayed=replayed,
     )
 
 
@@ -208,33 +196,23 @@ def test_without_datasets_it_says_how_to_get_it(
 
 
 def test_a_box_that_moved_and_a_step_out_of_order_are_problems(made: SampleSet) -> None:
-    assert not list(check(made.samples))
+    assert not problems(made.samples)
     first, second, third = made.samples[:3]
     target = first.targets[0]
     away = target.element and target.element.model_copy(update={"box": (200, 100, 260, 120)})
     moved = first.model_copy(update={"targets": (target.model_copy(update={"element": away}),)})
-    assert [problem.kind for problem in check([moved])] == ["box"]
-    assert [problem.kind for problem in check([first, third, second])] == ["order"]
+    assert "box" in problems([moved])[moved.id]
+    assert [*problems([first, third, second])] == [second.id]
 
 
 def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) -> None:
     trajectory = trajectory_of(run)
     sample = next(Builder("MIT").samples(trajectory))
     secret = "sk-proj-Zk3vN8qLw2Rt6Yp1Xc5Vb9Mn4As7Df0Gh"
-    problems = list(check([sample.model_copy(update={"thought": f"Type {secret}"})]))
-    assert [problem.kind for problem in problems] == ["secret"]
-    assert secret not in str(problems)
+    found = problems([sample.model_copy(update={"thought": f"Type {secret}"})])
+    assert found == {sample.id: "a secret is in a text of it"}
     taken_out = sample.model_copy(update={"action": "pyautogui.write('[redacted]')"})
-    assert "secret" in {problem.kind for problem in check([taken_out])}
-
-
-def test_distances_are_those_of_all_pairs(made: SampleSet) -> None:
-    embedder = WordEmbedder()
-    assert mean_distance(["a b", "b a"], embedder) == pytest.approx(0, abs=1e-6)
-    assert mean_distance(["a", "b", "a"], embedder) == pytest.approx(2 / 3)
-    assert mean_distance(["a"], embedder) is None
-    numbers = diversity(made.samples, embedder)
-    assert (numbers["tasks"], numbers["runs"], numbers["steps_per_task"]) == (18, 18, 3)
+    assert "secret" in problems([taken_out])[sample.id]
 
 
 def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
@@ -255,46 +233,32 @@ def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
     assert compare('termination("all done")', done) == "right"
     shares = accuracy(made.samples, {sample.id: sample.action})
     assert shares["right"] == Share(1, len(made.samples))
-    with pytest.raises(UsageError, match="no such sample"):
-        accuracy(made.samples, {"x": ""})
 
 
-def test_a_model_is_asked_for_each_step_once(run: Run, tmp_path: Path) -> None:
-    samples, file = read_samples([run.folder]).samples, tmp_path / "p.jsonl"
+def test_a_model_is_asked_for_each_step_once(run: Run) -> None:
+    samples, file = read_samples([run.folder]).samples, run.folder / "predictions-gpt-4o.jsonl"
 
     def reply(received: Received) -> str:
         return f"Thought: so\nAction: {samples[0].action}" if received.images else "blind"
 
-    def scores(url: str, *more: str) -> dict[str, Any]:
-        model = f"models.planner.base_url={url}"
-        command = ["--set", model, "data", "eval", str(run.folder), str(file), "--json", *more]
-        result = CliRunner().invoke(cli, command, catch_exceptions=False)
-        return dict(json.loads(result.stdout))
+    def scores(*more: str) -> str:
+        url = f"models.planner.base_url={server.url}"
+        command = ["--set", url, "data", "eval", str(run.folder), "--model", "gpt-4o", *more]
+        return CliRunner().invoke(cli, command, catch_exceptions=False).stdout
 
     with FakeServer(then=reply) as server:
-        ask = (server.url, "--model", "gpt-4o")
-        assert scores(*ask, "--limit", "1")["predicted"] == len(server.requests) == 1
+        assert f"1 of {len(samples)} steps" in scores("--limit", "1")
+        assert len(server.requests) == 1
         first, before = server.requests[0], file.read_bytes()
         assert first.job == "# Step prediction"
         assert "Say the next thought, then the action." in first.text
         assert "<image>" not in first.text
         file.write_bytes(before + b'{"id": "torn')
-        found = scores(*ask)
-        assert len(server.requests) == found["predicted"] == len(samples)
-        assert found["right"][0] >= 1
-        assert file.read_bytes().startswith(before)
-        assert scores(server.url) == found  # as a file of predictions
-        with pytest.raises(UsageError, match="another model, set or objective"):
-            scores(*ask, "--objective", "action")
+        found = scores()
         assert len(server.requests) == len(samples)
-
-
-def test_the_page_escapes_what_it_shows(made: SampleSet, tmp_path: Path) -> None:
-    hostile = "<script>alert(1)</script>"
-    update = {"thought": hostile, "instruction": hostile, "window": hostile}
-    samples = tuple(sample.model_copy(update=update) for sample in made.samples[:2])
-    shown = SampleSet(samples, made.images, Counter())
-    page = write_samples(shown, tmp_path, 5).read_text()
-    assert "<script" not in page
-    assert page.count("&lt;script") >= 6
-    assert page.count('class="point"') == page.count('class="target"') == 2
+        assert file.read_bytes().startswith(before)
+        assert scores() == found
+        file.write_text(file.read_text().replace('"asked":"', '"asked":"x'))
+        with pytest.raises(UsageError, match="another model or set"):
+            scores()
+        assert len(server.requests) == len(samples)

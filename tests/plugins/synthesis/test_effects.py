@@ -11,14 +11,7 @@ from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, element_changes
-from hisa.plugins.synthesis.records import (
-    Act,
-    Change,
-    Differences,
-    ElementChange,
-    Fact,
-    Triple,
-)
+from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChange, Fact, Triple
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -68,12 +61,10 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
     view = "org.xfce.mousepad.preferences.view"
     for kind, place, item, expected in (
         ("gsettings", "org.xfce.mousepad.state.application", "session", True),
-        ("gsettings", "org.xfce.mousepad.state.window", "width", True),
         ("gsettings", "org.gtk.Settings.FileChooser", "sidebar-width", True),
         ("gsettings", "org.gtk.Settings.FileChooser", "show-hidden", False),
         ("gsettings", view, "show-line-numbers", False),
         ("gsettings", view, "right-margin-position", False),
-        ("gsettings", view, "tab-width", False),
         ("ini", "~/.config/app.conf", "[view] width", True),
         ("ini", "~/.config/app.conf", "[view] font size", False),
         ("gsettings", "org.xfce.mousepad.preferences.window", "recent-menu-items", False),

@@ -17,10 +17,8 @@ import pytest
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.machine_facts import changed, guest_source
-from hisa.plugins.synthesis.records import Change, Fact, Facts
-from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.records import Change, Effect, Fact, Facts
 from hisa.plugins.synthesis.subject import SUBJECTS
-from hisa.plugins.synthesis.task_records import Effect
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 _NAMES = " ".join(
@@ -129,7 +127,6 @@ def test_every_kind_is_read(home: Path) -> None:
         ("document", "~/sales.ods", "Sheet1.A1/value"): "North &  East",
         ("document", "~/sales.ods", "Sheet1.B1/value"): "5",
         ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
-        ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
         ("document", "~/letter.odt", "text"): "Title\na bold word\nall\none",
         ("file", "~/.config/app", ""): "folder",
         ("file", "~/sales.ods", ""): "file",
@@ -155,35 +152,6 @@ def test_checks_and_facts_agree(home: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("soffice"), reason="no LibreOffice")
-def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "sheet.html").write_text(
-        "<table><tr><td><b>a</b></td><td bgcolor=#ffff00>b</td></tr><tr><td sdval=0.5 "
-        'sdnum="1033;0;0.00%">50%</td><td><font color=#ff0000>x<br>y</font></td></tr></table>'
-    )
-    (tmp_path / "letter.html").write_text(
-        "<h1>T</h1><p>Plain <b>bold word</b> <font color=#00ff00>green <b>both</b></font></p>"
-        "<p align=center><i>all</i></p><ul><li>one<ol><li>deep</ol></ul>"
-    )
-    for name, source, target in (("sheet", "Calc", "ods"), ("letter", "Writer", "odt:writer8")):
-        run_at(
-            tmp_path,
-            "soffice",
-            "--headless",
-            f"--infilter=HTML (Star{source})",
-            "--convert-to",
-            target,
-            "--outdir",
-            str(tmp_path / "home"),
-            str(tmp_path / f"{name}.html"),
-        )
-    facts = read_home(tmp_path / "home")
-    assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/value")] == "a"
-    assert facts[Fact("document", "~/letter.odt", "text")].startswith("T\nPlain bold word green")
-    agree(tmp_path / "home")
-
-
-@pytest.mark.skipif(not shutil.which("soffice"), reason="no LibreOffice")
 @pytest.mark.parametrize("path", sorted(SUBJECTS.glob("*/*.od?")), ids=lambda path: path.name)
 def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path) -> None:
     (tmp_path / "home").mkdir()
@@ -201,33 +169,7 @@ def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path)
     )
     assert (tmp_path / "home" / path.name).read_bytes() != path.read_bytes()
     assert changed(start, read_home(tmp_path / "home")) == ()
-
-
-@pytest.mark.parametrize(
-    ("fact", "value"),
-    [
-        (Fact("text", "~/a b.txt"), "it's\nother\n"),
-        (Fact("text", "~/new dir/new.txt"), "made"),
-        (Fact("file", "~/made"), "folder"),
-        (Fact("ini", "~/.config/app/app.conf", "[view] wrap"), "False"),
-        (Fact("ini", "~/.config/app/app.conf", "[x] added"), "1"),
-    ],
-)
-def test_a_fact_is_written_checked_and_undone(home: Path, fact: Fact, value: str) -> None:
-    start, place = read_home(home), home / fact.place[2:]
-    text = place.read_text() if place.is_file() else ""
-    line = write_command(fact, value)
-    assert line is not None
-    assert run_at(home, "bash", "-c", line).returncode == 0
-    changes = essential(changed(start, read_home(home)))
-    assert [(change.fact, change.after) for change in changes] == [(fact, value)]
-    assert passes(home, effect_of(changes))
-    undo = write_command(fact, start.get(fact)) or write_command(Fact("text", fact.place), text)
-    assert undo is not None
-    assert run_at(home, "bash", "-c", undo).returncode == 0
-    assert not passes(home, effect_of(changes))
-    left = changed(start, read_home(home))
-    assert {change.fact.place for change in left} <= {"~/new dir"}
+    agree(tmp_path / "home")
 
 
 def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
@@ -295,12 +237,9 @@ def test_a_file_that_went_and_one_that_moved(home: Path) -> None:
     ("path", "read"),
     [
         (".config/app/x.lock", False),
-        (".local/share/recently-used.xbel", False),
         (".config/libreoffice/4/user/backup/a.odt", False),
         ("Documents/.~lock.a.odt#", False),
         ("Documents/session", True),
-        ("Documents/locks.txt", True),
-        (".config/app/state", True),
     ],
 )
 def test_files_of_a_moment_are_not_read(tmp_path: Path, path: str, read: bool) -> None:

@@ -5,18 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
-from hisa.plugins.synthesis.offers import (
-    ESCAPE,
-    at_rest,
-    is_left_alone,
-    offered_keys,
-    offers,
-)
-from hisa.plugins.synthesis.records import (
-    Act,
-    Change,
-    Fact,
-)
+from hisa.plugins.synthesis.offers import ESCAPE, at_rest, is_left_alone, offered_keys, offers
+from hisa.plugins.synthesis.records import Act, Change, Fact
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window

@@ -16,7 +16,7 @@ from hisa.plugins.synthesis.data.reference_planner import (
     ReferenceModel,
     ReferencePlayer,
 )
-from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
+from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.protocols import StateView, Task
 from hisa.runs.read import Run
 from hisa.testing.form import FakeEnvironment
@@ -28,7 +28,7 @@ _SAVE = {"kind": "click", "role": "push button", "name": "Save"}
 
 
 def _write(folder: Path, *acts: object) -> None:
-    steps = [{"description": "", "pyautogui": "", "act": act} for act in acts]
+    steps = [{"description": "", "act": act} for act in acts]
     (folder / "reference.json").write_text(json.dumps({"acts": steps}))
 
 
@@ -42,13 +42,9 @@ def _played(folder: Path, *acts: object) -> tuple[str, Run, FakeEnvironment]:
     return result.status, run, environment
 
 
-def _trajectory(run: Run) -> Trajectory:
-    return trajectory_of(run)
-
-
 def test_each_action_is_a_step_with_a_look_around_it(tmp_path: Path) -> None:
     status, run, environment = _played(tmp_path, _TYPE, _SAVE)
-    steps = _trajectory(run).steps
+    steps = trajectory_of(run).steps
     assert status == "succeeded"
     assert [step.thought for step in steps] == [
         "Click the text",
@@ -70,9 +66,9 @@ def test_a_missing_element_is_waited_for_and_then_ends_the_run(
 
     monkeypatch.setattr("hisa.tools.builtin.asyncio.sleep", at_once)
     status, run, environment = _played(tmp_path, _SAVE | {"name": "Print"}, _SAVE)
-    tools = [step.tool for step in _trajectory(run).steps]
+    tools = [step.tool for step in trajectory_of(run).steps]
     assert (status, tools) == ("infeasible", ["wait"] * 3 + ["infeasible"])
-    assert "it is not there" in _trajectory(run).steps[-1].thought
+    assert "it is not there" in trajectory_of(run).steps[-1].thought
     assert not environment.acted
 
 

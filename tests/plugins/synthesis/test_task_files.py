@@ -16,10 +16,9 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
 from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import Act, Differences, State, Triple
+from hisa.plugins.synthesis.records import Act, Candidate, Differences, Proof, Stage, State, Triple
 from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.task_files import main_triple, task_of, write_task
-from hisa.plugins.synthesis.task_records import Candidate, Proof, Stage
 from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 
@@ -153,22 +152,16 @@ def held(path: Path, place: dict[str, str]) -> list[bool]:
 
 def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
     explored = exploration(tmp_path / "of")
-    (explored.folder / "instructions.jsonl").write_text(
-        '{"triples":[1],"writer":"rules","sub":"s","high":"h","turn":"t7"}\n'
-    )
     write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
     origin = json.loads((tmp_path / "wrap-1" / "provenance.json").read_text("utf-8"))
-    assert origin["turns"] == ["t7"]
     assert origin["proof"]["stages"][0]["name"] == "start"
     assert str(tmp_path) not in json.dumps(origin)
     steps = json.loads((tmp_path / "wrap-1" / "reference.json").read_text("utf-8"))["acts"]
+    assert Act.model_validate(steps[1]["act"]) == SAVE
     assert steps[0]["description"] == 'Click the menu item "Wrap "long" lines" in View'
-    assert steps[0]["pyautogui"] == "pyautogui.click(15, 15)"
-    assert steps[1]["pyautogui"] == "pyautogui.hotkey('ctrl', 's')"
     triple = main_triple(explored, candidate())
     assert triple is not None
     assert triple.number == 1
-    assert (tmp_path / "wrap-1" / "after.png").exists()
 
 
 @pytest.mark.process
@@ -181,7 +174,7 @@ def test_a_check_of_the_screen_is_left_out_of_osworlds_file(tmp_path: Path) -> N
     assert "no getter" in origin["osworld"]
 
 
-@pytest.mark.parametrize("name", ["../secret", "task.yaml", "before.png", "absent"])
+@pytest.mark.parametrize("name", ["../secret", "task.yaml", "absent"])
 def test_a_file_of_a_setup_stays_below_its_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "of").mkdir()
     (tmp_path / "of" / "secret").write_text("s")

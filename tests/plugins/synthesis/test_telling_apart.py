@@ -1,4 +1,4 @@
-"""Controls of equal names in words, scrolls, names in instructions, and where exploring ends."""
+"""Scrolls, names in instructions, and where exploring ends."""
 
 from __future__ import annotations
 
@@ -14,38 +14,13 @@ from hisa.plugins.synthesis import make_candidates
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.explorer import Session
-from hisa.plugins.synthesis.lint import no_task
+from hisa.plugins.synthesis.make_candidates import no_task
 from hisa.plugins.synthesis.offers import offers
-from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.subject import load_subject
-from hisa.plugins.synthesis.task_records import Candidate, Proof
+from hisa.plugins.synthesis.records import Act, Candidate, Proof
+from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.writing import Wish, write_all
-from hisa.screen.observation import Element
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
 from tests.plugins.synthesis.test_writing import LOOKS, unpacked
-
-
-def words(*elements: Element) -> list[str]:
-    from hisa.plugins.synthesis.telling_apart import told_apart
-
-    same = [one for one in elements if one.role == "push button"]
-    return [told_apart(one, same, elements) for one in same]
-
-
-def test_equal_names_are_told_apart_by_row_then_order() -> None:
-    rows = [
-        part
-        for row, name in enumerate(("Milk", "Bread"))
-        for part in (
-            element("static", "•", row, 0, column=-100),
-            element("static", name, row, 0),
-            element("push button", "Delete", row, 0, column=100),
-        )
-    ]
-    assert words(FRAME, *rows) == [' in the row "Milk"', ' in the row "Bread"']
-    plain = [element("push button", "More", row, 0) for row in (1, 2, 3)]
-    assert words(FRAME, *plain)[1] == ", number 2 of 3 from the top"
-    assert words(FRAME, plain[0]) == [""]
 
 
 def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
@@ -61,8 +36,7 @@ def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
 
 @pytest.mark.parametrize("name", ["todo.html", "score.html", "explore.html", "xx.html"])
 def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("<title>Page</title>")
-    subject = load_subject(str(tmp_path / name))
+    subject = Subject(name="page", title=f"the page {name}", setup=(), main="Chromium")
     exploration = Exploration.create(tmp_path / "explored", subject)
     exploration.close()
     text = f"In {subject.title}, turn on Dark."

@@ -11,20 +11,22 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from hisa.config import load
+from hisa.config import Settings, load
+from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.make_candidates import make_candidates
-from hisa.plugins.synthesis.records import Triple
+from hisa.plugins.synthesis.records import Candidate, Instruction, Refusal, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
-from hisa.plugins.synthesis.task_records import Candidate, Instruction, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, ways_to
-from hisa.plugins.synthesis.writing import Wish, WriterSettings, write_all
+from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.protocols import Task
+from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeServer
 from hisa.testing.model_server import Received
 
 LOOKS = Path(__file__).parent / "looks"
-GOOD = 'Type "Berlin" at the end of the notes and save them.'
+GOAL = "Make a shopping list of three things and keep the notes readable."
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
     explored = Exploration.open(folder)
     way = tuple(step.number for step in ways_to(explored, triple(explored, 24))[0])
     twice = [
-        Instruction(triples=(24,), writer="rules", sub="x", high=words, steps=way)
+        Instruction(triples=(24,), sub="x", high=words, steps=way)
         for words in ("Do task number 24.", "Do the task of number 24.")
     ]
     kept, refusals = make_candidates(explored, distinct_effects(explored), twice)
@@ -138,38 +140,16 @@ def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
     assert [one.reason for one in refusals] == ["another task has the same check"]
 
 
-def test_a_question_has_no_check(folder: Path) -> None:
-    explored = Exploration.open(folder)
-    asked = Instruction(
-        triples=(24,), writer="m", sub="x", high="Which line is last?", sort="question"
-    )
-    kept, (refusal,) = make_candidates(explored, distinct_effects(explored), [asked])
-    assert not kept
-    assert refusal.reason.startswith("a question")
+def answer(_: Received) -> str:
+    """A goal for an act."""
+    texts = {"sub_instruction": "Click the menu.", "analysis": "x", "high_level_instruction": GOAL}
+    return json.dumps(texts)
 
 
-def filled(schema: dict[str, Any]) -> Any:
-    """What fits a schema: nothing else is known of the request."""
-    if "enum" in schema:
-        return schema["enum"][0]
-    if schema["type"] == "array":
-        return [filled(schema["items"])]
-    if schema["type"] == "object":
-        return {name: filled(one) for name, one in schema["properties"].items()}
-    return GOOD
-
-
-def answer(received: Received) -> str:
-    return json.dumps(filled(received.body["response_format"]["json_schema"]["schema"]))
-
-
-def settings(server: FakeServer, **more: Any) -> WriterSettings:
+def settings(server: FakeServer, budget: int = 10_000_000, **more: Any) -> Settings:
     planner = {"model": "gpt-4o", "base_url": server.url, "max_retries": 0} | more
-    run = {"budget_tokens": more.pop("budget", 10_000_000)}
-    planner.pop("budget", None)
-    tree = {"models": {"planner": planner}, "run": run}
-    chosen = load(overrides=tree, environ={"OPENAI_API_KEY": "x"})
-    return WriterSettings(chosen.models, chosen.planner, chosen.run)
+    tree = {"models": {"planner": planner}, "run": {"budget_tokens": budget}}
+    return load(overrides=tree, environ={"OPENAI_API_KEY": "x"})
 
 
 @pytest.fixture(autouse=True)
@@ -177,41 +157,46 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
 
 
-async def test_a_model_gets_both_pictures_and_a_red_box_and_nothing_of_the_facts(
-    folder: Path,
-) -> None:
+async def test_each_act_becomes_a_low_level_instruction_and_a_broader_goal(folder: Path) -> None:
+    """With both pictures and a red box, and nothing of the facts."""
     with FakeServer(then=answer) as server:
-        written = await write_all(settings(server), folder, Wish(), print)
-        assert all(len(one.images) == 2 for one in server.requests)
-        assert not any(
-            word in one.text for one in server.requests for word in ("gsettings", "org.xfce")
-        )
-        first, requests = server.requests[0], len(server.requests)
-        again = await write_all(settings(server), folder, Wish(), print)
-        assert len(server.requests) == requests, "what is written is not asked for again"
-    png = base64.b64decode(first.images[0]["url"].partition(",")[2])
+        written = await write_all(settings(server), folder, Wish(limit=3), print)
+        assert len(server.requests) == 3 == len(written.instructions)
+        more = await write_all(settings(server), folder, Wish(), print)
+    assert all(len(one.images) == 2 for one in server.requests)
+    assert not any(word in one.text for one in server.requests for word in ("gsettings", "org."))
+    png = base64.b64decode(server.requests[0].images[0]["url"].partition(",")[2])
     colours = Image.open(io.BytesIO(png)).convert("RGB").getcolors()
     assert {colour for _, colour in colours or ()} == {(119, 119, 119), (255, 0, 0)}
-    assert written.writer == "gpt-4o"
-    assert written.instructions == again.instructions
+    goals = read_records(folder / "instructions.jsonl", Instruction)
+    assert [(one.way, one.writer) for one in goals] == [("broad", "gpt-4o")] * len(
+        more.instructions
+    )
+    assert len({one.triples for one in goals}) == len(goals) == len(server.requests) > 3
+    assert all(one.sub for one in goals)
     turns = {json.loads(line)["turn"] for line in (folder / "calls.jsonl").read_text().splitlines()}
-    assert {one.turn for one in written.instructions} <= turns
-    assert len(written.instructions) == written.effects == len(written.candidates)
+    assert {one.turn for one in goals} <= turns
+    assert not (folder / "candidates.jsonl").exists(), "a goal is never proved"
+    (task,) = goals_of(folder)
+    assert (task.instruction, task.check) == (GOAL, None)
+    assert task.setup
 
 
-async def test_a_reply_that_names_no_value_is_asked_for_again_once_then_counted(
-    folder: Path,
-) -> None:
-    nameless = answer_with(high_level_instruction="Type something at the end and save it.")
-    with FakeServer(then=nameless) as server:
-        written = await write_all(settings(server), folder, Wish(), print)
-        asked = len(server.requests)
-        await write_all(settings(server), folder, Wish(), print)
-        assert len(server.requests) == asked, "it is counted once and for all"
-    typed = [one for one in written.refusals if one.stage == "instruction"]
-    assert {one.triples for one in typed} == {(24,), (25,)}
-    assert asked == written.effects + 2
-    assert "does not name 'Berlin'" in typed[0].reason
+def goals_of(folder: Path) -> list[Task]:
+    return [load_task(file) for file in folder.glob("goals/*/task.yaml")]
+
+
+async def test_an_unusable_reply_is_asked_for_again_once_then_counted(folder: Path) -> None:
+    of_a_user = answer_with(high_level_instruction="The user wants a list of three things.")
+    with FakeServer(then=of_a_user) as server:
+        written = await write_all(settings(server), folder, Wish(limit=2), print)
+        assert len(server.requests) == 4
+        await write_all(settings(server), folder, Wish(limit=0), print)
+        assert len(server.requests) == 4, "it is counted once and for all"
+    assert "write it as an order" in written.refusals[0].reason
+    rules = await write_all(None, folder, Wish(), print)
+    assert rules.candidates
+    assert len(read_records(folder / "goals_refused.jsonl", Refusal)) == 2
 
 
 def answer_with(**texts: str) -> Any:
@@ -221,7 +206,7 @@ def answer_with(**texts: str) -> Any:
 async def test_a_model_without_eyes_gets_the_elements_and_their_changes_in_words(
     folder: Path,
 ) -> None:
-    with FakeServer(then=lambda _: json.dumps({"sort": "task"})) as server:
+    with FakeServer(then=lambda _: "{}") as server:
         await write_all(settings(server, profile="small"), folder, Wish(limit=1), print)
         request = server.requests[0]
     assert not request.images
@@ -234,30 +219,27 @@ async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -
         written = await write_all(settings(server, budget=5_000), folder, Wish(), print)
         assert "token limit" in written.stopped
         kept = read_records(folder / "instructions.jsonl", Instruction)
-        assert 0 < len(kept) < written.effects
         more = await write_all(settings(server), folder, Wish(), print)
-    assert [one for one in more.instructions if one in kept] == kept
-    assert len(more.instructions) == more.effects
+    assert 0 < len(kept) < len(more.instructions)
+    assert more.instructions[: len(kept)] == kept
+
+
+async def test_references_take_a_model(folder: Path) -> None:
+    with pytest.raises(UsageError, match="by a model"):
+        await write_all(None, folder, Wish(references=1), print)
 
 
 async def test_references_see_first_screens_and_three_drawn_examples(folder: Path) -> None:
     number = iter(range(100))
 
-    def ideas(received: Received) -> str:
-        if (
-            "instructions"
-            not in received.body["response_format"]["json_schema"]["schema"]["properties"]
-        ):
-            return answer(received)
-        return json.dumps(
-            {"instructions": [f"Write the number {next(number)} down." for _ in range(5)]}
-        )
+    def ideas(_: Received) -> str:
+        lines = [f"Write the number {next(number)} down." for _ in range(5)]
+        return json.dumps({"instructions": lines})
 
     with FakeServer(then=ideas) as server:
-        written = await write_all(settings(server), folder, Wish(limit=1, references=7), print)
+        written = await write_all(settings(server), folder, Wish(limit=0, references=7), print)
         last = server.requests[-1]
     ways = [one.way for one in written.instructions if not one.triples]
     assert ways == ["task_driven"] * 7 + ["self_instruct"] * 7
     assert last.text.count("Write the number") == 3
     assert len(last.images) >= 1
-    assert all(one.triples for one in written.candidates)

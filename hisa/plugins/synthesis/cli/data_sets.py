@@ -1,29 +1,26 @@
-"""``hisa data``: runs collected, graded and compressed; their steps shown, measured, exported."""
+"""``hisa data``: runs collected, graded and compressed; their steps measured and exported."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.cli.out import say, say_error
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.cli.collect import collect
-from hisa.plugins.synthesis.cli.compress import compress
-from hisa.plugins.synthesis.cli.write import model_settings
-from hisa.text.safe_text import safe_line
+from hisa.machine.storage import PRIVATE_FOLDER
+from hisa.plugins.synthesis.cli.synth import with_model
 
 if TYPE_CHECKING:
-    from hisa.plugins.synthesis.data.sample_set import SampleSet
-    from hisa.plugins.synthesis.data.samples import Sample
-    from hisa.plugins.synthesis.writing import WriterSettings
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.data.trajectory_rewards import Collection
 
-__all__ = ["data"]
+__all__ = ["collect", "compress", "data"]
 
 _FOLDER = click.argument("folder", metavar="DIR", type=Path)
 _STEPS = click.Choice(("planning", "action", "sequence"))
@@ -41,60 +38,8 @@ def data() -> None:
     \b
     hisa data collect --from benches/pads -o collected
     hisa data compress collected
-    hisa data show collected
     hisa data export collected -o rows --licence MIT
     """
-
-
-data.add_command(collect)
-data.add_command(compress)
-
-
-@data.command()
-@_FOLDER
-@click.option("-n", "count", type=click.IntRange(1, 1000), default=30, help="Samples (30).")
-@click.option("--seed", type=int, default=0, help="Of the draw (0).")
-def show(folder: Path, count: int, seed: int) -> None:
-    """Write DIR/samples.html: samples with their pictures, boxes and points.
-
-    \b
-    hisa data show collected
-    """
-    from hisa.plugins.synthesis.data.data_formats import write_samples
-    from hisa.plugins.synthesis.data.sample_set import read_samples
-
-    try:
-        say(write_samples(read_samples([folder]), folder, count, seed))
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from error
-
-
-@data.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
-@json_option
-@click.pass_context
-def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) -> None:
-    """Print how diverse the runs of folders are, side by side (OS-Genesis, 5.1).
-
-    Distances are mean cosine distances of all pairs, with the embedder of patterns.embedder.
-
-    \b
-    hisa data stats collected benches/miniwob
-    """
-    from hisa.patterns.embedders import open_embedder
-    from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.set_measures import diversity
-
-    embedder = open_embedder(ctx.obj.patterns.embedder)
-    sets = {str(folder): diversity(read_samples([folder]).samples, embedder) for folder in folders}
-    if as_json:
-        print_json({"embedder": embedder.name, "sets": sets})
-        return
-    names = next(iter(sets.values()))
-    say("runs".ljust(30) + "".join(name.replace("_", " ").rjust(23) for name in names))
-    for folder, numbers in sets.items():
-        cells = ("-" if number is None else str(round(number, 3)) for number in numbers.values())
-        say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
 @data.command()
@@ -112,8 +57,7 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: A
     hisa data export collected -o rows --licence MIT --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
     """
-    from hisa.plugins.synthesis.data.data_formats import export_rows
-    from hisa.plugins.synthesis.data.sample_set import read_samples
+    from hisa.plugins.synthesis.data.sample_set import export_rows, read_samples
 
     made = read_samples(folders, **how)
     say(export_rows(made, out, only))
@@ -124,76 +68,150 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: A
 
 @data.command("eval")
 @_FOLDER
-@click.argument("predictions", required=False, metavar="[PREDICTIONS.jsonl]", type=Path)
-@click.option("--model", metavar="NAME", help="Asked for each step; else PREDICTIONS.jsonl has it.")
-@click.option("--objective", type=_STEPS, default="planning", help="What is asked (planning).")
+@click.option("--model", metavar="NAME", required=True, help="Asked for the next step of each.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps, drawn; all.")
-@json_option
 @click.pass_context
-def evaluate(
-    ctx: click.Context,
-    /,
-    folder: Path,
-    predictions: Path | None,
-    *,
-    model: str | None,
-    objective: Any,
-    limit: int | None,
-    as_json: bool,
-) -> None:
-    """Score predicted steps of the runs in DIR: of the right type, and wholly right.
+def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None) -> None:
+    """Ask a model for the steps of the runs in DIR, and score them: right type, wholly right.
 
-    With --model they are asked for first, one by one, and appended to PREDICTIONS.jsonl
-    (DIR/predictions-MODEL-OBJECTIVE.jsonl); the same command goes on where it was stopped. The
-    model gets the step as it is exported, and how an answer looks.
-
-    A line is {"id": a sample's, "action": source or a reply that ends in "Action: …"}, in pixels of
-    the picture. A point is right inside the box of the element, without one within 14% of the
-    picture's width; what is not predicted is wrong.
+    The model gets each step as it is exported (planning), and how an answer looks. Its replies go
+    to DIR/predictions-MODEL.jsonl; the same command goes on where it was stopped. A point is right
+    inside the box of the element, without one within 14% of the picture's width.
 
     \b
-    hisa data eval collected predictions.jsonl
     hisa data eval collected --model gguf:coder-0.5b --limit 20
-    hisa data eval collected --model gpt-5 --objective sequence
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
     from hisa.plugins.synthesis.data.sample_set import read_samples
-    from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
+    from hisa.plugins.synthesis.data.set_measures import accuracy, predict
+    from hisa.plugins.synthesis.exploration import run_alone
 
     made = read_samples([folder])
-    samples = made.samples
-    chosen = random.Random(0).sample(samples, len(samples))[:limit]
-    if model:
-        name = re.sub(r"[^\w.]+", "-", f"predictions-{model}-{objective}")
-        predictions = predictions or folder / f"{name}.jsonl"
-        _predict(made, chosen, objective, model_settings(ctx.obj, model), predictions)
+    chosen = random.Random(0).sample(made.samples, len(made.samples))[:limit]
+    name = re.sub(r"[^\w.]+", "-", f"predictions-{model}")
+    settings, path = with_model(ctx.obj, model), folder / f"{name}.jsonl"
+    work = partial(predict, made, chosen, settings, path, say_error)
+    predictions = run_alone(work, folder / f".{name}.lock")
     if predictions is None:
-        raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
-    actions = read_predictions(predictions)
-    if model or limit:
-        actions = {one.id: actions[one.id] for one in chosen if one.id in actions}
-    shares = accuracy(chosen, actions)
-    if as_json:
-        print_json({"predicted": len(actions), **shares})
-        return
-    say(f"{len(actions)} of {len(chosen)} steps are predicted, of {len(samples)}")
-    for name, share in shares.items():
+        raise click.Abort
+    say(f"{len(chosen)} of {len(made.samples)} steps are predicted: {path}")
+    for name, share in accuracy(chosen, predictions).items():
         say(f"  {name}: {share}")
 
 
-def _predict(
-    made: SampleSet,
-    chosen: Sequence[Sample],
-    objective: Any,
-    settings: WriterSettings,
-    path: Path,
-) -> None:
-    """Ask a model for what is lacking in a file of predictions."""
-    from hisa.plugins.synthesis.data.predicting import predict
+_PLACE = click.Path(path_type=Path)
+
+
+@data.command()
+@click.argument("folder", metavar="DIR", type=_PLACE)
+@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Where to write; DIR itself.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
+def compress(folder: Path, out: Path | None, limit: int | None) -> int:
+    """Merge actions of the runs in DIR that need no look in between into sequences.
+
+    DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
+    where the first changes little on the screen and nothing of the second's target. The compressed
+    run is then played on a fresh machine, the places of a sequence all found on the look before it;
+    what does not end in the same state is marked, and not learned from. Runs go to compressed.jsonl
+    as they come; the same command goes on where it was stopped.
+
+    \b
+    hisa data compress collected
+    hisa data compress benches/miniwob -o sequences
+
+    Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
+    """
+    from hisa.errors import UsageError
+    from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
+    from hisa.plugins.synthesis.data.trajectories import read_trajectories
+    from hisa.plugins.synthesis.exploration import read_records, run_alone
+
+    trajectories, unusable = read_trajectories([folder])
+    if not trajectories:
+        raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
+    out = out or folder
+    out.mkdir(parents=True, exist_ok=True)
+    runs: list[CompressedRun] = []
+
+    async def work() -> bool:
+        runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
+        done = {run.run for run in runs}
+        left = [one for one in trajectories if one.id not in done][:limit]
+        return await compress_all(left, runs, out, say_error) > 0
+
+    if (broken := run_alone(work, out / ".compress.lock")) is None:
+        say_error("stopped: what was in hand is lost, the same command goes on")
+    for name, number in (summary(runs) | {"left": len(trajectories) - len(runs)}).items():
+        counts = number.items() if isinstance(number, dict) else ()
+        words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
+        say(f"{name.replace('_', ' ')}: {words}")
+    return {None: 1, True: 3, False: 0}[broken]
+
+
+@data.command()
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="New grades, at most.")
+@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
+@click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
+@click.pass_context
+def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
+    """Take finished runs, and grade them from 1 to 5.
+
+    Without --from, what DIR holds is graded. A grade tells how complete and coherent a run is; who
+    gives it does not see the run's score. Goals of "hisa synth write --model" have no check:
+    with --unproved their runs are kept whether they came to an end or not.
+
+    \b
+    hisa --set models.state.model=offline bench run own:pads/tasks --model reference --out pads/run
+    hisa data collect --from pads/run -o collected
+    hisa data collect --from benches/goals --unproved -o collected --judge gpt-5
+    hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
+
+    The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, and
+    calls.jsonl (a judge's turns).
+
+    Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
+    """
+    from hisa.plugins.synthesis.data.trajectory_rewards import Collection
     from hisa.plugins.synthesis.exploration import run_alone
 
-    work = partial(predict, made, chosen, objective, settings, path, say_error)
-    if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
-        raise click.Abort
-    say_error(f"predictions: {path}")
+    out.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
+        raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
+
+    async def work() -> int:
+        return await _grade(Collection(out), how, _judged_by(ctx.obj, how["judge"]))
+
+    if (status := run_alone(work, out / ".collect.lock")) is None:
+        say_error("stopped; the same command goes on")
+        return 1
+    return status
+
+
+def _judged_by(settings: Settings, model: str | None) -> Settings | None:
+    """The settings with a judge, and no other model to be opened; None: rules judge."""
+    if model is None:
+        return None
+    models = settings.models
+    judge = (models.judge or models.planner).model_copy(update={"model": model})
+    roles = models.model_copy(update={"planner": judge, "judge": judge, "state": judge})
+    return settings.model_copy(update={"models": roles})
+
+
+async def _grade(collection: Collection, how: dict[str, Any], judge: Settings | None) -> int:
+    """Add finished runs, grade and print; the exit status."""
+    collection.add_runs(how["sources"], unfinished=how["unproved"])
+    if not collection.runs:
+        raise UsageError(f"{collection.folder}: no finished runs", fix="--from DIR")
+    grades = await collection.grade(judge, say_error, how["limit"])
+    marks = Counter(grade.reward for grade in grades)
+    say(f"{len(grades)} of {len(collection.runs)} runs graded by {how['judge'] or 'rules'}")
+    say("  " + ", ".join(f"{marks[mark]} have {mark}" for mark in range(5, 0, -1)))
+    for reason, count in collection.left_out.most_common():
+        say(f"  {count} left out: {reason}")
+    if collection.stopped:
+        say_error(f"ended early: {collection.stopped}")
+    failed = any(reason.startswith("no grade") for reason in collection.left_out)
+    return 3 if collection.stopped or failed else 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.out import json_option, print_json, say
+from hisa.cli.out import say
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.explorer import Session
@@ -19,7 +19,7 @@ _SECONDS = 10.0
 
 
 @click.command()
-@click.argument("subject", metavar="APP|ADDRESS|FILE")
+@click.argument("subject", metavar="APP|FILE")
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1, 24 * 60))
 @click.option(
     "--workers",
@@ -37,8 +37,6 @@ _SECONDS = 10.0
     metavar="DIR",
     help="Where to write; goes on with what is there.",
 )
-@click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
-@json_option
 @click.pass_context
 def explore(
     ctx: click.Context,
@@ -48,14 +46,11 @@ def explore(
     workers: int,
     transitions: int | None,
     out: Path,
-    env: str | None,
-    as_json: bool,
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
-    APP is mousepad, calc, writer or files, ADDRESS a page for Chromium (http://localhost:8000/,
-    file:///…), FILE a page (page.html) or a subject of your own (subject.yaml). A private desktop
-    reaches no network beyond itself.
+    APP is mousepad, calc, writer or files, FILE a subject of your own (subject.yaml): an
+    application, or a browser with a page. A private desktop reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
     elements, files and settings. What was tried least comes first; it ends where nothing is left.
@@ -64,7 +59,7 @@ def explore(
 
     \b
     hisa explore mousepad --minutes 10 -o pads
-    hisa explore page.html --transitions 40 --workers 1 -o page
+    hisa explore ./subject.yaml --transitions 40 --workers 1 -o own
     hisa synth write pads
     """
     import asyncio
@@ -74,42 +69,30 @@ def explore(
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.subject import load_subject
 
-    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    machine = ctx.obj.environment
     if not machine.throw_away:
         reason = f"{machine.kind!r} keeps what exploring does to it"
-        raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
+        raise UsageError(reason, fix="--set environment.kind=desktop")
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:
-        asyncio.run(_explore(session, workers, quiet=as_json))
+        asyncio.run(_explore(session, workers))
     except KeyboardInterrupt:
         stopped = True
     finally:
         exploration.close()
-    numbers = exploration.numbers() | {"session": session.numbers()}
-    if as_json:
-        print_json(numbers)
-    else:
-        _say_numbers(numbers)
-        say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
+    for name, value in (exploration.numbers() | session.numbers()).items():
+        say(f"{name.replace('_', ' '):<24} {value}")
+    say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
     return int(stopped)
 
 
-async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
+async def _explore(session: Session, workers: int) -> None:
     """Explore, with a line of progress on standard error now and then."""
     import asyncio
 
     work = asyncio.create_task(session.explore(workers))
     while not (await asyncio.wait([work], timeout=_SECONDS))[0]:
-        if not quiet:
-            counts = ", ".join(f"{name} {count}" for name, count in session.numbers().items())
-            say(f"{len(session.exploration.states)} states, {counts}", err=True)
+        counts = ", ".join(f"{name} {count}" for name, count in session.numbers().items())
+        say(f"{len(session.exploration.states)} states, {counts}", err=True)
     await work
-
-
-def _say_numbers(numbers: dict[str, Any]) -> None:
-    """One line for each number."""
-    for name, value in numbers.items():
-        parts = value.items() if isinstance(value, dict) else ()
-        words = ", ".join(f"{part} {count}" for part, count in parts) or value
-        say(f"{name.replace('_', ' '):<24} {words}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import print_json, say, say_error
+from hisa.cli.out import say, say_error
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.text.safe_text import safe_line
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from hisa.config import EnvironmentSettings, TaskSettings
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.task_records import Candidate, Proof
+    from hisa.plugins.synthesis.records import Candidate, Proof
 
-__all__ = ["Queue", "prove", "sums"]
+__all__ = ["Queue", "prove", "say_sums", "sums"]
 
 _TRIES = 2
 """Desktops that may break under one candidate before it is left for another time."""
@@ -29,10 +29,8 @@ _TRIES = 2
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="Desktops; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Prove so many at most, now.")
-@click.option("--env", metavar="KIND", help="As for hisa run; a private desktop by default.")
-@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
 @click.pass_context
-def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, **how: Any) -> int:
+def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
     """Prove the candidates of DIR by doing them, on desktops without a network.
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
@@ -47,24 +45,15 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
-    from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.exploration import Exploration, run_alone
 
-    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    machine = ctx.obj.environment
     if not machine.throw_away:
-        raise UsageError(f"{machine.kind!r} keeps what each proof does to it", fix="--env desktop")
-    queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks, quiet=as_json)
-    status = _run(queue, folder, how)
-    summary = sums(queue.proofs, len(queue.candidates))
-    if as_json:
-        print_json(summary)
-    else:
-        _print(summary, folder)
-    return status
-
-
-def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
-    """Prove what waits, alone in the folder, until a signal ends it; the exit status."""
-    from hisa.plugins.synthesis.exploration import run_alone
+        raise UsageError(
+            f"{machine.kind!r} keeps what each proof does to it",
+            fix="--set environment.kind=desktop",
+        )
+    queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks)
 
     async def work() -> bool:
         await queue.run(**how)
@@ -72,6 +61,8 @@ def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
 
     if (left := run_alone(work, folder / ".prove.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
+    say_sums(sums(queue.proofs, len(queue.candidates)))
+    say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return {None: 1, True: 3, False: 0}[left]
 
 
@@ -82,17 +73,12 @@ class Queue:
     """
 
     def __init__(
-        self,
-        exploration: Exploration,
-        machine: EnvironmentSettings,
-        tasks: TaskSettings,
-        *,
-        quiet: bool = True,
+        self, exploration: Exploration, machine: EnvironmentSettings, tasks: TaskSettings
     ) -> None:
         from hisa.plugins.synthesis.exploration import read_records
-        from hisa.plugins.synthesis.task_records import Candidate, Proof
+        from hisa.plugins.synthesis.records import Candidate, Proof
 
-        self._exploration, self._quiet = exploration, quiet
+        self._exploration = exploration
         self._machine, self._tasks = machine, tasks
         self._folder = folder = exploration.folder
         candidates = read_records(folder / "candidates.jsonl", Candidate)
@@ -116,14 +102,14 @@ class Queue:
         ordered = sorted(self.candidates.values(), key=lambda one: not one.changes)
         waiting = deque([one for one in ordered if one.id not in known][:limit])
         file = AppendOnlyFile(self._folder / "proofs.jsonl")
-        self._say(f"{len(waiting)} to prove, {len(known)} are there already")
+        say_error(f"{len(waiting)} to prove, {len(known)} are there already")
 
         async def work() -> None:
             while waiting:
                 candidate = waiting.popleft()
                 outcome = await self._prove(candidate, file)
                 words = safe_line(candidate.instruction, 70)
-                self._say(f"{outcome}: {words}; {len(waiting)} wait")
+                say_error(f"{outcome}: {words}; {len(waiting)} wait")
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -145,7 +131,7 @@ class Queue:
                 proof = await prove(candidate, self._exploration, self._machine, self._tasks)
             except EnvironmentFailed as error:
                 outcome = f"a desktop broke ({str(error)[:500]})"
-                self._say(outcome)
+                say_error(outcome)
                 continue
             if proof.proved:  # a stop between the two proves it again, and replaces the task
                 done = proof.completed or candidate
@@ -156,10 +142,6 @@ class Queue:
             return f"{word} in {proof.seconds:.0f} s"
         self.left += 1
         return "left for another time"
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            say(line, err=True)
 
 
 def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
@@ -180,7 +162,8 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     }
 
 
-def _print(summary: dict[str, Any], folder: Path) -> None:
+def say_sums(summary: dict[str, Any]) -> None:
+    """Print them in words."""
     tried, candidates = summary["tried"], summary["candidates"]
     say(f"{summary['proved']} of {tried} proved")
     for reason, count in summary["refused"].items():
@@ -189,5 +172,3 @@ def _print(summary: dict[str, Any], folder: Path) -> None:
         say(f"  {candidates - tried} of {candidates} are not tried yet")
     killed, of = summary["mutants"].values()
     say(f"the first check told {killed} of {of} mutants")
-    if summary["proved"]:
-        say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from hisa.cli.out import examples, say, say_error
 from hisa.plugins.synthesis.cli.prove import prove
-from hisa.plugins.synthesis.cli.show import show
-from hisa.plugins.synthesis.cli.write import write
 
-__all__ = ["synth"]
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.writing import Written
+
+__all__ = ["show", "synth", "with_model", "write"]
 
 
 @click.group()
@@ -27,6 +35,95 @@ def synth() -> None:
     """
 
 
-synth.add_command(write)
 synth.add_command(prove)
-synth.add_command(show)
+
+
+@synth.command()
+@click.argument("folder", metavar="DIR", type=Path)
+def show(folder: Path) -> None:
+    """Write DIR/tasks.html, and print the numbers.
+
+    Of each task its pictures, instruction, check and proof; why others were refused; and what each
+    act of the exploration changed.
+
+    \b
+    hisa synth show pads
+    """
+    from hisa.errors import UsageError
+    from hisa.plugins.synthesis.cli.prove import say_sums, sums
+    from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
+
+    exploration = Exploration.open(folder)
+    known = candidates_shown(exploration)
+    numbers = sums([proof for _, proof in known if proof], len(known))
+    try:
+        page = write_tasks(exploration, known, numbers)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder}: {error}") from error
+    say(", ".join(f"{name.replace('_', ' ')} {n}" for name, n in exploration.numbers().items()))
+    say_sums(numbers)
+    say(page)
+
+
+_EXAMPLES = examples(
+    "hisa synth write pads",
+    "hisa --set run.budget_usd=2 synth write pads --model gpt-5 --limit 20",
+    "hisa synth write pads --references 10 --model gpt-5",
+)
+
+
+@synth.command("write", epilog=_EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--model", metavar="NAME", help="Writes broader goals; without one, rules write.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
+@click.option(
+    "--references",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    metavar="N",
+    help="The paper's two references, N each: tasks that a model thinks of on first screens (0).",
+)
+@click.option("--seed", type=int, default=0, help="Of the examples that are drawn (0).")
+@click.pass_context
+def write(ctx: click.Context, /, folder: Path, model: str | None, **how: Any) -> None:
+    """Write instructions for what DIR holds of an exploration, and make candidates of tasks.
+
+    For each distinct effect, rules write an instruction from the acts and the screens. Apart from
+    that, a check is made from the files and settings that changed: neither sees the other. A
+    candidate is not a task yet; "hisa synth prove" executes it.
+
+    --model asks a model for a wider task that each act is a step of. Such a goal has no check and
+    is never proved: it goes to DIR/goals/ID, for "hisa bench run own:DIR/goals".
+
+    DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl and goals_refused.jsonl (what
+    became nothing, and why), and calls.jsonl (the model's turns).
+    """
+    from hisa.plugins.synthesis.writing import Wish, write_all
+
+    settings = with_model(ctx.obj, model) if model else None
+    _say(asyncio.run(write_all(settings, folder, Wish(**how), say_error)), folder)
+
+
+def with_model(settings: Settings, model: str) -> Settings:
+    """The settings with another planner's model."""
+    own = settings.models.planner.model_copy(update={"model": model})
+    models = settings.models.model_copy(update={"planner": own})
+    return settings.model_copy(update={"models": models})
+
+
+def _say(written: Written, folder: Path) -> None:
+    ways = Counter(one.way.replace("_", "-") for one in written.instructions)
+    kinds = ", ".join(f"{count} {way}" for way, count in ways.items()) or "none"
+    say(f"instructions by {written.writer}: {kinds}")
+    if written.effects:
+        candidates = f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}"
+        say(f"{written.effects} distinct effects; {candidates}")
+    for reason, count in Counter(one.reason for one in written.refusals).most_common():
+        say(f"  {count:4} refused: {reason}")
+    if written.stopped:
+        say(f"ended early: {written.stopped}")
+    if ways["broad"]:
+        say(f"next:\n  hisa bench run own:{folder}/goals --model NAME --out benches/goals")
+    elif written.candidates:
+        say(f"next:\n  hisa synth prove {folder} --workers 2")

@@ -12,25 +12,22 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from pydantic import BaseModel
-
 from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to_source, to_space
 from hisa.actions.action_records import split
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
+from hisa.plugins.synthesis.records import Record
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
-from hisa.screen.geometry import BoundingBox, Point, Size, convert_box
-from hisa.screen.observation import Element, Screenshot
-from hisa.screen.similarity import outlines_alike, similarity
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Element
+from hisa.screen.similarity import similarity
 
-__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
-__all__ += ["merge"]
+__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "merge"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
 _SSIM = 0.9  # more is alike; the paper's threshold
-_OUTLINES = 0.9  # correlation of the outlines of one control, hovered and not; chosen by hand
 _SHIFT = 3.0  # pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand
 _LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
 """Roles that a click opens or leaves the page by."""
@@ -108,7 +105,7 @@ def _parts(act: ReplayAct) -> list[Atom]:
     return [Atom(act.step, part) for part in split(actions)]
 
 
-class Pair(BaseModel, frozen=True):
+class Pair(Record):
     """Two atoms, the ``first`` by its place in the run, and the checks that say no."""
 
     first: int
@@ -126,7 +123,7 @@ def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
             pairs.append(Pair(first=number, kinds=kinds, refusals=("gap",)))
             continue
         ssim = similarity(earlier.screenshot, later.screenshot)
-        same = _same_target(first, second, earlier, later)
+        same = _same_target(first, second, earlier)
         passed = zip(CHECKS, (ssim > _SSIM, not _changes_layout(first), same), strict=True)
         no = tuple(check for check, passes in passed if not passes)
         pairs.append(Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=no))
@@ -152,11 +149,6 @@ def merge(
     return sequences
 
 
-def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
-    """A box of the screen in the pixels of a look's picture."""
-    return convert_box(box, "image", screen=look.size, image=look.screenshot.size)
-
-
 def _changes_layout(atom: Atom) -> bool:
     action, target = atom.actions[-1], atom.target
     if isinstance(action, Press | Hotkey):
@@ -166,7 +158,7 @@ def _changes_layout(atom: Atom) -> bool:
     return isinstance(action, Scroll) or opens
 
 
-def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
+def _same_target(first: Atom, second: Atom, earlier: Look) -> bool:
     """Whether what the second action is about was there before the first one.
 
     What is typed goes to where the first action clicked or typed; its value may be typed by then.
@@ -175,15 +167,7 @@ def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
     if not places:
         goal = target or first.target
         return goal is None or not earlier.elements or _lists(earlier, goal, value=False)
-    if target is not None and earlier.elements:
-        return _lists(earlier, target, value=bool(points(first.actions)))
-    return outlines_alike(*_cuts(places[-1], earlier, later)) > _OUTLINES
-
-
-def _cuts(at: Point, *looks: Look) -> list[Screenshot]:
-    """The same place of several looks, cut out around a point."""
-    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
-    return [look.screenshot.crop(in_pixels(look, box)) for look in looks]
+    return target is not None and _lists(earlier, target, value=bool(points(first.actions)))
 
 
 def _lists(look: Look, target: Element, *, value: bool) -> bool:

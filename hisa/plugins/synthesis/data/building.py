@@ -124,9 +124,8 @@ def _targets(steps: Sequence[TrajectoryStep], size: Size) -> Iterator[Target]:
     look = steps[0].before
     for step in steps:
         places = points(step.actions)
-        words = step.descriptions if len(step.descriptions) == len(places) else ("",) * len(places)
-        for point, description in zip(places, words, strict=True):
+        for point in places:
             shown = convert(point, "image", screen=look.size, image=size)
             element = (hit := look.element_at(point)) and _plain(hit, look, size)
             place = round(shown.x, 1), round(shown.y, 1)
-            yield Target(point=place, description=description, element=element)
+            yield Target(point=place, element=element)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -9,57 +10,57 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
+from hisa.actions import Click, Hotkey, Press, Scroll, Write
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
-from hisa.machine.storage import AppendOnlyFile, replace_file
-from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
+from hisa.machine.storage import AppendOnlyFile
+from hisa.plugins.synthesis.data.atoms import (
+    Atom,
+    Pair,
+    Refusal,
+    alike,
+    atoms_of,
+    check_pairs,
+    merge,
+)
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
-from hisa.plugins.synthesis.data.thoughts import rule_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
+from hisa.plugins.synthesis.records import Record
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS
+from hisa.text.prompt_text import one_line, short
 
-__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "compress_all"]
-__all__ += ["summary", "with_looks"]
-
-
-class AtomRecord(BaseModel, frozen=True):
-    """One action: its step of the run, its source in screen pixels, its thought."""
-
-    step: int
-    kind: str
-    source: str
-    thought: str
+__all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summary", "with_looks"]
 
 
-class SequenceRecord(BaseModel, frozen=True):
-    """A step of a compressed run: one action, or several (``count``) decided on one look.
+class SequenceRecord(Record):
+    """A step of a compressed run: one action, or several (``kinds``) decided on one look.
 
-    ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
     ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
     first_step: int
     last_step: int
-    count: int
+    kinds: tuple[str, ...]
     thought: str
-    image: str
-    elements: str
-    atoms: tuple[AtomRecord, ...]
     replayed: Replayed = "not tried"
     detail: str = ""
 
     @property
+    def count(self) -> int:
+        """The number of its actions."""
+        return len(self.kinds)
+
+    @property
     def kept(self) -> bool:
-        """Whether it may be learned from; else only its atoms may."""
+        """Whether it may be learned from; else only its actions may."""
         return self.count == 1 or self.replayed == "same"
 
 
-class CompressedRun(BaseModel, frozen=True):
+class CompressedRun(Record):
     """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out.
 
     ``steps`` are those of the log that act on the screen.
@@ -69,7 +70,7 @@ class CompressedRun(BaseModel, frozen=True):
     left_out: str = ""
     steps: int = 0
     sequences: tuple[SequenceRecord, ...] = ()
-    pairs: Sequence[Pair] = ()
+    pairs: tuple[Pair, ...] = ()
     plays: int = 0
 
 
@@ -93,8 +94,6 @@ async def compress_all(
                 runs.append(run)
             except EnvironmentFailed as error:
                 broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
-            lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
-            replace_file(out / "sequences.jsonl", "".join(lines).encode())
             tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return broken
 
@@ -119,17 +118,15 @@ async def compress(
             pairs = check_pairs(atoms)
             parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
-        sequences = _sequences(trajectory, parts, verdicts)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    acting = tuple(one for one in sequences if one.atoms[0].source)
-    steps, plays = len({atom.step for atom in atoms if atom.actions}), len(player.played)
+    judged = zip(parts, verdicts, strict=True)
     return CompressedRun(
         run=run.id,
-        steps=steps,
-        sequences=acting,
-        pairs=pairs,
-        plays=plays,
+        steps=len({atom.step for atom in atoms if atom.actions}),
+        sequences=tuple(_sequence(run.id, part, how) for part, how in judged if part[0].actions),
+        pairs=tuple(pairs),
+        plays=len(player.played),
     )
 
 
@@ -155,37 +152,16 @@ def _kept(look: Observation, folder: Path) -> Look:
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
-def _sequences(
-    trajectory: Trajectory,
-    parts: Sequence[tuple[Atom, ...]],
-    verdicts: Sequence[Verdict],
-) -> list[SequenceRecord]:
-    records: list[SequenceRecord] = []
-    for part, (replayed, detail) in zip(parts, verdicts, strict=True):
-        atoms = [
-            AtomRecord(
-                step=atom.step, kind=atom.kind, source=atom.source, thought=rule_thought([atom])
-            )
-            for atom in part
-        ]
-        look = part[0].before
-        files = (look.image, look.elements_path) if look else (None, None)
-        image, elements = (file.stem if file else "" for file in files)
-        records.append(
-            SequenceRecord(
-                run=trajectory.id,
-                first_step=part[0].step,
-                last_step=part[-1].step,
-                count=len(part),
-                thought=rule_thought(part),
-                image=image,
-                elements=elements,
-                atoms=tuple(atoms),
-                replayed=replayed,
-                detail=detail,
-            )
-        )
-    return records
+def _sequence(run: str, part: Sequence[Atom], verdict: Verdict) -> SequenceRecord:
+    return SequenceRecord(
+        run=run,
+        first_step=part[0].step,
+        last_step=part[-1].step,
+        kinds=tuple(atom.kind for atom in part),
+        thought=rule_thought(part),
+        replayed=verdict[0],
+        detail=verdict[1],
+    )
 
 
 def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
@@ -212,3 +188,49 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),
     }
+
+
+_PAGE_TEXT = frozenset({"static", "label", "section", "paragraph", "heading", "document web"})
+_ROLES = {"push button": "button", "entry": "field", "text": "field"}
+_QUOTABLE = re.compile(r'[^"]{1,50}(?= |"|$)')  # whole words of a name, without quotation marks
+
+
+def rule_thought(atoms: Sequence[Atom]) -> str:
+    """The plan of some atoms by rules; an element that the first look lacks is not named."""
+    *clauses, last = [_clause(atom, atoms[0].before) for atom in atoms]
+    return f"I will {', '.join(clauses)}{' and then ' if clauses else ''}{last}."
+
+
+def _clause(atom: Atom, first: Look | None) -> str:
+    """The action as a clause that follows "I will", a target named that the first look has."""
+    action, target = atom.actions[-1] if atom.actions else None, atom.target
+    comes_up = target is not None and not (first and alike(target, first.elements))
+    words = "what comes up" if comes_up else _words(target)
+    match action:
+        case Click():
+            verb = "double-click" if action.count > 1 else "click"
+            return f"{'right-' if action.button == 'right' else ''}{verb} {words}"
+        case Write():
+            into = f" into {words}" if target is not None else ""
+            return f'type "{short(one_line(action.text), 200)}"{into}'
+        case Press() | Hotkey():
+            return f"press {action.key if isinstance(action, Press) else '+'.join(action.keys)}"
+        case Scroll():
+            return f"scroll {'up' if action.dy > 0 else 'down' if action.dy else 'sideways'}"
+    return f"{atom.kind.replace('_', ' ')} at {words}" if action else f"use the tool {atom.kind}"
+
+
+def _words(element: Element | None) -> str:
+    """An element in words: ``the "Submit" button``, ``the text "Select a date"``."""
+    if element is None:
+        return "a place on the screen"
+    value = "" if element.role in FIELDS else element.text
+    text = one_line(element.name or element.label or value)
+    quotable = _QUOTABLE.search(text)
+    quoted = quotable[0] if quotable else ""
+    name = f'"{quoted.strip(" .:")}"' if quoted else ""
+    if element.role in _PAGE_TEXT:
+        part = "" if quoted == text else "with "
+        return f"the text {part}{name}" if name else "a place on the page"
+    role = _ROLES.get(element.role, element.role)
+    return f"the {name} {role}" if name else f"the {role}"

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from hisa.errors import UsageError
+from hisa.errors import LibraryLacking, UsageError
+from hisa.machine.parts import install_command
 from hisa.plugins.synthesis.data.building import Builder
-from hisa.plugins.synthesis.data.collecting import read_grades
-from hisa.plugins.synthesis.data.compression import SequenceRecord
-from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.samples import Sample
+from hisa.plugins.synthesis.data.compression import CompressedRun
+from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades, sample
 from hisa.plugins.synthesis.exploration import read_records
+from hisa.text.redact import Redactor, holds_redacted
 
-__all__ = ["SampleSet", "read_samples"]
+__all__ = ["SampleSet", "export_rows", "problems", "read_samples"]
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,16 @@ def read_samples(
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
         raise UsageError(f"no finished run: {dict(left_out) or 'empty'}", fix="hisa runs ls")
-    files = [folder / "sequences.jsonl" for folder in folders]
-    sequences = [one for file in files for one in read_records(file, SequenceRecord)]
+    files = [folder / "compressed.jsonl" for folder in folders]
+    compressed = [run for file in files for run in read_records(file, CompressedRun)]
+    sequences = [sequence for run in compressed for sequence in run.sequences]
     builder = Builder(licence, sequences, left_out)
     copies = Counter(trajectory.id for trajectory in trajectories)
     if draw:
         copies = _drawn(folders, set(copies), draw, judge, seed)
     left_out.update("its run was not drawn" for t in trajectories if not copies[t.id])
     samples = [s for t in trajectories if copies[t.id] for s in builder.samples(t, copies[t.id])]
-    problems = reversed([*check(samples)])  # the first of a sample counts
-    bad = {problem.sample: f"{problem.kind}: {problem.detail}" for problem in problems}
+    bad = problems(samples)
     left_out.update(bad.values())
     good = tuple(sample for sample in samples if sample.id not in bad)
     if not good:
@@ -87,3 +90,83 @@ def _drawn(
         message = f"{lacking} of {len(runs)} runs have no grade by {judge!r}"
         raise UsageError(message, fix="hisa data collect …, or another --judge")
     return Counter(sample(list(grades.values()), len(runs), how=draw, seed=seed))
+
+
+def problems(samples: Sequence[Sample]) -> dict[str, str]:
+    """Returns what is wrong, by the ids of samples, which lie as in a set: runs in order."""
+    redactor = Redactor()
+    bad: dict[str, str] = {}
+    last: dict[str, Sample] = {}
+    for one in samples:
+        before = last.get(one.provenance.run)
+        last[one.provenance.run] = one
+        order = _order(before, one) if before else ""
+        if problem := _secret(one, redactor) or _box(one) or order:
+            bad[one.id] = problem
+    return bad
+
+
+def _secret(sample: Sample, redactor: Redactor) -> str:
+    """Keys and passwords as the logs of runs know them, and places where one was taken out."""
+    texts = [sample.instruction, sample.thought, sample.action, sample.window]
+    texts += [sample.provenance.model_dump_json()]
+    for element in (*sample.elements, *(t.element for t in sample.targets if t.element)):
+        again = element.text in ("", element.name)
+        texts.append(element.name if again else f"{element.name}: {element.text}")
+    secret = any(holds_redacted(text) or redactor.text(text) != text for text in texts)
+    return "a secret is in a text of it" if secret else ""
+
+
+def _order(before: Sample, sample: Sample) -> str:
+    """Numbers rise, and a step begins with the look that the one before it ended with."""
+    if sample.step <= before.last or sample.last < sample.step or before.ends:
+        return "its number does not come after the step before"
+    follows = sample.step == before.last + 1 and before.after not in ("", sample.image)
+    return "it begins with another look than the last one ended" if follows else ""
+
+
+def _box(sample: Sample) -> str:
+    points, targets = sample.points, sample.targets
+    if len(points) != len(targets) or any(
+        math.dist(point, target.point) > 1.5 for point, target in zip(points, targets, strict=True)
+    ):
+        return "its points are not those of its action"
+    for target in targets:
+        if target.element and not target.element.lies_on(sample.size):
+            return "a target's box does not lie on the picture"
+        if target.element and not target.element.holds(target.point):
+            return "a target's box does not hold its point"
+    return ""
+
+
+def export_rows(made: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
+    """Write ``train.parquet``, a row an example, with ``images`` as `datasets` reads them.
+
+    ``objectives`` are all by default. Returns the file.
+
+    Raises: LibraryLacking without ``datasets``; UsageError where the folder cannot be written.
+    """
+    try:
+        import datasets as hf  # type: ignore[import-not-found]  # heavy, and an extra
+    except ImportError as error:
+        fix = install_command("data")
+        raise LibraryLacking("parquet needs the package datasets", fix=fix) from error
+    names = sorted({*Row.model_fields, *Provenance.model_fields} - {"provenance"})
+    columns = dict.fromkeys(names, hf.Value("string")) | {"score": hf.Value("float64")}
+    columns |= {"images": hf.Sequence(hf.Image())}
+
+    def plain(row: Row) -> dict[str, Any]:
+        images = [{"bytes": made.image_bytes(name), "path": None} for name in row.images]
+        flat = row.model_dump(exclude={"provenance"}) | row.provenance.model_dump()
+        return flat | {"images": images}
+
+    examples, file = list(rows(made.samples, objectives)), out / "train.parquet"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory() as cache:  # pictures go through it, not through memory
+            source = {"features": hf.Features(columns), "cache_dir": cache}
+            made_rows = hf.Dataset.from_generator(lambda: map(plain, examples), **source)
+            made_rows.to_parquet(str(file))
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
+    return file

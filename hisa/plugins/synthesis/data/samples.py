@@ -54,7 +54,6 @@ class Target(Record):
     """A place that an act hits: its point, and the element there where one is known."""
 
     point: tuple[float, float]
-    description: str = ""  # in the planner's words
     element: SampledElement | None = None
 
 

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Literal, NamedTuple
 
 from hisa.actions import Action, Click, Scroll
+from hisa.config import Settings
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
-from hisa.plugins.synthesis.exploration import read_records
-from hisa.protocols import Embedder
+from hisa.machine.storage import AppendOnlyFile
+from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.data.sample_set import SampleSet
+from hisa.plugins.synthesis.data.samples import Row, Sample, Target, rows
+from hisa.plugins.synthesis.exploration import append_record, read_records
+from hisa.plugins.synthesis.model_instructions import Writer, open_writer
+from hisa.plugins.synthesis.records import Record
+from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+from hisa.screen.observation import Screenshot
+from hisa.text.prompts import render
 
-__all__ = ["Prediction", "Share", "accuracy", "compare", "diversity", "mean_distance"]
-__all__ += ["read_predictions"]
+__all__ = ["Share", "accuracy", "compare", "predict"]
+
 
 _NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
 _EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
 _EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
-
-
-class Prediction(BaseModel):
-    """A line of a file of predictions: a sample's id and the action, or a reply that ends in it."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    id: Annotated[str, Field(max_length=200)]
-    action: Annotated[str, Field(max_length=20_000)]
-    asked: Annotated[str, Field(max_length=64)] = ""  # hash of the model's name and the request
 
 
 class Share(NamedTuple):
@@ -50,58 +49,8 @@ class Share(NamedTuple):
         return f"{self.right} of {self.of} ({self.right / self.of:.1%}; {low:.1%} to {high:.1%})"
 
 
-def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
-    """Measure a set: its size, lengths and mean distances.
-
-    Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
-    """
-    instructions = list(dict.fromkeys(sample.instruction for sample in samples))
-    runs = by_run(samples)
-    return {
-        "tasks": len(instructions),
-        "runs": len(runs),
-        "steps": len(samples),
-        "instruction_distance": mean_distance(instructions, embedder),
-        "action_distance": mean_distance([sample.thought for sample in samples], embedder),
-        "words_per_instruction": fmean(len(text.split()) for text in instructions),
-        "steps_per_task": len(samples) / len(runs),
-    }
-
-
-def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
-    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair.
-
-    The sum over pairs is had from the sum of the unit vectors: |sum v|^2 = n + 2 sum v_i v_j.
-    """
-    import numpy as np
-
-    texts = texts[:_EMBEDDED]
-    if (count := len(texts)) < 2:
-        return None
-    distinct = list(dict.fromkeys(texts))
-    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
-    total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
-    return 1.0 - (float(total @ total) - count) / (count * (count - 1))
-
-
-def read_predictions(path: Path) -> dict[str, str]:
-    """The actions of a file of JSON lines, by sample. Raises: UsageError for a bad one."""
-    if not path.is_file() or path.stat().st_size > 1 << 30:
-        raise UsageError(f"{path}: no file, or more than a gigabyte")
-    lines = read_records(path, Prediction)
-    actions = {line.id: line.action for line in lines}
-    if len(actions) < len(lines):
-        raise UsageError(f"{path}: a sample is predicted twice")
-    return actions
-
-
 def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
-    """The shares of samples predicted with the right type, and wholly right; others are wrong.
-
-    Raises: UsageError where a prediction is for none of the samples.
-    """
-    if unknown := set(predictions) - {sample.id for sample in samples}:
-        raise UsageError(f"prediction for {min(unknown)!r}: no such sample among those evaluated")
+    """The shares of samples predicted with the right type, and wholly right; others are wrong."""
     verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
     right, total = verdicts.count("right"), len(verdicts)
     return {"type": Share(right + verdicts.count("type"), total), "right": Share(right, total)}
@@ -143,3 +92,62 @@ def _hits(sample: Sample, point: tuple[float, float], target: Target) -> bool:
     if target.element:
         return target.element.holds(point)
     return math.dist(point, target.point) <= _NEAR * sample.size[0]
+
+
+_TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself else takes minutes
+
+
+class _Prediction(Record):
+    id: str
+    action: str
+    asked: str  # hash of the model's name and the request
+
+
+async def predict(
+    made: SampleSet,
+    chosen: Sequence[Sample],
+    settings: Settings,
+    path: Path,
+    say: Callable[[str], object],
+) -> dict[str, str]:
+    """Ask the settings' model for the steps chosen of a set; its replies by sample.
+
+    Each is written as it comes, and what is in the file is not asked for again.
+
+    Raises:
+        UsageError: the file has answers to other questions.
+        BudgetExceeded, ConfigError, ModelUnavailable: from the model.
+    """
+    prompts = {row.sample: row for row in rows(made.samples, ["planning"])}
+    async with open_writer(settings, path.parent, Ledger()) as writer:
+        system = render("step_prediction", pictures=writer.sees)
+        asked = {name: _hash(writer, system, row) for name, row in prompts.items()}
+        done = {one.id: one for one in read_records(path, _Prediction)}
+        if other := [name for name, one in done.items() if asked.get(name) != one.asked]:
+            message = f"{path}: {other[0]!r} was asked of another model or set"
+            raise UsageError(message, fix="delete it")
+        left = [sample.id for sample in chosen if sample.id not in done]
+        with closing(AppendOnlyFile(path)) as file:
+            for number, name in enumerate(left, 1):
+                request = _request(made, writer, system, prompts[name])
+                text = (await writer.model.complete(request)).text[-20_000:]
+                done[name] = _Prediction(id=name, action=text, asked=asked[name])
+                append_record(file, done[name])
+                say(f"{number}/{len(left)} predicted by {writer.model.name}")
+    return {sample.id: done[sample.id].action for sample in chosen}
+
+
+def _hash(writer: Writer, system: str, row: Row) -> str:
+    parts = [writer.model.name, system, row.prompt, row.images if writer.sees else ()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _request(made: SampleSet, writer: Writer, system: str, row: Row) -> ModelRequest:
+    """A row as a request, pictures at their marks where the model sees."""
+    parts: list[TextPart | ImagePart] = []
+    for text, name in zip_longest(row.prompt.split("<image>"), row.images):
+        parts += [TextPart(text)] if text.strip() else []
+        if name and writer.sees:
+            parts.append(ImagePart(Screenshot.from_png(made.image_bytes(name))))
+    messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
+    return ModelRequest(writer.role, messages, max_tokens=_TOKENS, may_be_empty=True)

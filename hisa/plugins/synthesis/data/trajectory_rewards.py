@@ -9,21 +9,39 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from hisa.actions import Hotkey, Write
-from hisa.errors import UsageError
-from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
-from hisa.plugins.synthesis.model_instructions import Writer, ask_writer
+from hisa.config import Settings
+from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable, UsageError
+from hisa.machine.storage import AppendOnlyFile
+from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.data.trajectories import (
+    CollectedRun,
+    Look,
+    Trajectory,
+    TrajectoryStep,
+    read_trajectories,
+    trajectory_of,
+)
+from hisa.plugins.synthesis.exploration import append_record, read_records
+from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, open_writer
 from hisa.plugins.synthesis.records import Record
+from hisa.runs.read import load_run
 from hisa.text.prompt_text import one_line, untrusted
 from hisa.text.prompts import render
+from hisa.text.redact import redact
 
-__all__ = ["RULES", "Grade", "How", "grade", "looks", "sample", "step_lines"]
+__all__ = ["RULES", "Collection", "Grade", "How", "grade", "looks", "read_grades", "sample"]
+__all__ += ["step_lines"]
+
 
 How = Literal["reward", "all", "complete"]
 RULES: Final = "rules"
@@ -182,3 +200,57 @@ async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
         judge, system, texts, pictures, fields["properties"], _Marks, lambda _: None
     )
     return Grade(run=trajectory.id, judge=judge.model.name, **marks.model_dump())
+
+
+def read_grades(folder: Path, judge: str = RULES) -> list[Grade]:
+    """The grades by one judge. Raises: UsageError where a line is damaged."""
+    grades = read_records(folder / "grades.jsonl", Grade)
+    return list({grade.run: grade for grade in grades if grade.judge == judge}.values())
+
+
+class Collection:
+    """A folder to add runs and grades to. Raises: UsageError where a file is damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = {run.run: run for run in read_records(folder / "runs.jsonl", CollectedRun)}
+        self.left_out: Counter[str] = Counter()
+        self.stopped = ""  # why grading ended early
+
+    def add_runs(self, sources: Sequence[Path], *, unfinished: bool = False) -> None:
+        """Add finished runs of run folders, folders of them and benches; or those cut off too."""
+        trajectories, self.left_out = read_trajectories(sources, unfinished=unfinished)
+        with closing(AppendOnlyFile(self.folder / "runs.jsonl")) as file:
+            for one in trajectories:
+                if one.id not in self.runs:
+                    place = str(one.folder.resolve())
+                    self.runs[one.id] = CollectedRun(run=one.id, folder=place, task=one.task)
+                    append_record(file, self.runs[one.id])
+
+    async def grade(
+        self, model: Settings | None, say: Callable[[str], object], limit: int | None = None
+    ) -> list[Grade]:
+        """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
+
+        Each is written as it comes; ``say`` gets lines of progress, ``limit`` is of new grades.
+        Raises: ConfigError, ModelUnavailable where the model cannot be opened.
+        """
+        own = open_writer(model, self.folder, Ledger(), "judge") if model else nullcontext()
+        with closing(AppendOnlyFile(self.folder / "grades.jsonl")) as file:
+            async with own as judge:
+                name = judge.model.name if judge else RULES
+                graded = {grade.run: grade for grade in read_grades(self.folder, name)}
+                waiting = [run for run in self.runs.values() if run.run not in graded][:limit]
+                for number, run in enumerate(waiting, 1):
+                    try:
+                        trajectory = trajectory_of(load_run(Path(run.folder)), unfinished=True)
+                        graded[run.run] = await grade(trajectory, judge)
+                        append_record(file, graded[run.run])
+                    except (BudgetExceeded, ModelUnavailable) as error:
+                        self.stopped = redact(str(error))
+                        break
+                    except (HisaError, OSError, ValueError, LookupError) as error:
+                        self.left_out[f"no grade, {type(error).__name__}"] += 1
+                    if judge or number % 100 == 0:
+                        say(f"{number}/{len(waiting)} graded by {name}")
+        return [graded[run] for run in self.runs if run in graded]

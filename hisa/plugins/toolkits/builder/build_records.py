@@ -24,18 +24,8 @@ from hisa.planner.reply import find_object
 from hisa.text.prompt_text import excerpt
 from hisa.tools.offer import SUMMARY_CHARACTERS
 
-__all__ = [
-    "TYPES",
-    "Build",
-    "Built",
-    "Cases",
-    "FunctionDescription",
-    "Parameter",
-    "ProgramCase",
-    "Requirements",
-    "Written",
-    "parsed",
-]
+__all__ = ["TYPES", "Build", "Built", "Cases", "FunctionDescription", "Parameter", "ProgramCase"]
+__all__ += ["Requirements", "Written", "parsed"]
 
 TYPES: Mapping[str, Any] = {
     "string": str,
@@ -47,6 +37,9 @@ TYPES: Mapping[str, Any] = {
     "table": list[list[str | float | bool | None]],
 }
 """Types of arguments, by the words that a model has for them."""
+Kind = Literal[
+    "string", "integer", "number", "boolean", "list of strings", "list of numbers", "table"
+]
 
 
 def _require_free(name: str) -> str:
@@ -64,16 +57,13 @@ class _Reply(BaseModel):
 
 
 class Parameter(_Reply):
-    """An argument of a function."""
+    """An argument of a function; ``default`` is of one that is not required, null: none."""
 
     name: _Name
-    type: Literal[
-        "string", "integer", "number", "boolean", "list of strings", "list of numbers", "table"
-    ]
+    type: Kind
     description: _Line
     required: bool = True
     default: Any = None
-    """Of one that is not required; null: none."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -97,8 +87,7 @@ class FunctionDescription(_Reply):
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        names = [parameter.name for parameter in self.parameters]
-        if len(set(names)) < len(names):
+        if len({parameter.name for parameter in self.parameters}) < len(self.parameters):
             raise ValueError("two parameters have the same name")
         return self
 
@@ -118,17 +107,17 @@ class Requirements(_Reply):
 
 
 class ProgramCase(_Reply):
-    """One call of a function, and what has to come of it."""
+    """One call of a function, and what has to come of it: that it refuses, a value, or a check.
+
+    ``check`` is source of a function ``check(value)`` that runs inside the machine after the call,
+    and returns an empty text, or what is wrong.
+    """
 
     why: _Line
     arguments: dict[str, Any]
     refused: bool = False
-    """Whether the function has to refuse it."""
     value: Any = None
-    """What it has to return; null: whatever ``check`` says."""
     check: Annotated[str, Field(max_length=4000)] = ""
-    """Source of a function ``check(value)`` that runs inside the machine after the call, and
-    returns an empty text, or what is wrong."""
 
     @model_validator(mode="after")
     def _shows_something(self) -> Self:
@@ -153,10 +142,9 @@ Reply = TypeVar("Reply", Requirements, Cases, Written)
 
 
 def parsed(kind: type[Reply], text: str) -> Reply:
-    """Returns the reply that a text holds: one JSON object, with or without words around it.
+    """The reply that a text holds: one JSON object, with or without words around it.
 
-    Raises:
-        InvalidReply: there is none, or what does not fit, by name.
+    Raises: InvalidReply where there is none, or what does not fit, by name.
     """
     try:
         value = find_object(text, *kind.model_fields)
@@ -165,26 +153,23 @@ def parsed(kind: type[Reply], text: str) -> Reply:
     except RecursionError as error:
         raise InvalidReply("the reply is nested too deep") from error
     except ValidationError as error:
-        problems = [
+        problems = (
             f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}"
             for item in error.errors()[:8]
-        ]
-        raise InvalidReply(
-            f"the reply does not fit: {excerpt('; '.join(problems), 800)}"
-        ) from error
+        )
+        reason = excerpt("; ".join(problems), 800)
+        raise InvalidReply(f"the reply does not fit: {reason}") from error
 
 
 class Built(BaseModel):
-    """A function as far as it came."""
+    """A function as far as it came; ``code`` is the newest program."""
 
     described: FunctionDescription
     cases: tuple[ProgramCase, ...] = ()
     code: str = ""
-    """The newest program."""
     failures: list[tuple[str, ...]] = Field(default_factory=list)
     """What the tests of each program said; an empty entry: all of them passed."""
     given_up: str = ""
-    """Why it was left before its tries were used up."""
 
     @property
     def passed(self) -> bool:
@@ -201,7 +186,6 @@ class Build(BaseModel):
     needed: tuple[Covered, ...] = ()
     functions: list[Built] = Field(default_factory=list)
     stopped: str = ""
-    """Why it ended before every function was tried."""
 
     @property
     def kit(self) -> str:

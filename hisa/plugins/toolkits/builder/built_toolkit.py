@@ -43,13 +43,14 @@ Function = Callable[..., Awaitable[Outcome]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call: a value, or why there is none."""
+    """What came of a call: a value, or why there is none.
+
+    ``refused``, in the program's words: it cannot be done so; ``broke``: it has a defect.
+    """
 
     value: Any = None
     refused: str = ""
-    """In the program's words: it cannot be done so."""
     broke: str = ""
-    """A defect of the program: an error, no answer, no end in time."""
 
 
 async def call_program(
@@ -62,27 +63,12 @@ async def call_program(
 ) -> Answer:
     """Returns what came of a function of a program, which runs on the machine and nowhere else.
 
-    Args:
-        environment: the machine.
-        code: the program.
-        function: one that it defines.
-        given: arguments of the function, as plain JSON data.
-        seconds: time limit, on an idle machine.
-
-    Raises:
-        EnvironmentFailed: the machine does not answer.
+    ``given`` are its arguments, ``seconds`` a limit on an idle machine. Raises: EnvironmentFailed.
     """
     limit = patience(seconds)
     try:
-        answer = await call_guest(
-            environment,
-            "built_function",
-            function,
-            seconds=limit,
-            code=code,
-            given=dict(given),
-            limit=limit,
-        )
+        call = {"code": code, "given": dict(given), "limit": limit}
+        answer = await call_guest(environment, "built_function", function, seconds=limit, **call)
         json.dumps(answer)
     except ToolFailed as error:
         return Answer(broke=printable(str(error)))
@@ -141,14 +127,7 @@ def _documentation(described: FunctionDescription) -> str:
 
 
 def built_toolkit(package: str) -> Toolkit:
-    """Returns the toolkit of an accepted package, from the data in it.
-
-    Args:
-        package: its import name.
-
-    Raises:
-        DeveloperError: its data cannot be read.
-    """
+    """The toolkit of a package by its import name. Raises: DeveloperError for damaged data."""
     try:
         build = Build.model_validate_json(files(package).joinpath(DATA).read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -23,13 +23,7 @@ REPORT = "report.md"
 
 
 def write_review(folder: Path, build: Build, spent: Mapping[str, int | float]) -> None:
-    """Write a build into a folder that is there and empty.
-
-    Args:
-        folder: where.
-        build: what was made.
-        spent: as `hisa.models.spending.Totals.as_dict`.
-    """
+    """Write a build, and what it cost, into a folder that is there and empty."""
     for built in build.functions:
         _program(folder, built).write_bytes(built.code.encode("utf-8", "replace"))
     (folder / DATA).write_bytes(build.model_dump_json(indent=1).encode("utf-8", "replace"))
@@ -72,8 +66,7 @@ def _lines(build: Build, spent: Mapping[str, int | float]) -> Iterator[str]:
             yield from (f"  - {_text(failure)}" for failure in failures)
         if built.given_up:
             yield f"- given up: {_text(built.given_up)}"
-    yield "\n## Cost\n"
-    yield ", ".join(f"{name}: {value}" for name, value in spent.items())
+    yield "\n## Cost\n\n" + ", ".join(f"{name}: {value}" for name, value in spent.items())
 
 
 def _text(text: str) -> str:
@@ -85,25 +78,17 @@ def _text(text: str) -> str:
 
 
 def accept(review: Path, to: Path | None = None) -> tuple[Path, Build, list[str]]:
-    """Write an installable package of what passed; the review folder stays as it is.
+    """Write an installable package of what passed, as ``to``, else beside the review folder.
 
-    Args:
-        review: a folder that a build wrote.
-        to: the package's folder, which must not be there; None: beside the review folder.
+    Returns its folder, what is in it, and what was left out, each with the reason.
 
-    Returns:
-        The package's folder, what is in it, and what was left out, each with the reason.
-
-    Raises:
-        UsageError: the folder is no review folder, nothing in it passed, or ``to`` is there.
+    Raises: UsageError: the folder is no review folder, nothing in it passed, or ``to`` is there.
     """
     try:
         build = Build.model_validate_json((review / DATA).read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{review} holds no build: {str(error)[:300]}",
-            fix="name a folder that `hisa tools build` wrote",
-        ) from error
+        message = f"{review} holds no build: {str(error)[:300]}"
+        raise UsageError(message, fix="name a folder that `hisa tools build` wrote") from error
     failed = [built for built in build.functions if not built.passed]
     changed = [built for built in build.passed if not _is_unchanged(review, built)]
     left_out = [f"{built.described.name} failed its tests" for built in failed]

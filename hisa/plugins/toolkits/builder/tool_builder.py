@@ -8,8 +8,10 @@ them.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
+from hisa.actions.effects import EFFECTS
 from hisa.errors import (
     BudgetExceeded,
     EnvironmentFailed,
@@ -17,21 +19,46 @@ from hisa.errors import (
     ModelUnavailable,
     UsageError,
 )
-from hisa.plugins.toolkits.builder.build_records import Build, Built, Cases, ProgramCase
+from hisa.models.correction import with_correction
+from hisa.plugins.toolkits.builder.build_records import (
+    TYPES,
+    Build,
+    Built,
+    Cases,
+    ProgramCase,
+    Reply,
+    Requirements,
+    Written,
+    parsed,
+)
 from hisa.plugins.toolkits.builder.built_toolkit import Answer, call_program, wrapper
-from hisa.plugins.toolkits.builder.stage_requests import BuildRequest, StageRequests
-from hisa.protocols import Environment, Model
-from hisa.text.prompt_text import ends
+from hisa.protocols import Environment, Message, Model, ModelRequest, TextPart
+from hisa.text.prompt_text import ends, guard_tags, sections, untrusted
+from hisa.text.prompts import render
 from hisa.text.redact import redact
-from hisa.tools.base import Tool
+from hisa.tools.base import BaseTool, Tool
+from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
 from hisa.tools.traits import Needs
 
-__all__ = ["ToolBuilder"]
+__all__ = ["BuildRequest", "ToolBuilder"]
 
-_TRIES = 3
-"""Programs that are written for one function."""
-_SHOWN = 1200
-"""Characters of a failure that the model hears."""
+_TRIES, _CORRECTIONS = 3, 2
+"""Programs that are written for one function; times that an unusable reply is asked for again."""
+_EXAMPLES, _TOOLS, _SHOWN, _RESULTS = 12_000, 60, 1200, 6_000
+"""Characters of example tasks, existing tools, characters of a failure and of all, as shown."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a toolkit is asked for: ``app`` is the class of its windows, in small letters.
+
+    ``about`` tells how programs reach it, in the user's words; ``examples`` are tasks.
+    """
+
+    app: str
+    about: str
+    examples: tuple[str, ...]
+    existing: tuple[BaseTool, ...] = ()
 
 
 class ToolBuilder:
@@ -40,6 +67,7 @@ class ToolBuilder:
     Args:
         model: writes plans, tests and programs.
         environment: a started machine that is thrown away; all programs run there.
+        request: what is asked for.
         prepare: brings a fresh machine to the initial state: the application is open.
         report: called with a line on each thing done.
     """
@@ -48,16 +76,15 @@ class ToolBuilder:
         self,
         model: Model,
         environment: Environment,
+        request: BuildRequest,
         *,
         prepare: Callable[[Environment], Awaitable[object]],
         report: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._model = model
-        self._environment = environment
-        self._prepare = prepare
-        self._report = report
+        self._model, self._environment, self._request = model, environment, request
+        self._prepare, self._report = prepare, report
 
-    async def build(self, request: BuildRequest) -> Build:
+    async def build(self) -> Build:
         """Plan and make the functions; a budget or a model that is gone ends it, and is noted.
 
         Raises:
@@ -65,33 +92,20 @@ class ToolBuilder:
             EnvironmentFailed: the machine cannot be brought up.
             ModelUnavailable, BudgetExceeded: before there was a plan, or none that is usable.
         """
-        if "throw_away" not in self._environment.capabilities:
-            raise UsageError(
-                f"{self._environment.name} keeps what is done to it, and programs of a model are "
-                "tried there",
-                fix="--env desktop, or leave --env out",
-            )
-        await self._require_open(request)
-        stages = StageRequests(self._model, request)
+        await self._require_open()
         try:
-            plan = await stages.requirements()
+            plan = await self._requirements()
         except InvalidReply as error:
-            raise ModelUnavailable(
-                f"{self._model.name} gave no usable plan: {redact(str(error))}",
-                fix="try again, or another --model",
-            ) from error
+            message = f"{self._model.name} gave no usable plan: {redact(str(error))}"
+            raise ModelUnavailable(message, fix="try again, or another --model") from error
         functions = [Built(described=described) for described in plan.functions]
-        build = Build(
-            app=request.app,
-            model=self._model.name,
-            needed=plan.needed,
-            functions=functions,
-        )
+        name = self._model.name
+        build = Build(app=self._request.app, model=name, needed=plan.needed, functions=functions)
         names = ", ".join(built.described.name for built in functions) or "nothing"
         self._report(f"{len(plan.needed)} functionalities needed; to be made: {names}")
         for built in functions:
             try:
-                await self._make(stages, built)
+                await self._make(built)
             except (BudgetExceeded, ModelUnavailable) as error:
                 built.given_up = build.stopped = str(error)
                 break
@@ -99,32 +113,68 @@ class ToolBuilder:
                 built.given_up = f"no usable reply: {redact(str(error))}"
         return build
 
-    async def _require_open(self, request: BuildRequest) -> None:
-        await self._environment.reset()
-        await self._prepare(self._environment)
-        look = await self._environment.observe()
-        if not Needs(apps=(request.app,)).is_open(look):
+    async def _require_open(self) -> None:
+        machine, app = self._environment, self._request.app
+        if "throw_away" not in machine.capabilities:
+            raise UsageError(
+                f"{machine.name} keeps what is done to it, and programs of a model are tried there",
+                fix="--env desktop, or leave --env out",
+            )
+        await machine.reset()
+        await self._prepare(machine)
+        look = await machine.observe()
+        if not Needs(apps=(app,)).is_open(look):
             there = ", ".join(sorted({window.app for window in look.windows})) or "none"
             raise UsageError(
-                f"no window of {request.app!r} is open; there are windows of: {there}",
+                f"no window of {app!r} is open; there are windows of: {there}",
                 fix="--task FILE, a task file whose setup opens it and waits for its window",
             )
 
-    async def _make(self, stages: StageRequests, built: Built) -> None:
+    async def _requirements(self) -> Requirements:
+        """Returns what the tasks need, and which functions are to be made."""
+        tools = self._request.existing
+        system = render(
+            "tool_requirements",
+            most=6,
+            summary=SUMMARY_CHARACTERS,
+            types=", ".join(f'"{name}"' for name in TYPES),
+            effects=", ".join(f'"{name}"' for name in EFFECTS),
+        )
+        tasks = ({"instruction": example} for example in self._request.examples)
+        lines = "\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
+        shown = "\n".join(map(offered_line, tools[:_TOOLS])) or "(none)"
+        taken = {tool.name for tool in tools}
+
+        def require_new(plan: Requirements) -> None:
+            names = [function.name for function in plan.functions]
+            again = set(names) & (taken | {name.partition("_")[2] for name in taken})
+            if again or len(set(names)) < len(names):
+                raise InvalidReply(f"names are there already or come twice: {', '.join(names)}")
+            if unknown := sorted({n.covered_by for n in plan.needed} - {"", *names, *taken}):
+                raise InvalidReply(f"covered_by names what is not there: {', '.join(unknown)}")
+
+        given = {"requirements": ends(lines, _EXAMPLES), "tools": shown}
+        return await self._ask(system, given, Requirements, require_new)
+
+    async def _make(self, built: Built) -> None:
         """Write tests and programs of one function, until one passes or the tries are used up."""
-        if not await self._write_tests(stages, built):
+        if not await self._write_tests(built):
             built.given_up = "its tests are passed by a function that does nothing"
             return
         for number in range(1, _TRIES + 1):
-            last = built.failures[-1] if built.failures else ()
-            built.code = await stages.program(built.described, built.code, last)
+            system = render("tool_program", tried=number > 1, seconds=30, characters=20_000)
+            given = {"requirements": built.described.model_dump_json(indent=2)}
+            if built.failures:
+                given["last_output"] = built.code
+                given[untrusted("results")] = ends("\n\n".join(built.failures[-1]), _RESULTS)
+            built.code = (await self._ask(system, given, Written, lambda _: None)).code
             built.failures.append(await self._failures(built, built.code))
             failed = f"{len(built.failures[-1])} of {len(built.cases)} cases failed"
             self._report(f"{built.described.name}, program {number}: {failed}")
             if built.passed:
                 return
 
-    async def _write_tests(self, stages: StageRequests, built: Built) -> bool:
+    async def _write_tests(self, built: Built) -> bool:
         """Ask for tests, and once more where a function that does nothing passes them."""
         tool = Tool(wrapper(built.described))
 
@@ -136,14 +186,42 @@ class ToolBuilder:
                     raise InvalidReply(f"case {number}: {error}") from error
 
         idle = f"def {built.described.name}(**arguments):\n    return None\n"
-        problem = ""
-        for _ in range(2):
-            reply = await stages.cases(built.described, check=require_fitting, problem=problem)
-            built.cases = reply.cases
+        given = {"requirements": built.described.model_dump_json(indent=2)}
+        for again in (False, True):
+            system = render("tool_tests", shown=again, least=2, most=6)
+            built.cases = (await self._ask(system, given, Cases, require_fitting)).cases
             if await self._failures(built, idle):
                 return True
             problem = "A function that does nothing and returns null passes every case."
+            given[untrusted("results")] = problem
         return False
+
+    async def _ask(
+        self,
+        system: str,
+        given: Mapping[str, str],
+        kind: type[Reply],
+        check: Callable[[Reply], None],
+    ) -> Reply:
+        """A usable reply. Raises: InvalidReply where there is none, and what the model raises."""
+        about = self._request.about.strip() or "Nothing is said about how programs reach it."
+        task = f"An application whose windows are of the class {self._request.app}.\n{about}"
+        user = sections({tag: guard_tags(text) for tag, text in {"task": task, **given}.items()})
+        messages = (Message("system", (TextPart(system),)), Message("user", (TextPart(user),)))
+        schema = kind.model_json_schema()
+        first = request = ModelRequest("planner", messages, schema=schema, max_tokens=8192)
+        for left in range(_CORRECTIONS, -1, -1):
+            reply = await self._model.complete(request)
+            try:
+                value = parsed(kind, reply.text)
+                check(value)
+                return value
+            except InvalidReply as error:
+                if not left:
+                    raise
+                correction = f"That cannot be used: {error}\nAnswer again, with one JSON object."
+                request = with_correction(first, reply, correction)
+        raise AssertionError("the last try returns or raises")
 
     async def _failures(self, built: Built, code: str) -> tuple[str, ...]:
         """Run the tests on a fresh machine; one that breaks meanwhile is a failure of the program.

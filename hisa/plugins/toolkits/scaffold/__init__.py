@@ -14,14 +14,8 @@ from string import Template
 
 from hisa.errors import UsageError
 
-__all__ = [
-    "check_name",
-    "fill_template",
-    "install_command",
-    "module_of",
-    "new_folder",
-    "write_plugin",
-]
+__all__ = ["check_name", "fill_template", "install_command", "module_of", "new_folder"]
+__all__ += ["write_plugin"]
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _LONGEST = 40
@@ -31,9 +25,10 @@ _LONGEST = 40
 def check_name(name: str) -> None:
     """Refuse a name that cannot be that of a package, a module and a tool at once.
 
-    Raises:
-        UsageError: what is wrong with it, and what is allowed.
+    Raises: UsageError with what is wrong with it, and what is allowed.
     """
+    from hisa.tools.registry import discover  # loads every plug-in
+
     module = module_of(name)
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         raise UsageError(
@@ -46,17 +41,9 @@ def check_name(name: str) -> None:
             f"name {name!r}: a Python module {module!r} is there already",
             fix=f"hisa tools new my-{name.replace('_', '-')}",
         )
-    if _is_tool(module):
-        raise UsageError(
-            f"name {name!r}: a tool {module!r} is installed already",
-            fix=f"hisa tools show {module}",
-        )
-
-
-def _is_tool(name: str) -> bool:
-    from hisa.tools.registry import discover  # loads every plug-in
-
-    return any(tool.name == name for tool in discover()[0])
+    if any(tool.name == module for tool in discover()[0]):
+        message = f"name {name!r}: a tool {module!r} is installed already"
+        raise UsageError(message, fix=f"hisa tools show {module}")
 
 
 def module_of(name: str) -> str:
@@ -74,11 +61,7 @@ def _is_taken(module: str) -> bool:
 
 
 def new_folder(path: Path) -> Path:
-    """Make a folder that is not there yet.
-
-    Raises:
-        UsageError: something of that name is there, or it cannot be made.
-    """
+    """Make a folder. Raises: UsageError where it is there, or cannot be made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir()
@@ -90,14 +73,9 @@ def new_folder(path: Path) -> Path:
 
 
 def write_plugin(name: str, parent: Path) -> Path:
-    """Write the package into a new folder of that name, and return the folder.
+    """Write the package into a new folder of that name in a parent, and return the folder.
 
-    Args:
-        name: of the package; with underscores that of its module and of its tool.
-        parent: where the folder is made.
-
-    Raises:
-        UsageError: the name cannot be one, or the folder is there.
+    Raises: UsageError where the name cannot be one, or the folder is there.
     """
     check_name(name)
     folder, module = new_folder(parent / name), module_of(name)
@@ -120,9 +98,6 @@ def install_command(shown: str) -> str:
     """Returns the command that installs a package from its folder, with what is here.
 
     No network is needed where the packages' build backend is installed beside HiSA.
-
-    Args:
-        shown: the folder, as it stands in a command line.
     """
     beside = shutil.which("pip") == str(Path(sys.executable).with_name("pip"))
     pip = "pip" if beside else f"{sys.executable} -m pip"
