@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hisa.errors import UsageError
-from hisa.plugins.training.episodes import Act, Item, Look
+from hisa.plugins.training.base import Act, Item, Look
 
 __all__ = ["GRAMS", "MAX_WORDS", "NUMBERS", "Features", "features", "grams", "instruction_words"]
 

@@ -17,17 +17,17 @@ __all__ = [
     "HEIGHT",
     "HELD_OUT_SEEDS",
     "STYLES",
-    "TUNING_SEEDS",
     "WIDTH",
     "Box",
     "Target",
     "draw_page",
     "overlap",
     "targets",
+    "training_targets",
 ]
 
 WIDTH, HEIGHT = 80, 64
-TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
+_TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
 """Pages for training have seeds below the first; those of reports begin at the second."""
 _COLOURS = {
     "red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 80, 220), "yellow": (230, 210, 60),
@@ -37,6 +37,7 @@ _SIZES = {
     "field": (20, 34, 9, 9),
 }  # fmt: skip
 """Of each kind, least and most width and height."""
+_PAGES = 2048  # for training, with 8,000 targets: a second's work
 _GAP, _TRIES = 3, 20
 """Pixels between widgets at least, and tries to find room for one."""
 
@@ -131,3 +132,13 @@ def targets(seeds: Iterable[int], style: str = "plain", *, every: bool = True) -
         for name in list(boxes) if every else [random_.choice(list(boxes))]:
             words = f"the {name}" if random_.random() < 0.5 else name
             yield Target(picture, words, boxes[name], f"{style} {seed}: {name}")
+
+
+def training_targets(seed: int) -> tuple[list[Target], dict[str, list[Target]]]:
+    """Returns the targets of a training's pages and, by name, those held out."""
+    tuning = range(_TUNING_SEEDS, _TUNING_SEEDS + 300)
+    held = {"tuning": list(targets(tuning, every=False))}
+    for style in STYLES:
+        seeds = range(HELD_OUT_SEEDS, HELD_OUT_SEEDS + 500)
+        held[f"held-out pages, {style}"] = list(targets(seeds, style, every=False))
+    return list(targets(range(seed * _PAGES, (seed + 1) * _PAGES))), held

@@ -10,10 +10,8 @@ import pytest
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, InvalidReply, ModelUnavailable
 from hisa.models.client_kinds import kind_name
-from hisa.plugins.training.episodes import Item, Look
-from hisa.plugins.training.pointer_planner import POINTER, PointerForm
-from hisa.plugins.training.screen_looks import look_of
-from hisa.plugins.training.trained_models import PointerModel
+from hisa.plugins.training.base import Item, Look
+from hisa.plugins.training.pointer_planner import POINTER, PointerForm, PointerModel, look_of
 from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.base import Act, Choice, Draw, Episode, Look, Policy, Sample
 from hisa.plugins.training.strata import (
     CloningSet,
     by_outcome,
