@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from markupsafe import escape
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
@@ -65,60 +65,43 @@ class MetricsRow(BaseModel):
     Written by ``model_dump_json()``, which writes a number that is not finite as null.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
-
-    format: Literal[1] = 1
-    """Of this row; rows of other formats are counted and left out."""
+    format: Literal[1] = 1  # of this row; rows of other formats are counted and left out
+    # Number of the update, counted on through all phases of a run and over resumptions.
     update: _Count
-    """Number of the update, counted on through all phases of a run and over resumptions."""
+    # Kind of update: cloning, GRPO, or the supervised phase of Entropulse.
     phase: Literal["sft", "grpo", "pulse"] = "grpo"
-    """Kind of update: cloning, GRPO, or the supervised phase of Entropulse."""
-    version: _Count = 0
-    """Of the policy after the update."""
-    episodes: _Count = 0
-    """Sampled episodes that came in, failed ones left out."""
-    steps: _Count = 0
-    """Steps of these episodes."""
-    seconds: float | None = None
-    """Wall time of the update with its rollouts, without evaluations."""
+    version: _Count = 0  # of the policy after the update
+    episodes: _Count = 0  # sampled episodes that came in, failed ones left out
+    steps: _Count = 0  # steps of these episodes
+    seconds: float | None = None  # wall time of the update with its rollouts, without evaluations
+    # Share of sampled episodes that were solved; a mean over groups. Partial credit is 0.
     reward: float | None = None
-    """Share of sampled episodes that were solved; a mean over groups. Partial credit is 0."""
+    # Entropy, when it acted, over all actions a look allows, in nats; a mean over steps.
     entropy: float | None = None
-    """Entropy, when it acted, over all actions a look allows, in nats; a mean over steps."""
+    # Low-variance estimate (k3) of the divergence from the reference, in nats; over steps.
     kl: float | None = None
-    """Low-variance estimate (k3) of the divergence from the reference, in nats; over steps."""
+    # Log-probability before the update less that during it, in nats; a mean over steps.
     ppo_kl: float | None = None
-    """Log-probability before the update less that during it, in nats; a mean over steps."""
+    # Best reward of a group less its mean reward; over groups. 0: no group teaches anything.
     margin: float | None = None
-    """Best reward of a group less its mean reward; over groups. 0: no group teaches anything."""
-    best_of_n: float | None = None
-    """Share of groups of which at least one member was solved."""
-    turns: float | None = None
-    """Steps of an episode; a mean over episodes."""
+    best_of_n: float | None = None  # share of groups of which at least one member was solved
+    turns: float | None = None  # steps of an episode; a mean over episodes
+    # Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps.
     reply_length: float | None = None
-    """Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps."""
+    # Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations.
     greedy: float | None = None
-    """Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations."""
-    greedy_n: _Count = 0
-    """Greedy episodes that `greedy` is over."""
+    greedy_n: _Count = 0  # greedy episodes that `greedy` is over
+    # Share of sampled episodes that the limit of steps ended; a mean over groups.
     truncated: float | None = None
-    """Share of sampled episodes that the limit of steps ended; a mean over groups."""
+    # Updates between an episode's first action and its use; a mean over episodes.
     age_mean: float | None = None
-    """Updates between an episode's first action and its use; a mean over episodes."""
-    age_p95: float | None = None
-    """95th percentile of that age over episodes."""
-    groups: _Count = 0
-    """Groups with at least one episode that did not fail."""
-    dropped_groups: _Count | None = None
-    """Groups without spread of rewards: they give no gradient."""
-    failed_episodes: _Count | None = None
-    """Episodes whose machine failed: no samples, in no mean."""
-    clipped: float | None = None
-    """Share of steps whose ratio the clip held."""
-    loss: float | None = None
-    """The loss that was minimised; phases have losses of their own kind."""
-    tasks: dict[str, TaskMetrics] = {}
-    """By name of the task."""
+    age_p95: float | None = None  # 95th percentile of that age over episodes
+    groups: _Count = 0  # groups with at least one episode that did not fail
+    dropped_groups: _Count | None = None  # groups without spread of rewards: they give no gradient
+    failed_episodes: _Count | None = None  # episodes whose machine failed: no samples, in no mean
+    clipped: float | None = None  # share of steps whose ratio the clip held
+    loss: float | None = None  # the loss that was minimised; phases have losses of their own kind
+    tasks: dict[str, TaskMetrics] = {}  # by name of the task
 
 
 def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:

@@ -69,23 +69,14 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A picture, a description of one thing on it, and the box it is said to have.
+    """A picture, a description of one thing on it, and the box it is said to have."""
 
-    Args:
-        picture: RGB, of any size.
-        description: of the thing.
-        box: the annotation, which may be wrong, in pixels of the picture.
-        place: names page and thing in reports.
-        elements: boxes of what accessibility tells of this picture.
-        tree: names the tree that these are from; empty: there is none.
-    """
-
-    picture: Image.Image
-    description: str
-    box: Box
-    place: str
-    elements: tuple[Box, ...] = ()
-    tree: str = ""
+    picture: Image.Image  # RGB, of any size
+    description: str  # of the thing
+    box: Box  # the annotation, which may be wrong, in pixels of the picture
+    place: str  # names page and thing in reports
+    elements: tuple[Box, ...] = ()  # boxes of what accessibility tells of this picture
+    tree: str = ""  # names the tree that these are from; empty: there is none
 
 
 def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, Box]]:

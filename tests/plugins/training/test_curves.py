@@ -77,14 +77,6 @@ def test_metrics_of_episodes_are_those_computed_by_hand() -> None:
     }
 
 
-def test_where_every_machine_failed_nothing_is_known() -> None:
-    row = MetricsRow(
-        update=1, **episode_metrics([episode("a", solved=True, failed=True)], version=0)
-    )
-    assert (row.failed_episodes, row.episodes) == (1, 0)
-    assert [row.reward, row.entropy, row.turns, row.age_mean] == [None] * 4
-
-
 @pytest.mark.parametrize(
     ("tail", "left_out"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from itertools import chain
 from pathlib import Path
 
@@ -72,29 +71,6 @@ def test_an_episode_in_no_group_or_of_another_instance_is_refused() -> None:
 
 def tensor(*values: float) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float32)
-
-
-def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:
-    drawn = random.Random(5)
-    rewards = [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 1.0]]
-    advantages = [z_scores(group) or [] for group in rewards]
-    weights, expected, numbers = [], 0.0, []
-    for steps in advantages:
-        total = 0.0
-        for advantage in steps:
-            new, old, behaviour, ref = (drawn.uniform(-2, -1) for _ in range(4))
-            ratio = math.exp(new - old)
-            gain = min(ratio * advantage, min(max(ratio, 0.8), 1.3) * advantage)
-            k3 = math.exp(ref - new) - (ref - new) - 1
-            total += min(math.exp(old - behaviour), 1.5) * gain - 0.1 * k3
-            numbers.append((new, old, behaviour, ref))
-        expected -= total / len(steps) / len(advantages)
-        weights += [1 / len(steps) / len(advantages)] * len(steps)
-    columns = [torch.tensor(column) for column in zip(*numbers, strict=True)]
-    columns += [tensor(*chain(*advantages)), tensor(*weights)]
-    how = {"clip_high": 0.3, "kl": 0.1, "truncate": 1.5}
-    value, _ = step_grpo_loss(*columns, **how)
-    assert value.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_tensors_that_cannot_be_right_are_refused() -> None:

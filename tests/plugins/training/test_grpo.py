@@ -90,15 +90,6 @@ def test_mini_batches_do_not_change_the_gradient() -> None:
         assert measure == pytest.approx(measures[0], abs=1e-5)
 
 
-def test_failed_machines_are_no_samples_and_no_failures_of_the_policy(tmp_path: Path) -> None:
-    folder = TrainingFolder(tmp_path, {})
-    run = StepTraining(folder, TablePolicy(), Bandit(fails=(0, 1)), WORDS, SETTINGS)
-    run.run()
-    folder.close()
-    row = read_metrics(tmp_path).rows[1]
-    assert (row.episodes, row.failed_episodes) == (48, 16)
-
-
 def test_an_update_without_spread_changes_nothing() -> None:
     policy, settings = TablePolicy(), replace(SETTINGS, group_size=1)
     batch = grouped(Bandit().play(draw_groups(WORDS, settings, 1), policy))

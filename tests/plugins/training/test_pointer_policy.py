@@ -147,19 +147,13 @@ def _damaged() -> dict[str, bytes]:
 
     return {
         "cut off": good[: len(good) // 2],
-        "cut off in the header": good[:40],
-        "empty": b"",
-        "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
         "foreign": save(weights),
         "a pickle": b"\x80\x04\x95" + bytes(200),
         "deep": (4000).to_bytes(8, "little") + b"[" * 4000,
-        "later format": with_header(format=2),
         "other kind": with_header(kind="pixels"),
-        "no sizes": with_header(sizes={}),
         "huge": with_header(sizes={**sizes, "width": 1 << 20}),
         "other sizes": with_header(sizes={**sizes, "width": 20}),
         "not finite": save(endless, {"hisa": header.model_dump_json()}),
-        "words for numbers": with_header(version="7"),
     }
 
 
@@ -176,9 +170,9 @@ def test_foreign_and_damaged_files_are_refused_by_name(name: str, tmp_path: Path
 
 def test_missing_and_oversized_files_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "p.safetensors"
-    with pytest.raises(UsageError, match="no file of at most 256 MiB"):
-        PointerPolicy.load(path)
-    with path.open("wb") as file:
-        file.truncate(LARGEST + 1)  # takes no room on the disk
-    with pytest.raises(UsageError, match="no file of at most 256 MiB"):
-        PointerPolicy.load(path)
+    for size in (None, LARGEST + 1):
+        if size:
+            with path.open("wb") as file:
+                file.truncate(size)  # takes no room on the disk
+        with pytest.raises(UsageError, match="no file of at most 256 MiB"):
+            PointerPolicy.load(path)
