@@ -7,7 +7,7 @@
 
 Each arm of each seed is a process with one thread, which draws the pages of its seed once. Tests
 are on the same held-out pages: on which share the likeliest reply clicks into the true box. Needs
-torch, numpy, Pillow and nothing else beside the standard library.
+torch, numpy, scipy, Pillow and nothing else beside the standard library.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy import ndimage
 
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.training import box_cleaning
@@ -66,10 +69,21 @@ def drawn(first: int, count: int, styles: list[str]) -> Iterator[pages.Target]:
         yield from pages.targets(range(first + place, first + count, len(styles)), style)
 
 
+def standing_out(target: pages.Target) -> list[pages.Box]:
+    """Returns the boxes of what stands out from the ground of a drawn page, piece by piece."""
+    pixels = np.asarray(target.picture)
+    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
+    stands_out = (pixels != colours[counts.argmax()]).any(2)
+    labels, _ = ndimage.label(stands_out, np.ones((3, 3)))
+    slices = ndimage.find_objects(labels)
+    return [pages.Box(x.start, y.start, x.stop, y.stop) for y, x in slices]
+
+
 def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
-    from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
+    from hisa.plugins.training.grounder import ClickTrainer, Pool
+    from hisa.plugins.training.training_settings import ClickSettings
 
     torch.set_num_threads(1)
     started, how = time.perf_counter(), dict(ARMS[arm])
@@ -78,7 +92,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
-        train, dropped, _ = box_cleaning.clean(train, box_cleaning.drawn)
+        train, dropped, _ = box_cleaning.clean(train, standing_out)
         right = sum("planted" not in drop.target.place for drop in dropped)
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)

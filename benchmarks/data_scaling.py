@@ -31,10 +31,11 @@ from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.training.grpo import evaluate, evaluation_draws
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.sft import CloningSettings, clone
+from hisa.plugins.training.sft import clone
+from hisa.plugins.training.training_settings import CloningSettings
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.episodes import Episode
+    from hisa.plugins.training.base import Episode
 
 HELD_OUT = 1_000_000
 PARTS = (0.25, 0.5, 1.0)

@@ -12,10 +12,10 @@ from PIL import Image
 
 from hisa.actions import Click, Hotkey, Press, Write, parse
 from hisa.errors import UsageError
-from hisa.plugins.training.episodes import Act, Draw, Episode, Sample
+from hisa.plugins.training.base import Act, Draw, Episode, Sample
 from hisa.plugins.training.machine_rollouts import no_sample
 from hisa.plugins.training.pointer_features import features, instruction_words
-from hisa.plugins.training.screen_looks import look_of
+from hisa.plugins.training.pointer_planner import look_of
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, load_run
 from hisa.runs.step_records import StepRecord

@@ -27,11 +27,12 @@ import torch
 from benchmarks.machine import machine
 from hisa.plugins.benchmarks.bench.stats import quantile
 from hisa.plugins.training.curves import MetricsRow
-from hisa.plugins.training.grpo import GrpoSettings, StepTraining
+from hisa.plugins.training.grpo import StepTraining
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers
+from hisa.plugins.training.rollout_workers import RolloutWorkers
 from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_settings import GrpoSettings
 
 PAGES = "click-test-2,click-link,click-checkboxes"
 """A page of one click, one of many links, and one of several clicks: lengths differ."""
@@ -75,8 +76,6 @@ def run(options: argparse.Namespace, bound: int, seed: int, *, weighted: bool) -
     with tempfile.TemporaryDirectory() as path:
         folder = TrainingFolder(Path(path), {})
         rollouts = partial(PageRollouts, pages, slots=options.wave)
-        policy = partial(PointerPolicy.fresh, 0)
-        crew = Crew(rollouts, policy, Path(path, "weights"), options.workers, options.wave)
         training = StepTraining(
             folder,
             PointerPolicy.fresh(seed),
@@ -84,7 +83,7 @@ def run(options: argparse.Namespace, bound: int, seed: int, *, weighted: bool) -
             pages,
             settings,
             after,
-            workers=RolloutWorkers(crew, bound),
+            workers=RolloutWorkers(rollouts, options.workers, bound),
         )
         training.run()
         folder.close()

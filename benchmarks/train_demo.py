@@ -21,14 +21,14 @@ import torch
 
 from hisa.cli.out import say, say_error
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.plugins.training.curves import MetricsRow, read_runs
-from hisa.plugins.training.curves_page import page as curves_page
-from hisa.plugins.training.grpo import GrpoSettings, StepTraining, evaluate, evaluation_draws
+from hisa.plugins.training.curves import MetricsRow, figure, read_runs
+from hisa.plugins.training.grpo import StepTraining, evaluate, evaluation_draws
 from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.sft import CloningSettings, clone
+from hisa.plugins.training.sft import clone
 from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_settings import CloningSettings, GrpoSettings
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Policy
@@ -111,8 +111,8 @@ def main() -> None:
         shown = "6 times" if page in DEMONSTRATED else "never"
         say(f"{page:18}{shown:14}" + "".join(f"{column[page]:21}" for column in columns.values()))
     say("solved/played on instances never seen; Wilson's 95% intervals; one seed")
-    (arguments.out / "curves.html").write_bytes(curves_page(read_runs([run])).encode())
-    say(f"curves: {arguments.out / 'curves.html'}")
+    (arguments.out / "curves.svg").write_text(figure(read_runs([run])), "utf-8")
+    say(f"curves: {arguments.out / 'curves.svg'}")
     say(f"{time.monotonic() - begun:.0f} s in all")
 
 

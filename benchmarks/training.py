@@ -35,9 +35,9 @@ from hisa.plugins.benchmarks.bench.stats import ratio_over_tasks, wilson
 
 if TYPE_CHECKING:
     from hisa.plugins.training.curves import MetricsRow
-    from hisa.plugins.training.grpo import Arm, GrpoSettings
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.training_settings import GrpoSettings
 
 # Fixed before the first run.
 DEMONSTRATED = ("click-button", "click-checkboxes", "enter-text")
@@ -55,7 +55,7 @@ SURE, FALLEN = 1.0, 0.5
 """Collapsed: an entropy under this, and at most this share of the best reward of an update."""
 HELD_OUT, DRAWS = 1_000_000, 3
 DEMONSTRATIONS = 6
-ARMS: tuple[Arm, ...] = ("pulse", "control", "higher-clip")
+ARMS = ("pulse", "control", "higher-clip")
 STAGES = (
     "oracle", "untrained", "cloned", "RL 1", "Entropulse", "RL 2", "collapsed",
     *(f"{arm}, {end}" for arm in ARMS for end in ("phase", "end")),
@@ -149,7 +149,7 @@ class _Players:
 
     def play(self, stage: str, policy: PointerPolicy | None, pages: Sequence[str]) -> None:
         """Play all instances of the pages, greedily and sampled; without a policy by rules."""
-        from hisa.plugins.training.episodes import Draw
+        from hisa.plugins.training.base import Draw
         from hisa.plugins.training.page_oracles import PageOracle
 
         place = self.folder / f"{stage.replace(', ', '-').replace(' ', '-')}.json"
@@ -190,10 +190,10 @@ def _played(folder: Path) -> list[dict[str, Any]]:
 
 
 def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
-    from hisa.plugins.training.grpo import GrpoSettings
     from hisa.plugins.training.page_oracles import demonstrations
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.sft import CloningSettings, clone
+    from hisa.plugins.training.sft import clone
+    from hisa.plugins.training.training_settings import CloningSettings, GrpoSettings
 
     every, seed = TRAINED + KEPT_OUT, players.seed
     policy = PointerPolicy.fresh(seed)
@@ -216,8 +216,8 @@ def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -
 
 def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
     from hisa.plugins.training.curves import read_metrics
-    from hisa.plugins.training.grpo import GrpoSettings
     from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.training_settings import GrpoSettings
 
     policy, first = PointerPolicy.fresh(players.seed), players.folder / "first"
     usual = GrpoSettings()

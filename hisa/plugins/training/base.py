@@ -1,18 +1,130 @@
-"""The seams of training: policies, rollouts, and networks that can be trained."""
+"""What every part of training speaks of: looks, acts, episodes, and the protocols around them.
+
+A draw says which instance of which task to play; the members of one group play the same draw. An
+episode is what came of it. An episode whose machine failed has no reward and is no sample.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Sample
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import torch
 
-__all__ = ["Policy", "Rollouts", "Trainable"]
+__all__ = [
+    "Act",
+    "Choice",
+    "Draw",
+    "Episode",
+    "Item",
+    "Look",
+    "Policy",
+    "Rollouts",
+    "Sample",
+    "Trainable",
+    "Weights",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One element of a screen."""
+
+    role: str  # in the accessibility tree's words: "push button", "check box", "entry", "link", ...
+    name: str  # its text or label
+    box: tuple[float, float, float, float]  # left, top, width, height: shares of the screen, 0 to 1
+    value: str = ""  # what it holds; empty: nothing, or nothing that can be read
+    checked: bool = False  # or selected
+    focused: bool = False  # whether it has the keyboard
+    takes_text: bool = False  # whether text can be typed into it
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An observation of a policy: the instruction, and the elements in reading order."""
+
+    instruction: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action: a click on an element, a word of the instruction typed into one, or the end."""
+
+    kind: Literal["click", "type", "done"]  # "done" ends what does not end by itself
+    item: int = -1  # index into `Look.items`; -1 for "done"
+    word: int = -1  # index of the instruction's word that is typed; -1 where none is
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An action with the log-probability with which its policy chose it, and the entropy there.
+
+    Both in nats, of the distribution at temperature 1 over all actions that the look allows.
+    """
+
+    act: Act
+    logprob: float
+    entropy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One instance to play."""
+
+    task: str  # name of the page or of the task
+    seed: int  # of the instance; all members of a group share it
+    group: str = ""  # name of the group; empty: none
+    member: int = 0  # number within the group, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One step: what was seen, what was done, and how likely that was to the policy that did it."""
+
+    look: Look
+    act: Act
+    logprob: float = 0.0
+    entropy: float = 0.0
+    version: int = 0  # of the policy that chose
+    well_formed: bool = True  # whether the reply was an action at all; else its reward is 0
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One trajectory."""
+
+    draw: Draw
+    samples: tuple[Sample, ...] = field(repr=False)
+    score: float | None  # at the end, 0 to 1; None: the machine failed, so this is no sample
+    solved: bool  # whether the score is a full one
+    truncated: bool = False  # whether the limit of steps ended it
+    seconds: float = 0.0
+    failure: str = ""  # why the machine failed; empty where it did not
+    policy: str = ""  # name of the policy that acted, for cloning by strata
+
+    @property
+    def version(self) -> int:
+        """Version of the policy that chose the first action; 0 where there is none."""
+        return self.samples[0].version if self.samples else 0
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether training may use it: its machine did not fail."""
+        return self.score is not None
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        """Reward of each step: 1 for well-formed ones of a solved episode, else 0; undiscounted.
+
+        The paper rewards correctly formatted actions of a solved trajectory that "contribute to the
+        solution" (ComputerRL, 3.2), and does not say which do: here all of them.
+        """
+        return tuple(float(self.solved and sample.well_formed) for sample in self.samples)
 
 
 class Policy(Protocol):
@@ -56,13 +168,23 @@ class Rollouts(Protocol):
         ...
 
 
-class Trainable(Policy, Protocol):
-    """A policy with a network in torch."""
+class Weights(Protocol):
+    """A network in torch with a version."""
+
+    version: int
 
     @property
     def network(self) -> torch.nn.Module:
         """The weights."""
         ...
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; a reader sees the old one or the new one."""
+        ...
+
+
+class Trainable(Policy, Weights, Protocol):
+    """A policy with a network."""
 
     def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns the log-probability of each sample's act and the entropy there, float32 [n].
@@ -77,8 +199,4 @@ class Trainable(Policy, Protocol):
 
     def copy(self) -> Trainable:
         """Returns another with the same weights and version, sharing nothing."""
-        ...
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint; a reader sees the old one or the new one."""
         ...

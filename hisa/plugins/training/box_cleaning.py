@@ -1,40 +1,44 @@
-"""The cleaning of annotations (GTA1, eq. 1): a box that no detected box resembles goes.
+"""Targets of recorded screens, and the cleaning of their boxes (GTA1, eq. 1).
 
-A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: of a
-run's screens what other looks' trees have (`OtherLooks`), of drawn pages what stands out from their
-ground (`drawn`). Neither knows the annotation, nor the tree that it is from. Not seen is not
-absent: if a detector saw nothing of a picture, or not the place of a box, that box is not judged
-and stays; only where it looked does the paper's rule hold, that a box goes which none of the
-detected ones resembles.
+A box goes that no detected box resembles. A detector returns the boxes of what it sees on a
+target's picture; it knows neither the annotation nor the tree that it is from. Not seen is not
+absent: where it saw nothing a box is not judged and stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps
 
+from hisa.cli.out import say_error
+from hisa.errors import UsageError
+from hisa.events import Observed
 from hisa.plugins.training.widget_pages import Box, Target
+from hisa.runs.kept_elements import read_elements
+from hisa.runs.read import ELEMENTS, EVENTS, Run, load_run
+from hisa.screen.observation import Screenshot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "THRESHOLD",
     "Cleaned",
     "Detector",
     "Dropped",
     "OtherLooks",
     "clean",
     "contact_sheet",
-    "drawn",
     "iou",
+    "recorded_targets",
+    "screens",
 ]
 
-THRESHOLD = 0.3
-"""The paper's tau (section 4)."""
 Detector = Callable[[Target], Sequence[Box]]
 """Returns the boxes of a target's picture; none where it saw nothing there."""
 
@@ -62,10 +66,39 @@ class Cleaned(NamedTuple):
         )
 
 
-def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESHOLD) -> Cleaned:
+def screens(
+    folder: Path, threshold: float | None, out: Path
+) -> tuple[list[Target], dict[str, list[Target]]]:
+    """Returns a folder's targets for training, cleaned where there is a threshold, and held out.
+
+    What went is drawn into ``dropped.png``.
+
+    Raises:
+        UsageError: there is no target, or none is left.
+    """
+    recorded = recorded_targets(folder)
+    looks = [list(look) for _, look in groupby(recorded, lambda target: id(target.picture))]
+    held = [target for look in looks[9::10] for target in look]
+    del looks[9::10]
+    targets = [target for look in looks for target in look]
+    if not targets:
+        raise UsageError(f"--data {folder}: no look has a named element", fix="leave out --data")
+    if threshold is not None:
+        result = clean(targets, OtherLooks(targets), threshold)
+        say_error(result)
+        if result.dropped:
+            contact_sheet(result.dropped).save(out / "dropped.png")
+        if not result.kept:
+            raise UsageError(f"--clean {threshold} leaves nothing", fix="--clean 0.1")
+        targets = result.kept
+    return targets, {"tuning": held} if held else {}
+
+
+def clean(targets: Iterable[Target], detect: Detector, threshold: float = 0.3) -> Cleaned:
     """Drop targets whose largest IoU with a detected box is strictly below the threshold.
 
-    Where nothing was detected a target stays, and is counted as not judged.
+    Where nothing was detected a target stays, and is counted as not judged. The paper's threshold
+    is 0.3 (section 4).
     """
     kept, dropped, not_judged = list[Target](), list[Dropped](), 0
     for target in targets:
@@ -90,10 +123,10 @@ def iou(first: Box, second: Box) -> float:
     return width * height / union if union > 0 else 0.0
 
 
-def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 48) -> Image.Image:
+def contact_sheet(dropped: Sequence[Dropped]) -> Image.Image:
     """Returns a picture of some that went: annotations blue, detected boxes red, as in fig. 3."""
-    shown = dropped[:: max(1, -(-len(dropped) // most))]
-    width, height, line = 240, 192, 16
+    shown = dropped[:: max(1, -(-len(dropped) // 48))]
+    width, height, line, columns = 240, 192, 16, 6
     rows = max(1, -(-len(shown) // columns))
     sheet = Image.new("RGB", (columns * (width + 4), rows * (height + line)), "white")
     for number, (target, overlap, boxes) in enumerate(shown):
@@ -107,18 +140,6 @@ def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 4
         words = f"{overlap:.2f} {target.description}".encode("ascii", "replace").decode()
         ImageDraw.Draw(sheet).text((x, y + height), words[:40], fill="black")
     return sheet
-
-
-def drawn(target: Target) -> list[Box]:
-    """Returns the boxes of what stands out from the ground of a drawn page, piece by piece."""
-    from scipy import ndimage
-
-    pixels = _pixels(target.picture)
-    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    stands_out = (pixels != colours[counts.argmax()]).any(2)
-    labels, _ = ndimage.label(stands_out, np.ones((3, 3)))
-    slices = ndimage.find_objects(labels)
-    return [Box(across.start, down.start, across.stop, down.stop) for down, across in slices]
 
 
 class OtherLooks:
@@ -154,3 +175,44 @@ class OtherLooks:
 
 def _pixels(picture: Image.Image) -> NDArray[np.uint8]:
     return np.asarray(picture.convert("RGB"))
+
+
+def recorded_targets(folder: Path) -> Iterator[Target]:
+    """Yields the targets of a run, or of the runs in a folder at any depth, look by look.
+
+    Raises:
+        UsageError: there is no run, or it is damaged.
+    """
+    logs = sorted(folder.rglob(EVENTS))
+    if not logs:
+        raise UsageError(f"{folder}: no run with {EVENTS} is in it", fix="leave out --data")
+    for log in logs:
+        run = load_run(log.parent)
+        looks = {(e.image, e.elements_sha256): e for e in run.events if isinstance(e, Observed)}
+        for look in looks.values():
+            if look.elements_sha256:
+                yield from _of_look(run, look)
+
+
+def _of_look(run: Run, look: Observed) -> Iterator[Target]:
+    """The elements that show, and whose name and role no other on the screen has."""
+    path = run.image(look.image)
+    try:
+        elements = read_elements(run.folder / ELEMENTS / f"{look.elements_sha256}.json")
+        picture = Screenshot.from_png(path.read_bytes() if path else b"").pixels
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{run.folder}: the look {look.image[:8]}: {error}") from error
+    across, down = picture.width / look.screen_width, picture.height / look.screen_height
+    boxes = tuple(
+        Box(e.box.left * across, e.box.top * down, e.box.right * across, e.box.bottom * down)
+        for e in elements
+    )
+    words = [f"{element.name.strip()} {element.role}" for element in elements]
+    known = Counter(words)
+    for element, text, box in zip(elements, words, boxes, strict=True):
+        inside = 0 <= box.left < box.right <= picture.width
+        inside = inside and 0 <= box.top < box.bottom <= picture.height
+        shows = "showing" in element.states or not element.states
+        if element.name.strip() and known[text] == 1 and inside and shows:
+            place, tree = f"{run.id} {look.image[:8]}: {text}", f"{run.id} {look.elements_sha256}"
+            yield Target(picture, text, box, place, boxes, tree)

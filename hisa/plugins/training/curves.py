@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from markupsafe import escape
+from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.advantages import step_rewards, z_scores
-from hisa.plugins.training.episodes import Episode
+from hisa.plugins.training.base import Episode
 from hisa.text.safe_text import safe_line
 
 __all__ = [
@@ -29,32 +29,21 @@ __all__ = [
     "Run",
     "TaskMetrics",
     "episode_metrics",
+    "figure",
     "read_metrics",
     "read_runs",
 ]
 
 METRICS_FILE = "metrics.jsonl"
-MEASURES = {
-    "reward": "Reward",
-    "entropy": "Entropy",
-    "kl": "KL to the reference",
-    "ppo_kl": "PPO-KL",
-    "margin": "Average margin",
-    "best_of_n": "Best of N",
-    "turns": "Turns",
-    "reply_length": "Reply length",
-    "greedy": "Greedy reward",
-    "truncated": "Truncated",
-    "age_mean": "Age, mean",
-    "age_p95": "Age, 95th percentile",
-    "dropped_groups": "Dropped groups",
-    "failed_episodes": "Failed episodes",
-    "clipped": "Clipped",
-    "seconds": "Seconds of an update",
-}
-"""Titles of measures; the first eight are those of figure 6."""
+MEASURES = (
+    "reward", "entropy", "kl", "ppo_kl", "margin", "best_of_n", "turns", "reply_length", "greedy",
+    "truncated", "age_mean", "age_p95", "dropped_groups", "failed_episodes", "clipped", "seconds",
+)  # fmt: skip
+"""Those that are drawn; the first eight are those of figure 6."""
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
-_MOST_RUNS = 6  # as many colours as a bench's page has
+_MOST_RUNS = 6
+_COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2")
+_WIDTH, _HEIGHT, _COLUMNS = 240, 150, 4  # of a panel, and panels side by side
 _Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
 
@@ -76,60 +65,43 @@ class MetricsRow(BaseModel):
     Written by ``model_dump_json()``, which writes a number that is not finite as null.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
-
-    format: Literal[1] = 1
-    """Of this row; rows of other formats are counted and left out."""
+    format: Literal[1] = 1  # of this row; rows of other formats are counted and left out
+    # Number of the update, counted on through all phases of a run and over resumptions.
     update: _Count
-    """Number of the update, counted on through all phases of a run and over resumptions."""
+    # Kind of update: cloning, GRPO, or the supervised phase of Entropulse.
     phase: Literal["sft", "grpo", "pulse"] = "grpo"
-    """Kind of update: cloning, GRPO, or the supervised phase of Entropulse."""
-    version: _Count = 0
-    """Of the policy after the update."""
-    episodes: _Count = 0
-    """Sampled episodes that came in, failed ones left out."""
-    steps: _Count = 0
-    """Steps of these episodes."""
-    seconds: float | None = None
-    """Wall time of the update with its rollouts, without evaluations."""
+    version: _Count = 0  # of the policy after the update
+    episodes: _Count = 0  # sampled episodes that came in, failed ones left out
+    steps: _Count = 0  # steps of these episodes
+    seconds: float | None = None  # wall time of the update with its rollouts, without evaluations
+    # Share of sampled episodes that were solved; a mean over groups. Partial credit is 0.
     reward: float | None = None
-    """Share of sampled episodes that were solved; a mean over groups. Partial credit is 0."""
+    # Entropy, when it acted, over all actions a look allows, in nats; a mean over steps.
     entropy: float | None = None
-    """Entropy, when it acted, over all actions a look allows, in nats; a mean over steps."""
+    # Low-variance estimate (k3) of the divergence from the reference, in nats; over steps.
     kl: float | None = None
-    """Low-variance estimate (k3) of the divergence from the reference, in nats; over steps."""
+    # Log-probability before the update less that during it, in nats; a mean over steps.
     ppo_kl: float | None = None
-    """Log-probability before the update less that during it, in nats; a mean over steps."""
+    # Best reward of a group less its mean reward; over groups. 0: no group teaches anything.
     margin: float | None = None
-    """Best reward of a group less its mean reward; over groups. 0: no group teaches anything."""
-    best_of_n: float | None = None
-    """Share of groups of which at least one member was solved."""
-    turns: float | None = None
-    """Steps of an episode; a mean over episodes."""
+    best_of_n: float | None = None  # share of groups of which at least one member was solved
+    turns: float | None = None  # steps of an episode; a mean over episodes
+    # Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps.
     reply_length: float | None = None
-    """Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps."""
+    # Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations.
     greedy: float | None = None
-    """Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations."""
-    greedy_n: _Count = 0
-    """Greedy episodes that `greedy` is over."""
+    greedy_n: _Count = 0  # greedy episodes that `greedy` is over
+    # Share of sampled episodes that the limit of steps ended; a mean over groups.
     truncated: float | None = None
-    """Share of sampled episodes that the limit of steps ended; a mean over groups."""
+    # Updates between an episode's first action and its use; a mean over episodes.
     age_mean: float | None = None
-    """Updates between an episode's first action and its use; a mean over episodes."""
-    age_p95: float | None = None
-    """95th percentile of that age over episodes."""
-    groups: _Count = 0
-    """Groups with at least one episode that did not fail."""
-    dropped_groups: _Count | None = None
-    """Groups without spread of rewards: they give no gradient."""
-    failed_episodes: _Count | None = None
-    """Episodes whose machine failed: no samples, in no mean."""
-    clipped: float | None = None
-    """Share of steps whose ratio the clip held."""
-    loss: float | None = None
-    """The loss that was minimised; phases have losses of their own kind."""
-    tasks: dict[str, TaskMetrics] = {}
-    """By name of the task."""
+    age_p95: float | None = None  # 95th percentile of that age over episodes
+    groups: _Count = 0  # groups with at least one episode that did not fail
+    dropped_groups: _Count | None = None  # groups without spread of rewards: they give no gradient
+    failed_episodes: _Count | None = None  # episodes whose machine failed: no samples, in no mean
+    clipped: float | None = None  # share of steps whose ratio the clip held
+    loss: float | None = None  # the loss that was minimised; phases have losses of their own kind
+    tasks: dict[str, TaskMetrics] = {}  # by name of the task
 
 
 def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:
@@ -146,10 +118,10 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         groups[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
         tasks.setdefault(episode.draw.task, TaskMetrics()).n += 1
     for (name, _), group in groups.items():
-        rewards, task = [r for member in group for r in step_rewards(member)], tasks[name]
+        rewards, task = {r for member in group for r in member.rewards}, tasks[name]
         task.reward = (task.reward or 0.0) + sum(member.solved for member in group) / task.n
         task.groups += bool(rewards)
-        task.spread_groups += z_scores(rewards) is not None
+        task.spread_groups += len(rewards) > 1
     shares = [sum(episode.solved for episode in group) / len(group) for group in groups.values()]
     ages = [float(version - episode.version) for episode in kept if episode.samples]
     return {
@@ -252,6 +224,21 @@ class Run(NamedTuple):
             "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks},
         }
 
+    def lines(self) -> Iterator[str]:
+        """Yields the same as lines to print."""
+        own, tasks = self.numbers(), self.tasks()
+        seeds, last = f"seeds {own['seeds']}", f"last update {own['updates']}"
+        yield f"{self.name}: {seeds}, {last}, lines left out {own['left_out']}"
+        for name, at in own["last"].items():
+            between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
+            yield f"  {name:16} {at['value']:.3g}{between}, update {at['update']}"
+        for task, shares in tasks.items():
+            solved, spread = shares["solved"], shares["spread"]
+            line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
+            yield f"{line}; share of groups with spread {spread} of {spread.n}"
+        if tasks and all(shares["spread"].value == 0 for shares in tasks.values()):
+            yield "  No group of any update had a spread: no gradient, nothing was learned."
+
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """Reads run folders; a folder of run folders is one run of several seeds.
@@ -260,7 +247,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         UsageError: a file is missing or has no row, or there are too many folders.
     """
     if len(folders) > _MOST_RUNS:
-        raise UsageError(f"{len(folders)} folders: a page shows at most {_MOST_RUNS}")
+        raise UsageError(f"{len(folders)} folders: a figure shows at most {_MOST_RUNS}")
     names, runs = [folder.resolve().name for folder in folders], []
     for folder, name in zip(folders, names, strict=True):
         files = [folder / METRICS_FILE, *sorted(folder.glob(f"*/{METRICS_FILE}"))]
@@ -282,3 +269,45 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     estimate = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
     known = estimate.low is not None and estimate.high is not None and estimate.low < estimate.high
     return (estimate.low, estimate.high) if known else (None, None)
+
+
+def figure(runs: Sequence[Run]) -> str:
+    """Returns one SVG with a panel for each measure that was taken and a colour for each run.
+
+    It loads nothing and has no script; names of folders are hostile texts, and escaped.
+    """
+    taken = [name for name in MEASURES if any(run.points(name) for run in runs)]
+    parts = [
+        f'<text x="{10 + at * 150}" y="18" fill="{_COLOURS[at]}">{escape(run.name[:20])}</text>'
+        for at, run in enumerate(runs)
+    ]
+    for number, name in enumerate(taken):
+        x, y = number % _COLUMNS * _WIDTH, 30 + number // _COLUMNS * _HEIGHT
+        parts.append(f'<g transform="translate({x} {y})">{_panel(name, runs)}</g>')
+    width, height = _COLUMNS * _WIDTH, 30 + -(-len(taken) // _COLUMNS) * _HEIGHT
+    style = (
+        "<style>text { font: 10px sans-serif } polyline { fill: none; stroke-width: 1.5 }</style>"
+    )
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{style}{"".join(parts)}</svg>\n'
+
+
+def _panel(name: str, runs: Sequence[Run]) -> str:
+    """One measure over updates: its curves between its least and greatest value."""
+    curves = [run.points(name) for run in runs]
+    every = [point for points in curves for point in points]
+    low, high = min(point.value for point in every), max(point.value for point in every)
+    last, left, top, wide, tall = max(p.update for p in every), 44, 22, 180, 96
+    parts = [
+        f'<text x="{left}" y="14">{name}, to update {last}</text>',
+        f'<text x="0" y="{top + 8}">{high:.3g}</text><text x="0" y="{top + tall}">{low:.3g}</text>',
+        f'<path d="M{left} {top}v{tall}h{wide}" fill="none" stroke="#999"/>',
+    ]
+    for colour, points in zip(_COLOURS, curves, strict=False):
+        at = " ".join(
+            f"{left + wide * p.update / (last or 1):.1f},"
+            f"{top + tall * (1 - (p.value - low) / (high - low or 1)):.1f}"
+            for p in points
+        )
+        parts.append(f'<polyline points="{at}" stroke="{colour}"/>')
+    return "".join(parts)

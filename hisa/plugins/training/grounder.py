@@ -1,27 +1,58 @@
-"""GTA1's training of a grounder (3.2) on `PixelNetwork`: cold start, then GRPO on click rewards.
+"""GTA1's training of a grounder (3.2): a small network, its cold start, then GRPO on click rewards.
+
+The network sees 80x64 pixels and answers with one of 10x8 cells, whose centre is clicked. For the
+arms of table 6 its reply has more parts, as there the prompt asks for more: a token that says
+whether the reply is well-formed (the smallest stand-in for the tags around a thought, with no
+thought inside), and a class of box size. The box has the cell's centre for its own, so that click
+and box share their place; the paper's model writes one after the other. A reply is one number, see
+`parts_of`.
 
 The paper starts from a trained grounder; a few supervised steps stand in for it here. Eq. 4 has no
 entropy term and no KL. Without the former a net this small collapses on one cell if it starts from
-random weights, so that `ClickSettings.entropy_bonus` may bring one in: 0 unless asked for.
+random weights, so that a training without a cold start has a bonus.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
+from torch.nn.functional import gelu, log_softmax
 
-from hisa.plugins.training import pixel_network as net
-from hisa.plugins.training.losses import click_grpo_loss, cloning_loss
+from hisa.cli.out import say_error
+from hisa.machine.storage import replace_file
+from hisa.plugins.training.curves import MetricsRow
+from hisa.plugins.training.grpo import step_grpo_loss
+from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_settings import ClickSettings
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH, Target
 
-__all__ = ["REWARDS", "ClickSettings", "ClickTrainer", "Pool", "reply_rewards"]
+__all__ = [
+    "BOX_SIZES",
+    "REWARDS",
+    "ClickTrainer",
+    "PixelNetwork",
+    "Pool",
+    "encode",
+    "parts_of",
+    "points",
+    "reply_rewards",
+]
+
+_CELL = 8
+_COLUMNS, _ROWS = WIDTH // _CELL, HEIGHT // _CELL
+BOX_SIZES = tuple((width, height) for height in (9, 14) for width in (9, 16, 24, 34))
+"""Widths and heights of the classes: they span what `widget_pages` draws."""
+_BYTES = 32
+"""Of a description, from its end; the longest of a widget has 19."""
+
 
 REWARDS = {
     "click": frozenset[str](),
@@ -30,35 +61,80 @@ REWARDS = {
     "all": frozenset({"size", "formed"}),
 }
 """The arms of table 6, with the parts that their replies have beside a cell."""
+_EVERY = 50  # steps between two checkpoints: some seconds
 
 
-@dataclass(frozen=True, slots=True)
-class ClickSettings:
-    """Numbers of a training; N, clip, norm and the constant rate of AdamW as in GTA1's table 7.
+class PixelNetwork(nn.Module):
+    """The network; 83,227 parameters with 32 channels of features."""
 
-    Args:
-        reward: one of `REWARDS`.
-        cold_start: supervised steps; 100 lead to 0.6 on held-out pages, where GRPO can begin.
-        rate: of GRPO. 2e-3 undid a cold start, 3e-4 did not.
-        cold_rate: of the cold start.
-        entropy_bonus: weight of the cells' mean entropy in the objective; 0 as in eq. 4.
-        batch: targets of a step.
-        members: replies to each target, N.
-        seed: of weights, batches and replies.
-        channels: of the network's features.
+    grid: Tensor
+
+    def __init__(self, channels: int = 32) -> None:
+        super().__init__()
+        self.channels = channels
+
+        def conv(size: int, stride: int = 1, seen: int = channels, to: int = channels) -> nn.Conv2d:
+            return nn.Conv2d(seen, to, size, stride, size // 2)
+
+        self.eyes = nn.Sequential(
+            conv(7, 4, 5, 24), nn.GELU(), conv(3, 2, 24), nn.GELU(), conv(3), nn.GELU(), conv(3)
+        )
+        self.letters = nn.Embedding(256, channels)
+        self.words = nn.GRU(channels, channels, batch_first=True)
+        self.meant = nn.Linear(channels, 2 * channels)
+        self.places = nn.Sequential(conv(3), nn.GELU(), conv(5), nn.GELU())
+        self.cell, self.size = conv(1, to=1), conv(1, to=len(BOX_SIZES))
+        self.formed = nn.Linear(channels, 2)
+        down, right = torch.linspace(-1, 1, HEIGHT), torch.linspace(-1, 1, WIDTH)
+        grid = torch.stack(torch.meshgrid(down, right, indexing="ij"))
+        self.register_buffer("grid", grid[None], persistent=False)
+
+    def forward(self, pixels: Tensor, letters: Tensor, parts: frozenset[str]) -> Tensor:
+        """Returns the log-probabilities of all replies to B pictures and descriptions, [B, R].
+
+        ``parts`` are those that a reply has beside its cell, of "size" and "formed"; R is 80 for
+        none, and 8 and 2 times as many with these.
+        """
+        grid = self.grid.expand(len(pixels), -1, -1, -1)
+        _, read = self.words(self.letters(letters))
+        scale, shift = self.meant(read[0])[:, :, None, None].chunk(2, 1)
+        seen = self.eyes(torch.cat([pixels.float() / 255 - 0.5, grid], 1))
+        features = self.places(gelu(seen * (1 + scale) + shift))
+        replies = log_softmax(self.cell(features).flatten(1), 1)
+        if "size" in parts:  # given the cell
+            sizes = log_softmax(self.size(features).flatten(2).transpose(1, 2), 2)
+            replies = (replies[:, :, None] + sizes).flatten(1)
+        if "formed" in parts:
+            formed = log_softmax(self.formed(read[0]), 1)
+            replies = (replies[:, :, None] + formed[:, None, :]).flatten(1)
+        return replies
+
+
+def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Returns pictures as uint8 [P, 3, 64, 80], and descriptions as their last bytes [T, 32]."""
+    size, box = (WIDTH, HEIGHT), Image.Resampling.BOX
+    small = [picture.convert("RGB").resize(size, box) for picture in pictures]
+    pixels = torch.from_numpy(np.stack([np.array(picture) for picture in small]))
+    letters = [list(text.encode()[-_BYTES:].rjust(_BYTES)) for text in descriptions]
+    return pixels.permute(0, 3, 1, 2).contiguous(), torch.tensor(letters)
+
+
+def parts_of(replies: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns replies' cells in reading order, classes of size, and 1 for well-formed.
+
+    Of parts that a reply does not have the size is 0, and the form right.
     """
+    formed, sizes = torch.ones_like(replies), torch.zeros_like(replies)
+    if "formed" in parts:
+        replies, formed = replies // 2, replies % 2
+    if "size" in parts:
+        replies, sizes = replies // len(BOX_SIZES), replies % len(BOX_SIZES)
+    return replies, sizes, formed
 
-    reward: str = "click"
-    cold_start: int = 100
-    rate: float = 3e-4
-    cold_rate: float = 2e-3
-    entropy_bonus: float = 0.0
-    batch: int = 64
-    members: int = 8
-    clip: float = 0.2
-    norm: float = 1.0
-    seed: int = 0
-    channels: int = 32
+
+def points(cells: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns x and y of cells' centres, in pixels of 80x64."""
+    return (cells % _COLUMNS) * _CELL + _CELL // 2, (cells // _COLUMNS) * _CELL + _CELL // 2
 
 
 class Pool:
@@ -68,7 +144,7 @@ class Pool:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
         numbers = {key: number for number, key in enumerate(pictures)}
         descriptions = [t.description for t in targets]
-        self.pixels, self.letters = net.encode(list(pictures.values()), descriptions)
+        self.pixels, self.letters = encode(list(pictures.values()), descriptions)
         scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
         boxes = torch.tensor([t.box for t in targets], dtype=torch.float32)
         self.boxes = boxes * torch.tensor(scales)
@@ -89,13 +165,13 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
         boxes: of the targets, [B, 4].
         parts: of `REWARDS`.
     """
-    cells, sizes, formed = net.parts_of(replies, parts)
-    x, y = net.points(cells)
+    cells, sizes, formed = parts_of(replies, parts)
+    x, y = points(cells)
     left, top, right, bottom = (boxes[:, [side]] for side in range(4))
     click = ((left <= x) & (x <= right) & (top <= y) & (y <= bottom)) * formed.float()
     total = click
     if "size" in parts:
-        width, height = boxes.new_tensor(net.BOX_SIZES)[sizes].unbind(2)
+        width, height = boxes.new_tensor(BOX_SIZES)[sizes].unbind(2)
         across = torch.minimum(x + width / 2, right) - torch.maximum(x - width / 2, left)
         down = torch.minimum(y + height / 2, bottom) - torch.maximum(y - height / 2, top)
         common = across.clamp(min=0) * down.clamp(min=0)
@@ -112,9 +188,11 @@ class ClickTrainer:
     """
 
     def __init__(self, settings: ClickSettings) -> None:
+        if not settings.cold_start:
+            settings = replace(settings, entropy_bonus=0.03, rate=1e-3)
         torch.manual_seed(settings.seed)
         self.settings, self.parts = settings, REWARDS[settings.reward]
-        self.network = net.PixelNetwork(settings.channels)
+        self.network = PixelNetwork(settings.channels)
         self.version = 0
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
@@ -132,7 +210,7 @@ class ClickTrainer:
         entropy = -(logs.exp() * logs).sum(1).mean()
         measures: dict[str, Any] = {}
         if cold := self.version < settings.cold_start:
-            loss = cloning_loss(logs.gather(1, self._answers(pool.boxes[chosen]))[:, 0])
+            loss = -logs.gather(1, self._answers(pool.boxes[chosen])).mean()
         else:
             loss, measures = self._click_loss(logs, pool.boxes[chosen], generator)
             loss = loss - settings.entropy_bonus * entropy
@@ -149,9 +227,26 @@ class ClickTrainer:
             "seconds": time.perf_counter() - started,
         }
 
+    def train(self, pool: Pool, tuning: Pool | None, folder: TrainingFolder) -> None:
+        """Do the steps that are left, and write them to the folder."""
+        end, rows = self.settings.cold_start + self.settings.updates, list[MetricsRow]()
+        folder.restore(self, self.optimizer)
+        while self.version < end:
+            rows.append(MetricsRow(version=self.version + 1, **self.step(pool)))
+            if self.version % _EVERY == 0 or self.version == end:
+                if tuning:
+                    rows[-1].greedy_n = len(tuning)
+                    rows[-1].greedy = self.hits(tuning) / len(tuning)
+                folder.write(self.version, self, self.optimizer, rows=rows)
+                right = "" if rows[-1].greedy is None else f": {rows[-1].greedy:.2f} right"
+                say_error(f"{rows[-1].phase} {self.version} of {end}{right}")
+                rows = []
+
     def save(self, path: Path) -> None:
-        """Write a checkpoint; see `checkpoints.write`."""
-        self.network.save(path, self.version)
+        """Write the network's weights as a safetensors file."""
+        from safetensors.torch import save
+
+        replace_file(path, save(self.network.state_dict()))
 
     def _click_loss(
         self, every: Tensor, boxes: Tensor, generator: torch.Generator
@@ -164,8 +259,9 @@ class ClickTrainer:
         deviation = rewards.std(1, unbiased=False, keepdim=True)
         advantages = ((rewards - rewards.mean(1, keepdim=True)) / deviation).where(spread, 0.0)
         logs = every.gather(1, replies).flatten()
-        clip = self.settings.clip
-        loss = click_grpo_loss(logs, logs.detach(), advantages.flatten(), clip=clip).value
+        old, weights = logs.detach(), torch.full_like(logs, 1 / len(logs)).detach()
+        fixed = (old, old, old, advantages.flatten(), weights)
+        loss, _ = step_grpo_loss(logs, *fixed, clip=self.settings.clip, kl=0.0)
         return loss, {
             "reward": float(click.mean()),
             "best_of_n": float(click.amax(1).mean()),
@@ -183,12 +279,12 @@ class ClickTrainer:
 
     def _answers(self, boxes: Tensor) -> Tensor:
         """The right reply to each target: the cell at its centre, the size nearest to its own."""
-        middle = (boxes[:, :2] + boxes[:, 2:]) / 2 // net.CELL
+        middle = (boxes[:, :2] + boxes[:, 2:]) / 2 // _CELL
         column, row = middle.long().clamp(min=0).unbind(1)
-        reply = row.clamp(max=net.ROWS - 1) * net.COLUMNS + column.clamp(max=net.COLUMNS - 1)
+        reply = row.clamp(max=_ROWS - 1) * _COLUMNS + column.clamp(max=_COLUMNS - 1)
         if "size" in self.parts:
-            sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(net.BOX_SIZES))
-            reply = reply * len(net.BOX_SIZES) + sizes.argmin(1)
+            sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(BOX_SIZES))
+            reply = reply * len(BOX_SIZES) + sizes.argmin(1)
         return (reply * 2 + 1 if "formed" in self.parts else reply)[:, None]
 
     def hits(self, pool: Pool) -> int:

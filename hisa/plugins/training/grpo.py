@@ -5,8 +5,8 @@ dynamic: an update takes all steps of its episodes, however many they are, some 
 gradient is that of the objective over all of them.
 
 Entropulse (3.3 and D.1): when RL has made a policy too sure of itself, it is cloned from what was
-solved on the way, some trajectories drawn for each unique task, with cloning's settings, 3 epochs
-and half the rate. The reference becomes the result, and RL goes on. The paper is silent on the
+solved on the way, one trajectory drawn for each unique task, with cloning's settings, 3 epochs and
+half the rate. The reference becomes the result, and RL goes on. The paper is silent on the
 optimiser: here both phases begin with a fresh one.
 
 With workers (2.3) the episodes of an update were begun by older versions: the update weighs them by
@@ -15,81 +15,205 @@ truncated importance, the samples' own log-probabilities against those of the po
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch import Tensor
 
+from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.advantages import Advantaged, grouped
-from hisa.plugins.training.base import Policy, Rollouts, Trainable
+from hisa.plugins.training.base import Draw, Episode, Policy, Rollouts, Sample, Trainable
 from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
-from hisa.plugins.training.episodes import Draw, Episode, Sample
-from hisa.plugins.training.losses import step_grpo_loss
-from hisa.plugins.training.sft import CloningSettings, adamw, clone, descend, seeded
+from hisa.plugins.training.sft import adamw, clone, descend, seeded
 from hisa.plugins.training.strata import CloningSet, cloning_set
 from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_settings import CloningSettings, GrpoSettings
 
 if TYPE_CHECKING:
     from hisa.plugins.training.rollout_workers import RolloutWorkers
 
 __all__ = [
-    "TUNING_SEEDS",
-    "Arm",
-    "GrpoSettings",
+    "Batch",
     "StepTraining",
     "draw_groups",
     "evaluate",
     "evaluation_draws",
-    "objective_gradient",
+    "grouped",
     "pulse_set",
+    "step_grpo_loss",
     "update_policy",
     "with_greedy",
+    "z_scores",
 ]
 
-TUNING_SEEDS = 900_000
+_TUNING_SEEDS = 900_000
 """First seed of the instances by which the best checkpoint is chosen; seeds from 1,000,000 on are
 for reports, and no training sees them."""
 _TRAINING_SEEDS = 500_000
 """Instances of a page for training; those above are for demonstrations and tuning."""
-Arm = Literal["pulse", "control", "higher-clip"]
-"""Ways to go on: with Entropulse's phase; without it, but the reference reset all the same (the
-paper's control, figure 6); or like the control and with a higher upper clip."""
 _DAPO_CLIP_HIGH = 0.28
 """DAPO's (arXiv 2503.14476), which 3.3 tried against the fall of entropy."""
-_PULSE_EPOCHS = 3
+_FARTHEST, _LARGEST_KL = 20.0, 10.0
+"""verl's bounds of a difference of log-probabilities before it is raised to e, and of a step's
+`low_var_kl` (ComputerRL's table 6 names it), above which that has no gradient; TRL has neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class GrpoSettings:
-    """Settings of a run; table 6 of the paper where it has them and two cores allow.
+def z_scores(rewards: Sequence[float]) -> list[float] | None:
+    """Returns (r - mean) / std, with the population's std; None without spread."""
+    if not rewards or min(rewards) == max(rewards):
+        return None
+    mean = math.fsum(rewards) / len(rewards)
+    std = math.dist(rewards, [mean] * len(rewards)) / math.sqrt(len(rewards))
+    return [(reward - mean) / std for reward in rewards]
 
-    For `clip`, `clip_high` and `kl` see `losses.step_grpo_loss`. 24 groups of 8 raise a page that
-    was kept out of the demonstrations, 6 of 8 do not (one seed each).
+
+class Batch(NamedTuple):
+    """The steps of all groups with spread.
+
+    A step weighs 1 / (groups kept * steps of its group): the batch's mean is the mean over groups
+    of the mean over a group's steps.
     """
 
-    updates: int = 100
-    groups: int = 24  # of one update, dealt to the tasks in turn
-    group_size: int = 8
-    lr: float = 2e-4  # constant rate of AdamW, without warm-up or weight decay
-    kl: float = 0.0003
-    clip: float = 0.2
-    clip_high: float | None = None
-    grad_norm: float = 1.0
-    passes: int = 4  # steps of the optimiser, each of the whole objective; the first number tried
-    steps_at_once: int = 256  # of one forward pass; bounds memory, changes nothing else
-    evaluate_every: int = 5  # updates between greedy evaluations; 0: never
-    evaluation_seeds: int = 20  # instances of each task that these play
-    pulse_at: int = 0  # this update is the supervised phase of Entropulse instead; 0: none is
-    arm: Arm = "pulse"
-    per_task: int = 1  # successes that such a phase takes of each unique task
-    cloning: CloningSettings = field(default_factory=CloningSettings)  # that it takes its own from
-    weighted: bool = True  # whether older episodes are weighed by importance
-    seed: int = 0
+    samples: list[Sample]
+    advantages: list[float]  # of the steps
+    weights: list[float]  # of the steps; they sum to 1
+    dropped: int  # groups with steps, but without spread
+
+
+def grouped(episodes: Iterable[Episode]) -> Batch:
+    """Returns the steps of all groups with their advantages, (r - mean) / std of a group.
+
+    Mean and std are over *all* steps of a group, so long trajectories weigh more. A group without
+    spread is dropped and counted.
+
+    Raises:
+        UsageError: an episode is in no group, or its group played another instance.
+    """
+    groups: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        members, draw = groups.setdefault(episode.draw.group, []), episode.draw
+        members.append(episode)
+        first = members[0].draw
+        if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
+            reason = f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}"
+            raise UsageError(reason, fix="play each instance as a group of its own, with a name")
+    kept, dropped = list[tuple[list[Sample], list[float]]](), 0
+    for members in groups.values():
+        played = [member for member in members if member.is_sample]
+        scores = z_scores([reward for member in played for reward in member.rewards])
+        steps = [sample for member in played for sample in member.samples]
+        if scores:
+            kept.append((steps, scores))
+        dropped += bool(steps) and not scores
+    return Batch(
+        [sample for steps, _ in kept for sample in steps],
+        [score for _, scores in kept for score in scores],
+        [1 / (len(kept) * len(steps)) for steps, _ in kept for _ in steps],
+        dropped,
+    )
+
+
+def step_grpo_loss(
+    logprobs: Tensor,
+    old: Tensor,
+    acted: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    weights: Tensor,
+    *,
+    clip: float = 0.2,
+    clip_high: float | None = None,
+    kl: float = 0.0003,
+    truncate: float = 2.0,
+) -> tuple[Tensor, dict[str, float]]:
+    """Returns minus step-level GRPO's objective (ComputerRL, 3.2; clip and KL by its table 6).
+
+    -sum of weight * (importance * min(ratio * A, clip(ratio) * A) - kl * KL), a scalar with
+    gradients, and sums by the weights: "loss", "kl" (k3: e^d - d - 1 with d = log pi_ref - log pi),
+    "ppo_kl" (log pi_old - log pi), "clipped" (steps whose gradient the clip takes). There is no
+    entropy term.
+
+    Args:
+        logprobs: of each act (of a reply: the sum over tokens), with gradients; all float [steps].
+        old: by the policy before this update.
+        acted: by the version that acted: importance is min(pi_old / pi_acted, truncate), a
+            constant.
+        reference: by the reference.
+        advantages: of each step.
+        weights: of each step, not negative.
+        clip: how far the ratio counts below 1, and above.
+        clip_high: how far above, where that differs.
+        kl: coefficient of the KL.
+        truncate: 2, as first published (Yao et al., 2025); TRL has 3.
+
+    Raises:
+        ValueError: no steps, shapes differ, or a number is not finite.
+    """
+    numbers = (logprobs, old, acted, reference, advantages, weights)
+    if len({tensor.shape for tensor in numbers}) > 1 or not len(logprobs):
+        raise ValueError(f"tensors must all be [steps], not {[t.shape for t in numbers]}")
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in numbers):
+        raise ValueError("a log-probability, advantage or weight is not finite")
+    low, high = 1 - clip, 1 + (clip if clip_high is None else clip_high)
+    ratio = (logprobs - old.detach()).clamp(-_FARTHEST, _FARTHEST).exp()
+    gain = torch.minimum(ratio * advantages, ratio.clamp(low, high) * advantages)
+    importance = (old - acted).detach().clamp(max=_FARTHEST).exp().clamp(max=truncate)
+    gap = (reference.detach() - logprobs).clamp(-_FARTHEST, _FARTHEST)
+    divergence = (gap.exp() - gap - 1).clamp(max=_LARGEST_KL)
+    value = -(weights * (importance * gain - kl * divergence)).sum()
+    clipped = ((ratio < low) & (advantages < 0)) | ((ratio > high) & (advantages > 0))
+    means = {"kl": divergence, "ppo_kl": old - logprobs, "clipped": clipped}
+    totals = {name: float((weights * mean.detach()).sum()) for name, mean in means.items()}
+    return value, {"loss": float(value.detach()), **totals}
+
+
+def update_policy(
+    policy: Trainable,
+    reference: Trainable,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    settings: GrpoSettings,
+    *,
+    clip_high: float | None = None,
+    decoupled: bool = False,
+) -> dict[str, float]:
+    """Make one update, of `passes` steps of the optimiser; the version goes up by one.
+
+    Where it is `decoupled`, samples may be of older versions: the old log-probabilities are then
+    taken anew from the policy as it is. Returns the measures of the last pass, see
+    `step_grpo_loss`; none, and no new version, for a batch without samples.
+    """
+    if not batch.samples:
+        return {}
+    size = settings.steps_at_once
+    parts = [slice(start, start + size) for start in range(0, len(batch.samples), size)]
+    acted = torch.tensor([sample.logprob for sample in batch.samples])
+    advantages, weights = torch.tensor(batch.advantages), torch.tensor(batch.weights)
+    with torch.no_grad():
+        towards = torch.cat([reference.log_probs(batch.samples[part])[0] for part in parts])
+        old = acted
+        if decoupled:
+            old = torch.cat([policy.log_probs(batch.samples[part])[0] for part in parts])
+    optimizer.zero_grad()
+    measures = dict[str, float]()
+    for _ in range(settings.passes):
+        measures = {}
+        for part in parts:
+            logprobs, _ = policy.log_probs(batch.samples[part])
+            fixed = (old[part], acted[part], towards[part], advantages[part], weights[part])
+            how: dict[str, Any] = {"clip": settings.clip, "clip_high": clip_high, "kl": settings.kl}
+            loss, own = step_grpo_loss(logprobs, *fixed, **how)
+            loss.backward()
+            measures = {name: measures.get(name, 0.0) + value for name, value in own.items()}
+        descend(policy, optimizer)
+    policy.version += 1
+    return measures
 
 
 def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> list[Draw]:
@@ -103,7 +227,7 @@ def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> li
     return draws
 
 
-def evaluation_draws(tasks: Iterable[str], count: int, first: int = TUNING_SEEDS) -> list[Draw]:
+def evaluation_draws(tasks: Iterable[str], count: int, first: int = _TUNING_SEEDS) -> list[Draw]:
     """Returns `count` instances of each task, from the first seed on."""
     return [Draw(task, first + number) for task in tasks for number in range(count)]
 
@@ -128,96 +252,19 @@ def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
     row.greedy = stats.mean([sum(won) / len(won) for won in solved.values() if won])
 
 
-def objective_gradient(
-    policy: Trainable,
-    batch: Advantaged,
-    settings: GrpoSettings,
-    old: torch.Tensor,
-    reference: torch.Tensor,
-    behaviour: torch.Tensor | None = None,
-) -> dict[str, float]:
-    """Add the gradient of the objective over all steps of a batch, some steps at a time.
-
-    `old`, `reference` and `behaviour` are log-probabilities of the batch's samples, float [steps].
-    Returns the loss ("loss"), and means over all steps as `losses.Loss` has them.
-    """
-    totals = dict.fromkeys(("loss", "kl", "ppo_kl", "clipped"), 0.0)
-    weights = torch.tensor(batch.weights)
-    advantages = torch.tensor([advantage for _, advantage in batch.samples])
-    for start in range(0, len(weights), settings.steps_at_once):
-        part = slice(start, start + settings.steps_at_once)
-        logprobs, _ = policy.log_probs([sample for sample, _ in batch.samples[part]])
-        loss = step_grpo_loss(
-            logprobs,
-            old[part],
-            reference[part],
-            advantages[part],
-            weights[part],
-            clip=settings.clip,
-            clip_high=settings.clip_high,
-            kl=settings.kl,
-            behaviour_logprobs=None if behaviour is None else behaviour[part],
-        )
-        loss.value.backward()
-        totals["loss"] += float(loss.value.detach())
-        for name in ("kl", "ppo_kl", "clipped"):
-            totals[name] += float(weights[part].sum() / weights.sum()) * getattr(loss, name)
-    return totals
-
-
-def update_policy(
-    policy: Trainable,
-    reference: Trainable,
-    optimizer: torch.optim.Optimizer,
-    batch: Advantaged,
-    settings: GrpoSettings,
-    *,
-    decoupled: bool = False,
-) -> dict[str, float]:
-    """Make one update, of `passes` steps of the optimiser; the version goes up by one.
-
-    Where it is `decoupled`, samples may be of older versions: their log-probabilities are then
-    those of the behaviour, and the old ones are taken anew from the policy as it is. Returns the
-    measures of the last pass; none, and no new version, for a batch without samples.
-    """
-    if not batch.samples:
-        return {}
-    samples = [sample for sample, _ in batch.samples]
-    acted = torch.tensor([sample.logprob for sample in samples])
-    old = _log_probs(policy, samples, settings.steps_at_once) if decoupled else acted
-    towards = _log_probs(reference, samples, settings.steps_at_once)
-    behaviour = acted if decoupled else None
-    optimizer.zero_grad()
-    measures: dict[str, float] = {}
-    for _ in range(settings.passes):
-        measures = objective_gradient(policy, batch, settings, old, towards, behaviour)
-        descend(policy, optimizer, settings.grad_norm)
-    policy.version += 1
-    return measures
-
-
-def _log_probs(policy: Trainable, samples: Sequence[Sample], at_once: int) -> torch.Tensor:
-    starts = range(0, len(samples), at_once)
-    with torch.no_grad():
-        return torch.cat([policy.log_probs(samples[at : at + at_once])[0] for at in starts])
-
-
-def pulse_set(episodes: Iterable[Episode], draws: random.Random, per_task: int) -> CloningSet:
-    """Returns at most `per_task` solved episodes of each unique task, all of a task as likely.
+def pulse_set(episodes: Iterable[Episode], draws: random.Random) -> CloningSet:
+    """Returns one solved episode of each unique task, all of a task as likely.
 
     A unique task is an instance: a name and a seed.
     """
-    kept: dict[tuple[str, int], list[Episode]] = {}
+    chosen: dict[tuple[str, int], Episode] = {}
     count: Counter[tuple[str, int]] = Counter()
     for episode in filter(lambda episode: episode.solved, episodes):
         key = (episode.draw.task, episode.draw.seed)
         count[key] += 1
-        chosen = kept.setdefault(key, [])
-        if len(chosen) < per_task:
-            chosen.append(episode)
-        elif (place := draws.randrange(count[key])) < per_task:
-            chosen[place] = episode
-    return cloning_set(episode for chosen in kept.values() for episode in chosen)
+        if draws.randrange(count[key]) == 0:
+            chosen[key] = episode
+    return cloning_set(chosen.values())
 
 
 class StepTraining:
@@ -253,12 +300,11 @@ class StepTraining:
         """Make the updates that are left, with an evaluation before the first one.
 
         Raises:
-            EnvironmentFailed: workers die again and again.
+            EnvironmentFailed: a worker died.
         """
         try:
             if self._folder.state is None:
                 self._write(MetricsRow(update=0, version=self.policy.version))
-            self._publish()
             for update in range(self.done + 1, self._settings.updates + 1):
                 self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
                 began, pulsing = time.monotonic(), update == self._settings.pulse_at
@@ -269,19 +315,17 @@ class StepTraining:
             if self._workers:
                 self._workers.close()
 
-    def _publish(self) -> None:
-        if self._workers:
-            self._workers.publish(self.policy)
-
     def _draws(self, update: int) -> list[Draw]:
+        """The draws of an update; none of one that is not to be played."""
+        if update > self._settings.updates or update == self._settings.pulse_at:
+            return []
         return draw_groups(self._tasks, self._settings, update)
 
     def _update(self, update: int) -> MetricsRow:
         settings, version = self._settings, self.policy.version
-        if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
-            settings = replace(settings, clip_high=_DAPO_CLIP_HIGH)
+        higher = settings.arm == "higher-clip" and 0 < settings.pulse_at < update
         if self._workers:
-            self.episodes = self._workers.batch(update, self._draws)
+            self.episodes = self._workers.batch(update, self._draws, self.policy)
         else:
             self.episodes = list(self._rollouts.play(self._draws(update), self.policy))
         self.episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
@@ -292,9 +336,9 @@ class StepTraining:
             self._optimizer,
             batch,
             settings,
+            clip_high=_DAPO_CLIP_HIGH if higher else None,
             decoupled=self._workers is not None and settings.weighted,
         )
-        self._publish()
         facts = episode_metrics(self.episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version = self.policy.version
@@ -302,13 +346,12 @@ class StepTraining:
 
     def _pulse(self, update: int) -> MetricsRow:
         """The supervised phase, or what its controls do in its place."""
-        row, self.episodes = MetricsRow(update=update), []
+        row, self.episodes, seed = MetricsRow(update=update), [], self._settings.seed
         if self._settings.arm == "pulse":
-            own = self._settings.cloning
-            seed = self._settings.seed
-            settings = replace(own, epochs=_PULSE_EPOCHS, lr=own.lr / 2, seed=seed)
-            draws, means = random.Random(f"pulse {seed}"), list[tuple[float, float]]()
-            data = pulse_set(self._folder.successes(), draws, self._settings.per_task)
+            settings = CloningSettings(epochs=3, seed=seed)
+            settings = replace(settings, lr=settings.lr / 2)
+            means = list[tuple[float, float]]()
+            data = pulse_set(self._folder.successes(), random.Random(f"pulse {seed}"))
             clone(self.policy, data.samples, settings, after_epoch=lambda _, *m: means.append(m))
             row.phase, row.steps, (row.loss, row.entropy) = "pulse", len(data.samples), means[-1]
         row.version = self.policy.version
@@ -316,7 +359,6 @@ class StepTraining:
         self._optimizer = adamw(self.policy, self._settings.lr)
         if self._workers:  # what they play is of a policy that is no more
             self._workers.close()
-        self._publish()
         return row
 
     def _write(self, row: MetricsRow) -> None:

@@ -18,11 +18,9 @@ from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
 from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Draw, Episode, Sample
+from hisa.plugins.training.base import Draw, Episode, Policy, Sample
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.screen_looks import LOOK
-from hisa.plugins.training.trained_models import act_reply
+from hisa.plugins.training.pointer_planner import LOOK, act_reply
 from hisa.protocols import ModelReply, ModelRequest, TextPart
 
 __all__ = ["MachineRollouts", "no_sample"]

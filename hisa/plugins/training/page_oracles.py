@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from hisa.errors import UsageError
-from hisa.plugins.training.base import Rollouts
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
+from hisa.plugins.training.base import Act, Choice, Draw, Episode, Look, Rollouts
 from hisa.plugins.training.pointer_features import instruction_words
 
 __all__ = ["ORACLE_PAGES", "PageOracle", "demonstrations"]

@@ -19,8 +19,7 @@ from typing import Any
 
 from hisa.errors import UsageError
 from hisa.plugins.gym.miniwob.package import application, page_path
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
+from hisa.plugins.training.base import Act, Draw, Episode, Item, Look, Policy, Sample
 from hisa.plugins.training.page_browser import BrowserDied, PageBrowser
 from hisa.plugins.training.pointer_features import features
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hisa.errors import UsageError
-from hisa.plugins.training.episodes import Act, Item, Look
+from hisa.plugins.training.base import Act, Item, Look
 
 __all__ = ["GRAMS", "MAX_WORDS", "NUMBERS", "Features", "features", "grams", "instruction_words"]
 
@@ -33,21 +33,16 @@ _MOST_GRAMS = 60
 class Features:
     """One look in numbers, of W words and E elements.
 
-    Args:
-        words: of the instruction, [W].
-        names: of the elements, [E].
-        numbers: float32 [E, 9]: left, top, width and height as shares of the screen; checked;
-            focused; text was typed into it; whether its name, and its value, is in the
-            instruction: 0.5 where capitals differ.
-        roles: of the elements, [E].
-        takes_text: bool [E].
+    ``numbers`` are left, top, width and height as shares of the screen; checked; focused; text was
+    typed into it; whether its name, and its value, is in the instruction: 0.5 where capitals
+    differ.
     """
 
-    words: tuple[str, ...]
-    names: tuple[str, ...]
-    numbers: NDArray[np.float32]
-    roles: tuple[str, ...]
-    takes_text: NDArray[np.bool_]
+    words: tuple[str, ...]  # of the instruction, [W]
+    names: tuple[str, ...]  # of the elements, [E]
+    numbers: NDArray[np.float32]  # [E, 9]
+    roles: tuple[str, ...]  # of the elements, [E]
+    takes_text: NDArray[np.bool_]  # [E]
 
     def allows(self, act: Act) -> bool:
         """Whether an act's element and word are there, and the element takes text if any."""

@@ -1,27 +1,123 @@
-"""The kind of planner that trained policies are asked by: ``pointer`` of ``hisa.planners``."""
+"""A trained policy in a run: the planner kind ``pointer``, its looks, and ``--model pointer:FILE``.
+
+Policies are trained on the elements of a document. The accessibility tree is brought to its terms:
+text is the name of what holds it alone, what only holds others is left out, and so is the
+instruction where the page shows it.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from hisa.actions import Action, Click, Press, Write, to_source
-from hisa.config import GrounderKind, PlannerSettings
-from hisa.errors import ConfigError, InvalidReply, UsageError
-from hisa.models.profiles import Profile
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
+from hisa.errors import ConfigError, InvalidReply, LibraryLacking, ModelUnavailable, UsageError
+from hisa.machine.parts import install_command, missing
+from hisa.models.profile import Price, Profile
 from hisa.planner.call_schema import Schema
 from hisa.planner.planner import GlobalPlanner
-from hisa.plugins.training.episodes import Act
-from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.screen_looks import LOOK, look_of
-from hisa.protocols import StateView, Task, ToolCall
-from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.plugins.training.base import Act, Item, Look
+from hisa.plugins.training.pointer_features import features, instruction_words
+from hisa.protocols import (
+    ModelReply,
+    ModelRequest,
+    StateView,
+    Task,
+    TextPart,
+    ToolCall,
+    TurnTokens,
+)
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation
 from hisa.text.prompt_text import printable
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
-__all__ = ["POINTER", "ActReply", "PointerForm"]
+if TYPE_CHECKING:
+    from hisa.plugins.training.base import Choice
+
+__all__ = ["LOOK", "POINTER", "ActReply", "PointerForm", "PointerModel", "act_reply", "look_of"]
+
+LOOK = TypeAdapter(Look)
+"""Writes a look as the JSON of a prompt, and reads it."""
+_MAX_NAME = 80
+"""Characters of a name or value, as pages give them."""
+_CONTROLS = {"push button", "check box", "radio button", "combo box", "slider", "toggle button"}
+"""Roles that count although they hold others."""
+_HOLDERS = {"frame", "panel", "document web", "document frame", "scroll pane", "page tab list"}
+"""Roles that do not count although they may hold nothing."""
+
+
+def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingBox]:
+    """Returns what a policy sees of an observation, and the screen-space box that its boxes share.
+
+    That is what holds the instruction where a page shows it, else the page, else the screen.
+    """
+    elements, size = observation.elements or (), observation.screen
+    query = _query(elements, instruction)
+    area = next(
+        (element.box for element in elements if element.role == "document web"),
+        BoundingBox(0, 0, size.width, size.height, "screen"),
+    )
+    parent = elements[query].parent if query >= 0 else None
+    if parent is not None and parent >= 0:
+        area = elements[parent].box
+    items = (_item(element, role, name, area) for element, role, name in _chosen(elements, query))
+    return Look(instruction, tuple(filter(_inside, items))), area
+
+
+def _query(elements: Sequence[Element], instruction: str) -> int:
+    """The place of the element that shows the instruction; -1: there is none."""
+    words = instruction_words(instruction)
+    shown = (i for i, e in enumerate(elements) if words and instruction_words(e.text) == words)
+    return next(shown, -1)
+
+
+def _chosen(elements: Sequence[Element], query: int) -> Iterator[tuple[Element, str, str]]:
+    """Elements that count, each with its role and name in the document's terms."""
+    children = Counter(element.parent for element in elements)
+    texts = {e.parent: e.name for e in elements if e.role == "static" and children[e.parent] == 1}
+    hidden = {query} - {-1}  # what no element holds has -1 as its parent
+    beside = elements[query].parent if query >= 0 else None
+    for place, element in enumerate(elements):
+        role, parent = element.role, element.parent
+        above = elements[parent].parent if parent is not None and parent >= 0 else None
+        if place in hidden or parent in hidden:
+            hidden.add(place)
+        elif place in texts:
+            yield element, "static" if role == "section" else role, texts[place]
+        elif role == "static":  # the text around a page's elements is no element
+            if element.name and parent not in texts and (beside is None or above != beside):
+                yield element, role, element.name
+        elif role in _CONTROLS or (not children[place] and role not in _HOLDERS):
+            text = role == "entry" and "multi-line" in element.states
+            yield element, "text" if text else role, element.name or element.label
+
+
+def _item(element: Element, role: str, name: str, area: BoundingBox) -> Item:
+    box, wide, high = element.box, area.width or 1, area.height or 1
+    left, top = (box.left - area.left) / wide, (box.top - area.top) / high
+    shares = (left, top, box.width / wide, box.height / high)
+    editable = "editable" in element.states and role in ("entry", "password text", "text")
+    return Item(
+        role,
+        " ".join(name.split())[:_MAX_NAME],
+        shares,
+        value=element.text[:_MAX_NAME] if editable or role == "combo box" else "",
+        checked=not element.states.isdisjoint(("checked", "selected")),
+        focused="focused" in element.states,
+        takes_text=editable,
+    )
+
+
+def _inside(item: Item) -> bool:
+    left, top, width, height = item.box
+    return 0 <= left + width / 2 < 1 and 0 <= top + height / 2 < 1 and width > 0 < height
 
 
 class ActReply(BaseModel):
@@ -110,3 +206,72 @@ class PointerPlanner(PlannerKind):
 
 
 POINTER = PointerPlanner()
+
+
+class PointerModel:
+    """A policy that answers the prompts of `hisa.plugins.training.pointer_planner`.
+
+    At temperature 0, the default, it takes the likeliest act; at 1 it draws one, by the role's
+    seed. A reply has one token, the act, and its log-probability is that at temperature 1.
+
+    Raises:
+        ConfigError: another temperature.
+        LibraryLacking: torch or safetensors is not installed.
+        UsageError: no checkpoint of a pointer.
+    """
+
+    by_rules = True
+    profile = Profile(
+        name="pointer",
+        planner="pointer",
+        price=Price(input=0, output=0),
+        small=True,
+        sees_pictures=False,
+        streams=False,
+        image_tokens=0,
+    )
+
+    def __init__(self, settings: ModelSettings) -> None:
+        if lacking := missing("train"):
+            reason = f"{settings.model}: needs {lacking[0]}"
+            raise LibraryLacking(reason, fix=install_command("train"))
+        if settings.temperature not in (None, 0, 1):
+            raise ConfigError(
+                f"{settings.model} at temperature {settings.temperature}: allowed are 0 and 1",
+                fix="--set models.planner.temperature=1",
+            )
+        from hisa.plugins.training.pointer_policy import PointerPolicy
+
+        self.name, self._temperature = settings.model, settings.temperature
+        path = Path(settings.model.removeprefix("pointer:")).expanduser()
+        self._policy = PointerPolicy.load(path, seed=settings.seed or 0)
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Returns the act for the look in the request.
+
+        Raises:
+            ModelUnavailable: a request for anything else.
+        """
+        parts = [part for m in request.messages if m.role == "user" for part in m.parts]
+        text = parts[0].text if parts and isinstance(parts[0], TextPart) else ""
+        try:
+            look = LOOK.validate_json(text)
+        except ValueError as error:
+            raise ModelUnavailable(
+                f"{self.name} answers looks alone, and the {request.role} model was asked for more",
+                fix="--set models.state.model=offline",
+            ) from error
+        temperature = request.temperature if self._temperature is None else self._temperature
+        (choice,) = self._policy.choose([look], greedy=not temperature)
+        return act_reply(choice, self._policy.name, self._policy.version)
+
+
+def act_reply(choice: Choice, name: str, version: int) -> ModelReply:
+    """Returns the reply that has a policy's act, as the planner of pointers reads it."""
+    act = choice.act
+    return ModelReply(
+        json.dumps({"act": act.kind, "item": act.item, "word": act.word}),
+        model=name,
+        policy=str(version),
+        tokens=TurnTokens(logprobs=(choice.logprob,)),
+    )

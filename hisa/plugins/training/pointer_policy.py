@@ -1,4 +1,9 @@
-"""A policy that points, and its network: at an element, an element and a word, or the end."""
+"""A policy that points, its network and its files: at an element, with a word, or the end.
+
+A checkpoint is a safetensors file that says, as JSON in its header, what it is. It is data from
+elsewhere until it was read: its size, header and numbers are checked before a network takes them,
+and nothing in it is ever run.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,18 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from hisa.plugins.training import checkpoints
-from hisa.plugins.training.episodes import Act, Choice, Look, Sample
+from hisa.errors import UsageError
+from hisa.machine.storage import replace_file
+from hisa.plugins.training.base import Act, Choice, Look, Sample
 from hisa.plugins.training.pointer_features import (
     GRAMS,
     MAX_WORDS,
@@ -25,23 +32,43 @@ from hisa.plugins.training.pointer_features import (
     grams,
 )
 
-__all__ = ["PointerNetwork", "PointerPolicy", "act_at", "column_of"]
+__all__ = ["LARGEST", "Header", "PointerNetwork", "PointerPolicy"]
+
+LARGEST = 256 << 20
+"""Bytes of a checkpoint that is read: a hundred times a pointer of the default size."""
 
 _DONE_AT_FIRST = -3.0
 """Bias of "done": about one step in 200 among ten acts, for most episodes end by themselves."""
 
 
-def column_of(act: Act, words: int) -> int:
+def _column_of(act: Act, words: int) -> int:
     """Returns an act's place in a batch of so many words: done, and of each item a click, words."""
     return 0 if act.kind == "done" else act.item * (1 + words) + act.word + 2
 
 
-def act_at(column: int, words: int) -> Act:
-    """Returns the act that `column_of` gives this place."""
+def _act_at(column: int, words: int) -> Act:
+    """Returns the act that `_column_of` gives this place."""
     if column == 0:
         return Act("done")
     item, word = divmod(column - 1, 1 + words)
     return Act("type" if word else "click", item, word - 1)
+
+
+class _Sizes(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    width: int = Field(ge=4, le=512, multiple_of=4)
+    layers: int = Field(ge=1, le=12)
+
+
+class Header(BaseModel):
+    """What a checkpoint says of itself: name and version of the policy, sizes of its network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    format: Literal[1] = 1
+    kind: Literal["pointer"] = "pointer"
+    name: str = Field(max_length=200)
+    version: int = Field(ge=0, lt=1 << 62)
+    sizes: _Sizes
 
 
 class PointerNetwork(nn.Module):
@@ -73,7 +100,7 @@ class PointerNetwork(nn.Module):
         self.typing = nn.Linear(width, 1)
 
     def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, int]:
-        """Returns log-probabilities [n, 1 + E * (1 + W)] and W; see `column_of`.
+        """Returns log-probabilities [n, 1 + E * (1 + W)] and W; see `_column_of`.
 
         What a look does not allow has -inf.
         """
@@ -143,7 +170,7 @@ class PointerPolicy:
             else:
                 columns = torch.multinomial(log_probs.exp(), 1, generator=self._generator)
             logprobs, entropies = log_probs.gather(1, columns)[:, 0], _entropy(log_probs)
-        acts = (act_at(column, words) for column in columns[:, 0].tolist())
+        acts = (_act_at(column, words) for column in columns[:, 0].tolist())
         return list(map(Choice, acts, logprobs.tolist(), entropies.tolist()))
 
     def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -156,7 +183,7 @@ class PointerPolicy:
         for look, sample in zip(looks, samples, strict=True):
             look.require(sample.act)
         log_probs, words = self.network(looks)
-        columns = torch.tensor([column_of(sample.act, words) for sample in samples])
+        columns = torch.tensor([_column_of(sample.act, words) for sample in samples])
         return log_probs.gather(1, columns[:, None])[:, 0], _entropy(log_probs)
 
     def copy(self) -> Self:
@@ -166,21 +193,50 @@ class PointerPolicy:
         return twin
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint; see `checkpoints.write`."""
-        sizes = {"width": self.network.width, "layers": self.network.layers}
-        header = checkpoints.Header(
-            kind="pointer", name=self.name, version=self.version, sizes=sizes
-        )
-        checkpoints.write(path, header, self.network)
+        """Write a checkpoint whole or not at all; on return it is on the disk.
+
+        Raises:
+            UsageError: it cannot be written there.
+        """
+        from safetensors.torch import save
+
+        sizes = _Sizes(width=self.network.width, layers=self.network.layers)
+        header = Header(name=self.name, version=self.version, sizes=sizes)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = save(self.network.state_dict(), {"hisa": header.model_dump_json()})
+            replace_file(path, data, synced=True)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}", fix="df -h") from error
 
     @classmethod
     def load(cls, path: Path, *, seed: int = 0) -> Self:
-        """Returns the policy of a file; raises UsageError as `checkpoints.read` does."""
-        bounds = {"width": (4, 512), "layers": (1, 12)}
-        header, tensors = checkpoints.read(path, "pointer", bounds)
-        width, layers = header.sizes["width"], header.sizes["layers"]
-        network = PointerNetwork(width=width - width % 4, layers=layers)
-        checkpoints.load_weights(path, network, tensors)
+        """Returns the policy of a file.
+
+        Raises:
+            UsageError: missing, no plain file, larger than 256 MiB, damaged, foreign, of other
+                sizes, or not all finite.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            if not path.is_file() or path.stat().st_size > LARGEST:
+                raise ValueError(f"no file of at most {LARGEST >> 20} MiB")
+            with safe_open(path, "pt") as file:
+                header = Header.model_validate_json(file.metadata()["hisa"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+                raise ValueError("some of its numbers are not finite")
+            network = PointerNetwork(width=header.sizes.width, layers=header.sizes.layers)
+            network.load_state_dict(tensors)
+        except (
+            OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError, RuntimeError
+        ) as error:  # fmt: skip
+            reason = str(error).splitlines()[0][:200]
+            raise UsageError(
+                f"{path}: damaged, or no checkpoint that hisa train has written: {reason}",
+                fix="hisa train sft --help",
+            ) from error
         return cls(network, version=header.version, name=header.name, seed=seed)
 
 

@@ -7,31 +7,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 
 from hisa.errors import UsageError
-from hisa.plugins.training.base import Trainable
-from hisa.plugins.training.episodes import Sample
-from hisa.plugins.training.losses import cloning_loss
+from hisa.plugins.training.base import Sample, Trainable
+from hisa.plugins.training.training_settings import CloningSettings
 
-__all__ = ["CloningSettings", "adamw", "clone", "descend", "seeded"]
-
-
-@dataclass(frozen=True, slots=True)
-class CloningSettings:
-    """Settings of cloning.
-
-    The paper has 3 epochs, of 180,000 steps. Of the 33 steps that 6 demonstrations of three pages
-    have, 3 teach little and 30 suffice (tried by hand).
-    """
-
-    epochs: int = 30  # over all samples
-    batch: int = 16  # samples of one step of the optimiser
-    lr: float = 1e-3  # constant rate of AdamW
-    grad_norm: float = 1.0  # to which gradients are cut
-    seed: int = 0  # of the order of samples
+__all__ = ["adamw", "clone", "descend", "seeded"]
 
 
 def seeded(*numbers: int) -> random.Random:
@@ -49,9 +32,9 @@ def adamw(policy: Trainable, lr: float) -> torch.optim.Optimizer:
     return torch.optim.AdamW(policy.network.parameters(), lr=lr, weight_decay=0.0)
 
 
-def descend(policy: Trainable, optimizer: torch.optim.Optimizer, grad_norm: float) -> None:
-    """Take a step along the gradients that there are, cut to a norm, and clear them."""
-    torch.nn.utils.clip_grad_norm_(policy.network.parameters(), grad_norm)
+def descend(policy: Trainable, optimizer: torch.optim.Optimizer) -> None:
+    """Take a step along the gradients that there are, cut to a norm of 1, and clear them."""
+    torch.nn.utils.clip_grad_norm_(policy.network.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad()
 
@@ -80,10 +63,9 @@ def clone(
         seeded(settings.seed, epoch).shuffle(order)
         for start in range(0, len(order), settings.batch):
             logprobs, entropy = policy.log_probs(order[start : start + settings.batch])
-            loss = cloning_loss(logprobs)
-            loss.backward()
-            descend(policy, optimizer, settings.grad_norm)
-            losses += float(loss.detach()) * len(logprobs)
+            (-logprobs.mean()).backward()
+            descend(policy, optimizer)
+            losses -= float(logprobs.detach().sum())
             entropies += float(entropy.detach().sum())
         policy.version += 1
         after_epoch(epoch + 1, losses / len(order), entropies / len(order))

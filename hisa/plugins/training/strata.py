@@ -10,8 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.plugins.training.base import Policy, Rollouts
-from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.base import Choice, Draw, Episode, Look, Policy, Rollouts, Sample
 
 __all__ = ["CloningSet", "PooledPolicy", "Strata", "by_outcome", "cloning_set", "collect"]
 

@@ -25,9 +25,8 @@ from torch.optim import Optimizer
 
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
-from hisa.plugins.training.base import Trainable
+from hisa.plugins.training.base import Episode, Weights
 from hisa.plugins.training.curves import MetricsRow
-from hisa.plugins.training.episodes import Episode
 
 __all__ = ["TrainingFolder", "read_settings"]
 
@@ -70,7 +69,7 @@ class TrainingFolder:
         replace_file(path / "settings.json", json.dumps(dict(settings), indent=2).encode())
 
     def restore(
-        self, policy: Trainable, optimizer: Optimizer, reference: Trainable | None = None
+        self, policy: Weights, optimizer: Optimizer, reference: Weights | None = None
     ) -> int:
         """Give everything its last state back; returns the number of updates done, 0: none."""
         if self.state is None:
@@ -85,13 +84,13 @@ class TrainingFolder:
     def write(
         self,
         done: int,
-        policy: Trainable,
+        policy: Weights,
         optimizer: Optimizer,
         *,
         rows: Iterable[MetricsRow] = (),
         episodes: Iterable[Episode] = (),
         checkpoints: Iterable[str] = (),
-        reference: Trainable | None = None,
+        reference: Weights | None = None,
         **extra: float | str | None,
     ) -> None:
         """Write an update down: rows, solved episodes, checkpoints, and the state last.

@@ -17,17 +17,17 @@ __all__ = [
     "HEIGHT",
     "HELD_OUT_SEEDS",
     "STYLES",
-    "TUNING_SEEDS",
     "WIDTH",
     "Box",
     "Target",
     "draw_page",
     "overlap",
     "targets",
+    "training_targets",
 ]
 
 WIDTH, HEIGHT = 80, 64
-TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
+_TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
 """Pages for training have seeds below the first; those of reports begin at the second."""
 _COLOURS = {
     "red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 80, 220), "yellow": (230, 210, 60),
@@ -37,6 +37,7 @@ _SIZES = {
     "field": (20, 34, 9, 9),
 }  # fmt: skip
 """Of each kind, least and most width and height."""
+_PAGES = 2048  # for training, with 8,000 targets: a second's work
 _GAP, _TRIES = 3, 20
 """Pixels between widgets at least, and tries to find room for one."""
 
@@ -68,23 +69,14 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A picture, a description of one thing on it, and the box it is said to have.
+    """A picture, a description of one thing on it, and the box it is said to have."""
 
-    Args:
-        picture: RGB, of any size.
-        description: of the thing.
-        box: the annotation, which may be wrong, in pixels of the picture.
-        place: names page and thing in reports.
-        elements: boxes of what accessibility tells of this picture.
-        tree: names the tree that these are from; empty: there is none.
-    """
-
-    picture: Image.Image
-    description: str
-    box: Box
-    place: str
-    elements: tuple[Box, ...] = ()
-    tree: str = ""
+    picture: Image.Image  # RGB, of any size
+    description: str  # of the thing
+    box: Box  # the annotation, which may be wrong, in pixels of the picture
+    place: str  # names page and thing in reports
+    elements: tuple[Box, ...] = ()  # boxes of what accessibility tells of this picture
+    tree: str = ""  # names the tree that these are from; empty: there is none
 
 
 def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, Box]]:
@@ -131,3 +123,13 @@ def targets(seeds: Iterable[int], style: str = "plain", *, every: bool = True) -
         for name in list(boxes) if every else [random_.choice(list(boxes))]:
             words = f"the {name}" if random_.random() < 0.5 else name
             yield Target(picture, words, boxes[name], f"{style} {seed}: {name}")
+
+
+def training_targets(seed: int) -> tuple[list[Target], dict[str, list[Target]]]:
+    """Returns the targets of a training's pages and, by name, those held out."""
+    tuning = range(_TUNING_SEEDS, _TUNING_SEEDS + 300)
+    held = {"tuning": list(targets(tuning, every=False))}
+    for style in STYLES:
+        seeds = range(HELD_OUT_SEEDS, HELD_OUT_SEEDS + 500)
+        held[f"held-out pages, {style}"] = list(targets(seeds, style, every=False))
+    return list(targets(range(seed * _PAGES, (seed + 1) * _PAGES))), held

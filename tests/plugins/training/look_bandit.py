@@ -10,8 +10,7 @@ pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 import torch
 
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
+from hisa.plugins.training.base import Act, Choice, Draw, Episode, Item, Look, Policy, Sample
 
 WORDS = ("red", "green", "blue", "next")
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
-pytest.importorskip("scipy")
-
-from hisa.plugins.training import widget_pages as pages
-from hisa.plugins.training.box_cleaning import OtherLooks, clean, contact_sheet, drawn, iou
-from hisa.plugins.training.recorded_targets import recorded_targets
+from hisa.plugins.training.box_cleaning import (
+    OtherLooks,
+    clean,
+    contact_sheet,
+    iou,
+    recorded_targets,
+)
 from hisa.plugins.training.widget_pages import Box, Target
 
 RUNS = Path(__file__).parents[2] / "data" / "looks_of_examples"
@@ -53,14 +54,6 @@ def test_other_looks_drop_misplaced_boxes_and_leave_right_ones() -> None:
     assert len(gone.dropped) >= 0.9 * len(wrong)
     assert len(kept.dropped) <= 0.1 * len(right)
     assert kept.not_judged < 0.2 * len(right)
-
-
-@pytest.mark.parametrize("style", list(pages.STYLES))
-def test_drawn_shapes_are_detected_on_every_page(style: str) -> None:
-    sample = list(pages.targets(range(40), style))
-    assert not clean(sample, drawn).dropped
-    moved = [replace(target, box=Box(0, 0, 3, 3)) for target in sample]
-    assert len(clean(moved, drawn).dropped) == len(moved)
 
 
 def test_cleaning_drops_what_is_strictly_below_the_threshold() -> None:

@@ -1,7 +1,6 @@
 """Metrics of training runs: hand-computed, read from torn files, and drawn as a page."""
 
 import json
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +10,7 @@ from click.testing import CliRunner
 from hisa.cli import cli
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.stats import t95
+from hisa.plugins.training.base import Act, Draw, Episode, Look, Sample
 from hisa.plugins.training.curves import (
     METRICS_FILE,
     MetricsRow,
@@ -18,11 +18,10 @@ from hisa.plugins.training.curves import (
     Run,
     TaskMetrics,
     episode_metrics,
+    figure,
     read_metrics,
     read_runs,
 )
-from hisa.plugins.training.curves_page import page
-from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
 
 HOSTILE = "</text><script>alert(1)</script>\x1b[31m"
 
@@ -78,14 +77,6 @@ def test_metrics_of_episodes_are_those_computed_by_hand() -> None:
     }
 
 
-def test_where_every_machine_failed_nothing_is_known() -> None:
-    row = MetricsRow(
-        update=1, **episode_metrics([episode("a", solved=True, failed=True)], version=0)
-    )
-    assert (row.failed_episodes, row.episodes) == (1, 0)
-    assert [row.reward, row.entropy, row.turns, row.age_mean] == [None] * 4
-
-
 @pytest.mark.parametrize(
     ("tail", "left_out"),
     [
@@ -122,37 +113,32 @@ def test_several_seeds_have_their_mean_and_interval_where_all_have_a_value(tmp_p
     assert run._replace(seeds=run.seeds[:1]).points("reward") == [Point(0, 0.2), Point(1, 0.4)]
 
 
-def test_the_page_loads_nothing_and_escapes_names(tmp_path: Path) -> None:
+def test_the_figure_loads_nothing_and_escapes_names(tmp_path: Path) -> None:
+    for seed in range(2):
+        write(tmp_path / "pulse <b>" / f"seed-{seed}", run_rows(), "{")
+    write(tmp_path / "control", run_rows(0.1))
+    text = figure(read_runs([tmp_path / "pulse <b>", tmp_path / "control"]))
+    ElementTree.fromstring(text)
+    assert "<b>" not in text
+    assert "<script" not in text
+    assert "href" not in text
+    assert text.count("<g ") == 4, "reward, KL, PPO-KL, greedy"
+
+
+def test_the_command_draws_the_curves_and_prints_the_last_numbers(tmp_path: Path) -> None:
     rows = run_rows()
     rows[3].tasks = {HOSTILE: TaskMetrics(reward=0.5, n=4)}
-    for seed in range(2):
-        write(tmp_path / "pulse <b>" / f"seed-{seed}", rows, "{")
-    write(tmp_path / "control", run_rows(0.1))
-    text = page(read_runs([tmp_path / "pulse <b>", tmp_path / "control"]))
-    assert "<script" not in text
-    assert "<b>" not in text
-    assert "\x1b" not in text
-    assert not re.search(r"https?://|url\(|@import", text)
-    pictures = re.findall(r"<svg.*?</svg>", text, re.S)
-    for picture in pictures:
-        ElementTree.fromstring(picture)
-    assert len(pictures) == 5, "reward, KL, PPO-KL, greedy, one task"
-    assert ">sft</text>" in text
-    assert ">pulse</text>" in text
-    assert "2 lines left out" in text
-
-
-def test_the_command_writes_the_page_and_prints_the_last_numbers(tmp_path: Path) -> None:
-    folder = write(tmp_path / "run", run_rows(), "{")
+    folder = write(tmp_path / "run", rows, "{")
     ran = CliRunner().invoke(cli, ["train", "report", str(folder), "--json"])
     assert ran.exit_code == 0, ran.output
     (numbers,) = json.loads(ran.stdout)["runs"]
     assert (numbers["updates"], numbers["left_out"], numbers["seeds"]) == (8, 1, 1)
     assert numbers["last"]["greedy"]["value"] == 0.75
-    assert (folder / "curves.html").read_text("utf-8").startswith("<!doctype html>")
-    ran = CliRunner().invoke(cli, ["train", "report", str(folder), "-o", str(tmp_path / "a.html")])
+    assert (folder / "curves.svg").read_text("utf-8").startswith("<svg")
+    ran = CliRunner().invoke(cli, ["train", "report", str(folder), "-o", str(tmp_path / "a.svg")])
     assert "greedy           0.75, update 8" in ran.stdout
-    assert (tmp_path / "a.html").exists()
+    assert "\x1b" not in ran.stdout
+    assert (tmp_path / "a.svg").exists()
 
 
 def test_folders_without_a_row_are_refused(tmp_path: Path) -> None:
@@ -160,5 +146,5 @@ def test_folders_without_a_row_are_refused(tmp_path: Path) -> None:
     for folder in (tmp_path / "empty", tmp_path / "nothing"):
         with pytest.raises(UsageError, match=f"{folder.name}: no row of metrics.jsonl"):
             read_runs([folder])
-    with pytest.raises(UsageError, match="7 folders: a page shows at most 6"):
+    with pytest.raises(UsageError, match="7 folders: a figure shows at most 6"):
         read_runs([tmp_path] * 7)

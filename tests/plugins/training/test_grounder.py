@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 import torch
 
-from hisa.config import ModelSettings
-from hisa.errors import ConfigError, UsageError
-from hisa.grounder.formats import open_format
 from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.box_cleaning import iou
 from hisa.plugins.training.grounder import (
+    BOX_SIZES,
     REWARDS,
-    ClickSettings,
     ClickTrainer,
+    PixelNetwork,
     Pool,
+    parts_of,
+    points,
     reply_rewards,
 )
-from hisa.plugins.training.pixel_grounder import PixelModel
-from hisa.plugins.training.pixel_network import BOX_SIZES, PixelNetwork, parts_of, points
-from hisa.protocols import ModelRequest
-from hisa.screen.observation import Screenshot
+from hisa.plugins.training.training_settings import ClickSettings
 
 torch.set_num_threads(1)
 FEW = list(pages.targets(range(60)))
@@ -34,27 +29,6 @@ FEW = list(pages.targets(range(60)))
 def click_reward(point: tuple[float, float], box: pages.Box) -> float:
     """GTA1's eq. 2: both ends of a box belong to it."""
     return float(box.left <= point[0] <= box.right and box.top <= point[1] <= box.bottom)
-
-
-def test_a_page_is_a_function_of_its_seed_and_no_two_of_its_widgets_are_alike_or_touch() -> None:
-    for style in pages.STYLES:
-        for seed in range(30):
-            picture, boxes = pages.draw_page(seed, style)
-            again, same = pages.draw_page(seed, style)
-            assert picture.tobytes() == again.tobytes()
-            assert boxes == same
-            assert 2 <= len(boxes) <= 5
-            for name, box in boxes.items():
-                assert 0 <= box.left < box.right < pages.WIDTH
-                assert 0 <= box.top < box.bottom < pages.HEIGHT
-                assert not any(pages.overlap(box, boxes[o], 3) for o in boxes if o != name)
-
-
-def test_every_widget_holds_the_centre_of_a_cell() -> None:
-    x, y = points(torch.arange(80))
-    centres = list(zip(x.tolist(), y.tolist(), strict=True))
-    for target in FEW:
-        assert any(click_reward(centre, target.box) for centre in centres), target.place
 
 
 def test_rewards_of_replies_are_those_of_the_paper_s_rewards() -> None:
@@ -91,14 +65,6 @@ def test_log_probabilities_are_of_the_whole_reply(reward: str) -> None:
     assert [tuple(reply) for reply in numbered.tolist()] == every
 
 
-@pytest.mark.parametrize("reward", list(REWARDS))
-def test_the_answers_of_a_cold_start_click_into_their_boxes(reward: str) -> None:
-    pool, trainer = Pool(FEW), ClickTrainer(ClickSettings(reward=reward))
-    click, total = reply_rewards(trainer._answers(pool.boxes), pool.boxes, trainer.parts)
-    assert click.mean() > 0.9
-    assert total.mean() > {"click": 0.9, "click+iou": 1.4, "click+format": 1.9, "all": 2.4}[reward]
-
-
 def test_a_cold_start_and_grpo_raise_the_share_of_right_clicks() -> None:
     train, tuning = Pool(FEW), Pool(FEW)
     trainer = ClickTrainer(ClickSettings(cold_start=60, rate=1e-3, batch=32))
@@ -118,30 +84,3 @@ def test_draws_follow_from_seed_and_count_and_not_from_what_went_before() -> Non
     torch.rand(100)
     again = [second.step(pool) for _ in range(3)]
     assert [row["loss"] for row in rows] == [row["loss"] for row in again]
-
-
-def test_a_checkpoint_gives_its_network_back_and_other_weights_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "net.safetensors"
-    trainer = ClickTrainer(ClickSettings(seed=3))
-    trainer.save(path)
-    assert torch.equal(PixelNetwork.load(path).cell.weight, trainer.network.cell.weight)
-    network = PixelNetwork(8)
-    network.channels = 16
-    network.save(path, 0)
-    with pytest.raises(UsageError, match="other weights"):
-        PixelNetwork.load(path)
-
-
-async def test_a_trained_network_points_as_a_model_and_does_nothing_else(tmp_path: Path) -> None:
-    network, path = PixelNetwork(8), tmp_path / "net.safetensors"
-    network.save(path, 0)
-    model = PixelModel(ModelSettings(model=f"pixels:{path}"))
-    form = open_format("auto", PixelModel.profile.coordinates)
-    picture = FEW[0].picture.resize((320, 256))
-    shown, messages = form.prepare(Screenshot(picture), FEW[0].description)
-    answer = await model.complete(ModelRequest("grounder", messages))
-    point = form.parse(answer.text, shown)
-    share = network.point_at(picture, FEW[0].description)
-    assert (point.x, point.y) == pytest.approx((share[0] * 320, share[1] * 256), abs=0.1)
-    with pytest.raises(ConfigError, match="cannot serve as planner"):
-        await model.complete(ModelRequest("planner", messages))

@@ -17,7 +17,7 @@ import pytest
 
 from hisa.errors import UsageError
 from hisa.plugins.training import page_rollouts
-from hisa.plugins.training.episodes import Act, Choice, Draw, Look
+from hisa.plugins.training.base import Act, Choice, Draw, Look
 from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
 
@@ -177,7 +177,7 @@ def test_chromium_and_its_profile_go_with_a_process_that_is_killed(
     request.addfinalizer(lambda: shutil.rmtree(place, ignore_errors=True))
     script = """if True:
         import os, signal
-        from hisa.plugins.training.episodes import Draw
+        from hisa.plugins.training.base import Draw
         from hisa.plugins.training.page_oracles import PageOracle
         from hisa.plugins.training.page_rollouts import PageRollouts
         rollouts = PageRollouts(["click-test"], slots=1)

