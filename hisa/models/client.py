@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.models.connection import open_client
@@ -51,7 +48,6 @@ class OpenAIModel:
         section: the part of the settings that error messages point to.
         http_client: sends the requests in place of a client of its own (such as one that serves
             the model in this process); closed by `aclose`.
-        wall: seconds since 1970, for ``Retry-After`` dates.
     """
 
     path: ClassVar[str] = "chat/completions"
@@ -73,14 +69,12 @@ class OpenAIModel:
         name: str = "",
         section: Role = "planner",
         http_client: httpx.AsyncClient | None = None,
-        wall: Callable[[], float] = time.time,
     ) -> None:
         self.name = name or settings.model
         self.profile = profile
         self._section = section
         self._settings = settings
         self._endpoint = endpoint
-        self._wall = wall
         self._client = open_client(endpoint, http_client)
         self._openai: AsyncOpenAI | None = None
 
@@ -269,26 +263,21 @@ class OpenAIModel:
             kind,
             status=status,
             words=words,
-            retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
+            retry_after=retry_after(response.headers.get("retry-after")),
             fix=self._fix(status),
         )
 
     def _other_address(self) -> str:
         """Returns what to try where nothing of the API lies at this address."""
         setting = f"models.{self._section}.base_url"
-        if re.search(r"/v\d", urlsplit(self._endpoint.url).path):
-            return f"check --model and {setting}; {self._look()}"
-        return f"--set {setting}={redact(self._endpoint.address('v1'))}"
+        return f"check --model and {setting}, which mostly ends in /v1; {self._look()}"
 
     def _sent_on(self, location: str) -> TryFailed:
-        import httpx
-
-        there = httpx.URL(self._endpoint.url).join(location).copy_with(query=None)
-        base = redact(str(there).removesuffix(f"/{self.path}"))
+        place = redact(location.partition("?")[0])
         return TryFailed(
-            f"{self._where()} sends on to {base}, which gets neither the key nor the request",
+            f"{self._where()} sends on to {place}, which gets neither the key nor the request",
             "refused",
-            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
+            fix=f"if that is the one you mean, set models.{self._section}.base_url",
         )
 
     def _fix(self, status: int) -> str:

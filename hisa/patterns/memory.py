@@ -200,7 +200,7 @@ class PatternMemory:
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use of each pattern that the run cited or whose step it took, and a win of one.
+        """Count a use of each pattern that the run cited, and a win of one.
 
         A pattern superseded since then passes it on to its successor.
 
@@ -218,8 +218,8 @@ class PatternMemory:
     def _credit(self, ids: Sequence[str], steps: Sequence[StepSummary], won: bool | None) -> None:
         with self.store.session():
             for number, pattern_id in enumerate(ids, start=1):
-                advised, counted = self.store.get(pattern_id), self._successor(pattern_id)
-                if advised and counted and used(advised, number, steps):
+                counted = self._successor(pattern_id) if used(number, steps) else None
+                if counted is not None:
                     self.store.amend(
                         replace(
                             counted,

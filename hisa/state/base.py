@@ -64,7 +64,7 @@ class Memory(Protocol):
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use, and a win or not, of those of these patterns that the steps used.
+        """Count a use, and a win or not, of those of these patterns that the steps cite.
 
         Args:
             ids: patterns of the advice in its order.
