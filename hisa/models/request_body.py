@@ -7,7 +7,7 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import chat_fields
+from hisa.models.reasoning import effort_fields
 from hisa.models.tokens import estimate_input
 from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
@@ -75,8 +75,6 @@ def sampling(
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
     found: dict[str, float | int] = {}
-    if profile.thinking_as == "thinking" and settings.thinking_tokens:
-        return found  # Anthropic refuses them beside it
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
         found["top_p"] = settings.top_p
@@ -90,10 +88,9 @@ def sampling(
 def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
     """Sampling settings that are set and that the model does not take."""
     alone = settings.top_p is not None and profile.top_p and not profile.both
-    thinks = settings.thinking_tokens and profile.thinking_as == "thinking"
     refused = {
-        "temperature": not profile.temperature or alone or thinks,
-        "top_p": not profile.top_p or thinks,
+        "temperature": not profile.temperature or alone,
+        "top_p": not profile.top_p,
         "seed": not profile.seed,
     }
     return [
@@ -112,7 +109,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    body |= chat_fields(settings, profile)
+    body |= effort_fields(settings, profile)
     if settings.tokens:
         body |= token_fields(ids=profile.token_ids)
     if form := response_format(request, profile, settings):

@@ -89,7 +89,7 @@ def nothing_said(reply: ModelReply) -> TryFailed:
     """The failure that an empty reply is."""
     fix = (
         "allow longer answers (max_tokens under [models.planner] or the role's own section), or "
-        "let it think less: effort, thinking_tokens"
+        "let it think less: effort"
     )
     if reply.finish == "length":
         message = "the answer reached its token limit before any text came"

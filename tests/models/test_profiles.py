@@ -133,8 +133,4 @@ def test_the_documentation_says_how_each_profile_is_told_to_think() -> None:
         for name in re.findall(r"`([\w.-]+)`", names)
     }
     takes = {p.name: f"effort: {', '.join(p.efforts)}" for p in BUILT_IN if p.efforts}
-    for profile in BUILT_IN:
-        if profile.thinking_as:
-            least = f"{profile.thinking_least} and more" if profile.thinking_least else "any number"
-            takes[profile.name] = f"thinking tokens: 0, or {least}"
     assert told == takes
