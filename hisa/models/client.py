@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,6 @@ from hisa.config import ModelSettings
 from hisa.models.connection import open_client
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Profile
-from hisa.models.refused_parts import profile_without
 from hisa.models.request_body import encode
 from hisa.models.response_body import (
     ChatResponse,
@@ -32,12 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIModel"]
 
+_OTHER = (401, 403, 404, 408, 413, 429)
+"""Statuses that say something of the key, the address, the time or the size."""
+_STREAM = r"\bstream"
+_FORM = r"response.?format|json.?(schema|object|mode)|structured.?output|grammar"
+
 
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
     Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
-    to stream, is left out from then on (see `hisa.models.refused_parts`). A server that reports no
+    to stream, is left out from then on. A server that reports no
     usage gets an estimate (see `hisa.models.tokens`).
 
     Args:
@@ -96,7 +101,7 @@ class OpenAIModel:
                 return self._reply(request, await self._once(body, request))
             except TryFailed as failure:
                 if self.profile == profile:  # another request may have been refused meanwhile
-                    self.profile = profile_without(profile, failure)
+                    self.profile = _without_refused(profile, failure)
                 if await self._body(request) == body:
                     raise
 
@@ -237,14 +242,13 @@ class OpenAIModel:
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
-        settings, where = self._settings, self._where()
         name = "total_seconds" if too_long else "timeout"
-        limit = settings.total_seconds if too_long else settings.timeout
-        message = f"no answer from {where} within {limit:g} s"
+        limit = getattr(self._settings, name)
+        message = f"no answer from {self._where()} within {limit:g} s"
         if stream.began:
-            end = "was not done with it" if too_long else "then said nothing more"
             so_far = str(stream) or "no token yet"
-            message = f"{where} had begun to answer ({so_far}) and {end} within {limit:g} s"
+            message = f"{self._where()} had begun to answer ({so_far}) and was not done"
+            message += f" within {limit:g} s"
         fix = f"--set models.{self._section}.{name}={2 * limit:g}"
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
@@ -316,6 +320,18 @@ class OpenAIModel:
 
     def _look(self) -> str:
         return f"curl {redact(self._endpoint.address('models'))}"
+
+
+def _without_refused(profile: Profile, failure: TryFailed) -> Profile:
+    """The profile without what the server named in its refusal; as it is for anything else."""
+    status = failure.status or 0
+    words = failure.words if status >= 400 and status not in _OTHER else ""
+    # A stream that broke (5xx) may go next time.
+    if profile.streams and failure.kind == "refused" and re.search(_STREAM, words, re.I):
+        return profile.model_copy(update={"streams": False})
+    if profile.structured != "none" and re.search(_FORM, words, re.I):
+        return profile.model_copy(update={"structured": "none"})
+    return profile
 
 
 def _kind(status: int) -> FailureKind:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from hisa.config import ModelSettings
+from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import effort_fields
 from hisa.models.tokens import estimate_input
-from hisa.models.turn_tokens import token_fields
-from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+from hisa.protocols import ImagePart, Message, ModelRequest, Part, Role, TextPart
 from hisa.text.safe_text import encodable
 
-__all__ = ["answer_limit", "encode", "not_sent", "response_format", "sampling"]
+__all__ = ["answer_limit", "check_effort", "encode", "not_sent", "response_format", "sampling"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -85,6 +84,30 @@ def sampling(
     return found
 
 
+def _effort_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:
+    """Returns the fields of a chat completion that ask for it."""
+    if not settings.effort:
+        return {}
+    if profile.thinking_switch:
+        return {"chat_template_kwargs": {"enable_thinking": settings.effort != "none"}}
+    return {"reasoning_effort": settings.effort}
+
+
+def check_effort(section: Role, settings: ModelSettings, profile: Profile) -> None:
+    """Refuse an effort that the model does not take.
+
+    Raises:
+        ConfigError: it names the model, what it takes, and what to do.
+    """
+    if settings.effort and settings.effort not in profile.efforts:
+        raise ConfigError(
+            f"models.{section}.effort = {settings.effort!r}: {settings.model!r} (profile "
+            f"{profile.name}) takes {', '.join(profile.efforts) or 'no effort'}",
+            fix="leave it out or, where the server takes it, say so in a profile of your own "
+            f"([[profile]] with efforts): --set models.{section}.profile=FILE.toml",
+        )
+
+
 def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
     """Sampling settings that are set and that the model does not take."""
     alone = settings.top_p is not None and profile.top_p and not profile.both
@@ -109,9 +132,9 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    body |= effort_fields(settings, profile)
+    body |= _effort_fields(settings, profile)
     if settings.tokens:
-        body |= token_fields(ids=profile.token_ids)
+        body |= {"logprobs": True} | ({"return_token_ids": True} if profile.token_ids else {})
     if form := response_format(request, profile, settings):
         body["response_format"] = form
     return body

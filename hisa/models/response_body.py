@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from hisa.models.connection import MOST_BYTES
 from hisa.models.tool_calls import CallReader, ServerCall
-from hisa.models.turn_tokens import TokenReader
 from hisa.protocols import TurnTokens, Usage
 from hisa.text.safe_text import encodable
 
@@ -23,6 +23,9 @@ __all__ = [
     "read_response",
     "server_error",
 ]
+
+_MOST_TOKENS = 1_000_000
+"""Of a prompt or a reply; whoever sends more is not believed."""
 
 
 class MalformedResponse(ValueError):
@@ -157,6 +160,50 @@ def _refuse_error(body: dict[str, Any], choice: object) -> None:
         raise server_error(error)
 
 
+class _TokenReader:
+    """Gathers token ids and log-probs from a response, or from the chunks of one.
+
+    vLLM gives ``prompt_token_ids`` and a choice's ``token_ids``; llama.cpp has an ``id`` in each
+    entry of ``logprobs.content``. They are the engine's own: nothing is tokenised here, for another
+    tokeniser's ids are another prompt.
+    """
+
+    def __init__(self) -> None:
+        self._prompt: list[Any] | None = None
+        self._ids: list[Any] = []
+        self._entries: list[Any] = []
+
+    def add(self, body: dict[str, Any], choice: Any) -> None:
+        """Take a response or a chunk, and its first choice."""
+        choice = choice if isinstance(choice, dict) else {}
+        logprobs = choice.get("logprobs")
+        entries = logprobs.get("content") if isinstance(logprobs, dict) else None
+        self._prompt = self._prompt or _listed(body.get("prompt_token_ids")) or None
+        self._ids += _listed(choice.get("token_ids"))
+        self._entries += _listed(entries)
+
+    def read(self) -> TurnTokens | None:
+        """Returns all of it so far; None where there is nothing, or something else than numbers."""
+        entries = [entry if isinstance(entry, dict) else {} for entry in self._entries]
+        ids = _ids(self._ids) or _ids([entry.get("id") for entry in entries])
+        chances = [entry.get("logprob") for entry in entries]
+        good = all(isinstance(c, int | float) and math.isfinite(c) and c <= 0 for c in chances)
+        logprobs = tuple(map(float, chances)) if good and chances else None  # type: ignore[arg-type]
+        if ids and logprobs and len(ids) != len(logprobs):
+            logprobs = None  # nobody knows which belongs to which
+        tokens = TurnTokens(_ids(self._prompt or []), ids, logprobs)
+        return None if tokens == TurnTokens() else tokens
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) and len(value) <= _MOST_TOKENS else []
+
+
+def _ids(values: list[Any]) -> tuple[int, ...] | None:
+    good = all(type(value) is int and 0 <= value < 2**31 for value in values)
+    return tuple(values) if values and good else None
+
+
 class ChatStream:
     """A chat completion that comes in chunks.
 
@@ -171,7 +218,7 @@ class ChatStream:
         self._calls = CallReader()
         self._finish = self._model = ""
         self._usage: Usage | None = None
-        self._policy, self._given = "", TokenReader()
+        self._policy, self._given = "", _TokenReader()
 
     def __str__(self) -> str:
         """A piece counts as a token, since servers send each by itself."""

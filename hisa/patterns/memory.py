@@ -21,8 +21,7 @@ from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrie
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, conditions, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.patterns.synthesis import CitedAdvice, synthesise
-from hisa.patterns.usage import used
+from hisa.patterns.synthesis import CitedAdvice, synthesise, used
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Emit, Model, Pattern, PatternHit, StepSummary, Task
 from hisa.text.prompt_text import speaks_of

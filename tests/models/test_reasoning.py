@@ -11,8 +11,7 @@ from hisa.errors import ConfigError
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.profiles import BUILT_IN, Profile, find
-from hisa.models.reasoning import check_reasoning
-from hisa.models.request_body import encode
+from hisa.models.request_body import check_effort, encode
 from hisa.models.spending import Ledger
 from hisa.plugins.computer_use.responses_body import encode_responses
 from tests.models.support import Events, ask, picture
@@ -57,7 +56,7 @@ def test_nothing_is_sent_unasked(profile: Profile) -> None:
 def test_each_family_is_asked_in_its_own_way(
     model: str, settings: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    check_reasoning("planner", ModelSettings(model=model, **settings), find(model))
+    check_effort("planner", ModelSettings(model=model, **settings), find(model))
     assert _sent(model, **settings) == fields
 
 
@@ -94,7 +93,7 @@ def test_what_a_model_does_not_take_is_refused(
     model: str, settings: dict[str, Any], said: str, fix: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        check_reasoning("state", ModelSettings(model=model, **settings), find(model))
+        check_effort("state", ModelSettings(model=model, **settings), find(model))
     assert said in str(caught.value)
     assert fix in (caught.value.fix or "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.patterns.usage import cited, used
+from hisa.patterns.synthesis import cited, used
 from hisa.protocols import StepSummary
 
 
