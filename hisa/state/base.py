@@ -6,31 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import Advice, Pattern, StepSummary, Task
-from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 
-__all__ = ["AbstractedStep", "Looks", "Memory", "NewSteps", "ReadsElements"]
+__all__ = ["Looks", "Memory", "NewSteps", "ReadsElements"]
 
 Looks = tuple[Observation, Observation]
 """Before and after a step."""
-
-
-@dataclass(frozen=True, slots=True)
-class AbstractedStep:
-    """A step in words.
-
-    ``line`` is what the planner reads, ``result`` its last field, ``roi`` the changed image-space
-    box (None: nothing changed), ``asked_model`` whether a model was needed, ``verdict`` what the
-    result begins with.
-    """
-
-    line: str
-    result: str
-    roi: BoundingBox | None
-    asked_model: bool
-    verdict: StepVerdict = "succeeded"
 
 
 @dataclass(frozen=True, slots=True)

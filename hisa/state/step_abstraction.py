@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
+from hisa.events import Abstracted
 from hisa.machine.patience import patience
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
@@ -26,7 +27,7 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.base import AbstractedStep, Looks
+from hisa.state.base import Looks
 from hisa.state.changes import IDLE, describe_changes
 from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.held_regions import DIALOGS
@@ -116,7 +117,7 @@ class StepAbstractor:
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
+    ) -> Abstracted:
         """The step in words; ``looks`` are before and after. Of a sequence one request is made.
 
         Raises:
@@ -143,7 +144,13 @@ class StepAbstractor:
         if self._raw:
             result = _raw_result(seen, outcome, held)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
-        return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
+        return Abstracted(
+            line=line,
+            result=result,
+            roi=_rounded(pair.box) if pair else None,
+            asked_model=asked,
+            verdict=seen.verdict,
+        )
 
     async def _files(self, last: Effect) -> Written:
         """The files that an act wrote: the screen seldom says which."""
@@ -401,6 +408,10 @@ def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     if changes:
         return " ".join(changes[:3])
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
+
+
+def _rounded(box: BoundingBox) -> tuple[int, int, int, int]:
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
 def _corners(box: BoundingBox) -> str:
