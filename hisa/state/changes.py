@@ -11,8 +11,7 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.state.facts import is_complete, is_inside, smallest_focused
-from hisa.state.held_regions import DIALOGS
+from hisa.state.facts import DIALOGS, is_complete, is_inside, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line, short
 
 __all__ = ["IDLE", "compared", "describe_changes"]

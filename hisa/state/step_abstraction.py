@@ -29,8 +29,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import Looks
 from hisa.state.changes import IDLE, describe_changes
-from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
-from hisa.state.held_regions import DIALOGS
+from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.sequence_steps import (
