@@ -56,29 +56,36 @@ def _matches(profile: Profile, model: str) -> bool:
     return any(fnmatchcase(full, p) or fnmatchcase(short, p) for p in profile.match)
 
 
-def _by_name(name: str, known: Sequence[Profile]) -> Profile:
-    for profile in known:
+def _by_name(name: str) -> Profile:
+    for profile in BUILT_IN:
         if profile.name == name:
             return profile
     brought = announced(name)
     if brought and brought.profile and brought.profile.name == name:
         return brought.profile
-    names = ", ".join(profile.name for profile in known)
+    names = ", ".join(profile.name for profile in BUILT_IN)
     raise ConfigError(
         f"profile {name!r}: no such profile; known are {names}",
         fix="leave models.ROLE.profile empty, or name a file that ends in .toml",
     )
 
 
-def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Profile:
+def _of_model(model: str, own: Sequence[Profile]) -> Profile:
+    """Returns the first that matches: the user's, then the model's package's, then the rest."""
+    found = next((profile for profile in own if _matches(profile, model)), None)
+    brought = None if found else announced(model)
+    found = found or (brought.profile if brought else None)
+    found = found or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
+    return found or _by_name("default")
+
+
+def find(model: str, explicit: str = "") -> Profile:
     """The profile of a model.
 
     Args:
         model: the model's name as the server knows it.
         explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``. One
             of a server goes before what is chosen so.
-        extra: profiles that are looked at before the built-in ones, and before that which the
-            model's package brings.
 
     Raises:
         ConfigError: no profile of that name, or a bad file.
@@ -86,21 +93,14 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
     """
     if explicit.endswith(".toml"):
         own = load(Path(explicit))
-        if len(own) == 1:
-            return own[0]
-        return find(model, extra=(*own, *extra))
-    known = (*extra, *BUILT_IN)
-    if explicit:
-        named = _by_name(explicit, known)
-        if not named.server:
-            return named
-        fields = {field: getattr(named, field) for field in named.model_fields_set}
-        return find(model, extra=extra).model_copy(update=fields)
-    chosen = next((profile for profile in extra if _matches(profile, model)), None)
-    brought = None if chosen else announced(model)
-    chosen = chosen or (brought.profile if brought else None)
-    chosen = chosen or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
-    return chosen or _by_name("default", known)
+        return own[0] if len(own) == 1 else _of_model(model, own)
+    if not explicit:
+        return _of_model(model, ())
+    named = _by_name(explicit)
+    if not named.server:
+        return named
+    fields = {field: getattr(named, field) for field in named.model_fields_set}
+    return _of_model(model, ()).model_copy(update=fields)
 
 
 def load(path: Path) -> tuple[Profile, ...]:
