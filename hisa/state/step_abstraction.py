@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.actions import Write
@@ -34,6 +34,7 @@ from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.sequence_steps import (
     Effect,
+    Pair,
     effects,
     merged,
     quiet,
@@ -70,10 +71,6 @@ _VERDICT = re.compile(
 )
 _MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
 """Verdict by the first letter of a model's word for it; any other is "no change"."""
-
-
-Pair = Callable[[Observation, Observation], RoiPair | None]
-"""What is shown of the looks before and after a step."""
 
 
 class StepAbstractor:
