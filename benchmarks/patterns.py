@@ -73,7 +73,7 @@ def measure_edge(folder: Path, count: int, queries: list[list[float]]) -> dict[s
     store = EdgeStore(folder, embedder)
     made = list(items(count))
     turn = iter(queries * 100)
-    result = {"insert_s": timed(lambda: store.rebuild(made, embedder))}
+    result = {"insert_s": timed(lambda: store.put_all(made))}
     result["reopen_s"] = median(lambda: EdgeStore(folder, embedder).get("p0"), 3)
     result["query_alone_ms"] = 1000 * median(lambda: search(store, next(turn)), 11)
     with store.session():
@@ -132,7 +132,7 @@ def same_answers(count: int) -> bool:
         stack.callback(client.close)
         local = ServerStore(client, "p", embedder=embedder)
         for store in (edge, local):
-            store.rebuild(made, embedder)
+            store.put_all(made)
         query = unit_rows(1, 2)[0].tolist()
         found = [
             [h.pattern.id for h in s.search(query, domain="calc", limit=5, threshold=-1)]

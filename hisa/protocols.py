@@ -499,7 +499,7 @@ class StateManager(Protocol):
         ...
 
     async def credit(self, *, won: bool | None) -> None:
-        """Count the run as a use of each pattern that it cited or whose step it took.
+        """Count the run as a use of each pattern that it cited.
 
         Args:
             won: whether it was a success; None: the run has no score.

@@ -33,7 +33,7 @@ from hisa.patterns.stores.base import Item, check_meta, to_payload
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern, Scope
 
-__all__ = ["export_lines", "import_patterns", "reembed", "write_atomically", "written"]
+__all__ = ["export_lines", "import_patterns", "write_atomically", "written"]
 
 _BATCH = 256  # chosen by hand
 _LINE_CHARS = 1_000_000  # chosen by hand
@@ -228,21 +228,9 @@ def import_patterns(
     if meta is not None:
         check_meta(meta, embedder, where="the pattern store")
     patterns = _read_all(lines, name)
-    fresh = {item[0].id: item for item in _embedded(patterns.values(), embedder)}
+    items = list(_embedded(patterns.values(), embedder))
     with store.session():
-        kept = {item[0].id: item for item in store.items()}
-        replaced = len(kept.keys() & fresh.keys())
-        if fresh:
-            store.rebuild((kept | fresh).values(), embedder)
-    return len(fresh) - replaced, replaced
-
-
-def reembed(store: VectorStore, embedder: Embedder) -> int:
-    """Give every pattern a vector of ``embedder``, all at once; returns their number.
-
-    Raises:
-        StoreError: the store cannot be read or written.
-    """
-    with store.session():
-        patterns = [pattern for pattern, _ in store.items()]
-        return store.rebuild(_embedded(patterns, embedder), embedder)
+        replaced = len(patterns.keys() & {known.id for known in store.list(status=None)})
+        if items:
+            store.put_all(items)
+    return len(items) - replaced, replaced

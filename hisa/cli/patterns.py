@@ -13,7 +13,7 @@ import click
 
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
+from hisa.cli.pattern_files import export_lines, import_patterns, write_atomically, written
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
@@ -305,16 +305,3 @@ def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
         print_json({"added": added, "replaced": replaced})
     else:
         click.echo(f"{added} added, {replaced} replaced")
-
-
-@patterns.command("reembed", epilog=examples("hisa patterns reembed --embedder bge-m3"))
-@click.option("--embedder", metavar="NAME", help="minilm, bge-m3 or openai:MODEL.")
-@pass_sections("patterns")
-def reembed_all(settings: PatternSettings, embedder: str | None) -> None:
-    """Give all patterns new vectors, after the embedder was changed."""
-    chosen = open_embedder(embedder or settings.embedder)
-    with closing(open_store(settings, chosen)) as store:
-        count = reembed(store, chosen)
-    click.echo(f"{count} patterns embedded by {chosen.name!r}")
-    if chosen.name != settings.embedder:
-        click.echo(f'set patterns.embedder = "{chosen.name}" in hisa.toml from now on', err=True)

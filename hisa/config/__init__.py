@@ -123,9 +123,6 @@ class ModelSettings(Section):
     effort: Effort = ""
     """How hard a reasoning model thinks. What a model takes stands in its profile; what it does
     not take is refused."""
-    thinking_tokens: int | None = Field(None, ge=0)
-    """Most tokens that a model thinks, where its profile says how it is told; 0: it does not. They
-    count in ``max_tokens``."""
     constrain: bool | None = None
     """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
     the profile says; False: no ``response_format`` is sent at all. Off where answers are to be

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from hisa.errors import BudgetExceeded
-from hisa.models.families import REFERENCE
 from hisa.models.profile import Price
+from hisa.models.profiles import REFERENCE
 from hisa.models.spending import Ledger, Totals
 
 __all__ = ["REFERENCE_PRICE", "Budget", "without_price"]

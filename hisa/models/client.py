@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.models.connection import open_client
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Profile
-from hisa.models.refused_parts import profile_without
 from hisa.models.request_body import encode
 from hisa.models.response_body import (
     ChatResponse,
@@ -35,12 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIModel"]
 
+_OTHER = (401, 403, 404, 408, 413, 429)
+"""Statuses that say something of the key, the address, the time or the size."""
+_STREAM = r"\bstream"
+_FORM = r"response.?format|json.?(schema|object|mode)|structured.?output|grammar"
+
 
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
     Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
-    to stream, is left out from then on (see `hisa.models.refused_parts`). A server that reports no
+    to stream, is left out from then on. A server that reports no
     usage gets an estimate (see `hisa.models.tokens`).
 
     Args:
@@ -51,7 +53,6 @@ class OpenAIModel:
         section: the part of the settings that error messages point to.
         http_client: sends the requests in place of a client of its own (such as one that serves
             the model in this process); closed by `aclose`.
-        wall: seconds since 1970, for ``Retry-After`` dates.
     """
 
     path: ClassVar[str] = "chat/completions"
@@ -73,14 +74,12 @@ class OpenAIModel:
         name: str = "",
         section: Role = "planner",
         http_client: httpx.AsyncClient | None = None,
-        wall: Callable[[], float] = time.time,
     ) -> None:
         self.name = name or settings.model
         self.profile = profile
         self._section = section
         self._settings = settings
         self._endpoint = endpoint
-        self._wall = wall
         self._client = open_client(endpoint, http_client)
         self._openai: AsyncOpenAI | None = None
 
@@ -102,7 +101,7 @@ class OpenAIModel:
                 return self._reply(request, await self._once(body, request))
             except TryFailed as failure:
                 if self.profile == profile:  # another request may have been refused meanwhile
-                    self.profile = profile_without(profile, failure)
+                    self.profile = _without_refused(profile, failure)
                 if await self._body(request) == body:
                     raise
 
@@ -243,14 +242,13 @@ class OpenAIModel:
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
-        settings, where = self._settings, self._where()
         name = "total_seconds" if too_long else "timeout"
-        limit = settings.total_seconds if too_long else settings.timeout
-        message = f"no answer from {where} within {limit:g} s"
+        limit = getattr(self._settings, name)
+        message = f"no answer from {self._where()} within {limit:g} s"
         if stream.began:
-            end = "was not done with it" if too_long else "then said nothing more"
             so_far = str(stream) or "no token yet"
-            message = f"{where} had begun to answer ({so_far}) and {end} within {limit:g} s"
+            message = f"{self._where()} had begun to answer ({so_far}) and was not done"
+            message += f" within {limit:g} s"
         fix = f"--set models.{self._section}.{name}={2 * limit:g}"
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
@@ -269,26 +267,21 @@ class OpenAIModel:
             kind,
             status=status,
             words=words,
-            retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
+            retry_after=retry_after(response.headers.get("retry-after")),
             fix=self._fix(status),
         )
 
     def _other_address(self) -> str:
         """Returns what to try where nothing of the API lies at this address."""
         setting = f"models.{self._section}.base_url"
-        if re.search(r"/v\d", urlsplit(self._endpoint.url).path):
-            return f"check --model and {setting}; {self._look()}"
-        return f"--set {setting}={redact(self._endpoint.address('v1'))}"
+        return f"check --model and {setting}, which mostly ends in /v1; {self._look()}"
 
     def _sent_on(self, location: str) -> TryFailed:
-        import httpx
-
-        there = httpx.URL(self._endpoint.url).join(location).copy_with(query=None)
-        base = redact(str(there).removesuffix(f"/{self.path}"))
+        place = redact(location.partition("?")[0])
         return TryFailed(
-            f"{self._where()} sends on to {base}, which gets neither the key nor the request",
+            f"{self._where()} sends on to {place}, which gets neither the key nor the request",
             "refused",
-            fix=f"if that is the one you mean: --set models.{self._section}.base_url={base}",
+            fix=f"if that is the one you mean, set models.{self._section}.base_url",
         )
 
     def _fix(self, status: int) -> str:
@@ -327,6 +320,18 @@ class OpenAIModel:
 
     def _look(self) -> str:
         return f"curl {redact(self._endpoint.address('models'))}"
+
+
+def _without_refused(profile: Profile, failure: TryFailed) -> Profile:
+    """The profile without what the server named in its refusal; as it is for anything else."""
+    status = failure.status or 0
+    words = failure.words if status >= 400 and status not in _OTHER else ""
+    # A stream that broke (5xx) may go next time.
+    if profile.streams and failure.kind == "refused" and re.search(_STREAM, words, re.I):
+        return profile.model_copy(update={"streams": False})
+    if profile.structured != "none" and re.search(_FORM, words, re.I):
+        return profile.model_copy(update={"structured": "none"})
+    return profile
 
 
 def _kind(status: int) -> FailureKind:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import ssl
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,8 @@ _PER_TOKEN = 8
 _SENT = ("Host", "Content-Length", "Content-Type", "X-Component", "X-Step")
 """Headers of a request that go to the server besides those of `_headers`."""
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+_WAYS = ("http_proxy", "https_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir")
+"""Variables of the environment that say how a server is reached, in small letters."""
 
 
 def auth_headers(endpoint: Endpoint) -> dict[str, str]:
@@ -73,23 +74,11 @@ def connecting(endpoint: Endpoint) -> Iterator[None]:
     """
     try:
         yield
-    except (ImportError, ValueError) as error:
-        proxies = (
-            f"{name}_proxy={url}"
-            for name, url in urllib.request.getproxies().items()
-            if "://" in url and not url.startswith("http")
-        )
+    except (ImportError, ValueError, OSError) as error:
+        ways = [f"{k}={v}" for k, v in os.environ.items() if k.lower() in _WAYS and v]
         raise ModelUnavailable(
-            f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, "
-            f"{redact(', '.join(proxies))}: {error}",
-            fix=f"{install_command('socks')}, or unset that variable",
-        ) from error
-    except OSError as error:
-        names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-        files = ", ".join(f"{name}={os.environ[name]}" for name in names if os.environ.get(name))
-        raise ModelUnavailable(
-            f"no certificates can be read from {files}: {error}",
-            fix="name an existing file of PEM certificates, or unset it",
+            f"{redact(endpoint.url)} cannot be reached by {redact(', '.join(ways))}: {error}",
+            fix=f"mend or unset that variable; a SOCKS proxy needs {install_command('socks')}",
         ) from error
 
 

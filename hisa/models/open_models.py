@@ -18,8 +18,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.client_kinds import find_kind
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
-from hisa.models.reasoning import check_reasoning
-from hisa.models.request_body import not_sent
+from hisa.models.request_body import check_effort, not_sent
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.protocols import Emit, Model, Role
@@ -103,7 +102,7 @@ def _fitting(
     if kind is not None:
         profile = kind.adapted(profile)
     if _has_profile(announced(wanted.model)):
-        check_reasoning(_section(settings, role), wanted, profile)
+        check_effort(_section(settings, role), wanted, profile)
     return profile, kind
 
 

@@ -50,12 +50,9 @@ class Profile(BaseModel):
     efforts: tuple[Effort, ...] = ()
     """What it takes as an effort, from less to more; empty: none. Sent as ``reasoning_effort``, to
     the Responses API as ``reasoning.effort``."""
-    thinking_as: Literal["", "thinking", "enable_thinking"] = ""
-    """How a number of thinking tokens is sent. ``thinking``: as Anthropic has it, and then without
-    a temperature; ``enable_thinking``: as vLLM has it, a switch of the chat template beside
-    ``thinking_token_budget``. Empty: it takes none."""
-    thinking_least: int = Field(0, ge=0)
-    """Fewest thinking tokens that it takes, besides 0."""
+    thinking_switch: bool = False
+    """Whether its chat template has the switch ``enable_thinking``, as vLLM and llama.cpp pass it
+    on: the effort "none" turns it off, any other on."""
     server: bool = False
     """Whether it tells of a server: what it says then goes before what the model's name tells, and
     the rest of that stays."""

@@ -10,16 +10,44 @@ import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import ConfigError
 from hisa.models.announced import announced
-from hisa.models.families import BUILT_IN
 from hisa.models.profile import Price, Profile
 from hisa.text.validation import explain
 
-__all__ = ["BUILT_IN", "Price", "Profile", "find", "load"]
+__all__ = ["BUILT_IN", "REFERENCE", "Price", "Profile", "find", "load"]
+
+
+def _profile(table: dict[str, Any], tree: dict[str, Any]) -> Profile:
+    fields = tree["base"].get(table.pop("like", ""), {}) | table
+    if "match" in fields:
+        fields["match"] = [
+            pattern.replace("{size}", size)
+            for pattern in fields["match"]
+            for size in (tree["sizes"] if "{size}" in pattern else ("",))
+        ]
+    return Profile.model_validate(fields)
+
+
+def _read() -> tuple[Profile, ...]:
+    text = Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
+    tree = tomllib.loads(text)
+    return tuple(_profile(table, tree) for table in tree["profile"])
+
+
+BUILT_IN = _read()
+"""The first match wins. ``local`` is ``default`` for a server of one's own: it costs nothing."""
+
+REFERENCE = max(
+    (profile for profile in BUILT_IN if profile.price is not None),
+    key=lambda profile: 0.0 if profile.price is None else profile.price.output,
+)
+"""The dearest family with a known price (o1): what a limit in dollars counts a token at where the
+price of a model is not known, so that it is rather too early than too late."""
 
 
 def _matches(profile: Profile, model: str) -> bool:
@@ -28,29 +56,36 @@ def _matches(profile: Profile, model: str) -> bool:
     return any(fnmatchcase(full, p) or fnmatchcase(short, p) for p in profile.match)
 
 
-def _by_name(name: str, known: Sequence[Profile]) -> Profile:
-    for profile in known:
+def _by_name(name: str) -> Profile:
+    for profile in BUILT_IN:
         if profile.name == name:
             return profile
     brought = announced(name)
     if brought and brought.profile and brought.profile.name == name:
         return brought.profile
-    names = ", ".join(profile.name for profile in known)
+    names = ", ".join(profile.name for profile in BUILT_IN)
     raise ConfigError(
         f"profile {name!r}: no such profile; known are {names}",
         fix="leave models.ROLE.profile empty, or name a file that ends in .toml",
     )
 
 
-def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Profile:
+def _of_model(model: str, own: Sequence[Profile]) -> Profile:
+    """Returns the first that matches: the user's, then the model's package's, then the rest."""
+    found = next((profile for profile in own if _matches(profile, model)), None)
+    brought = None if found else announced(model)
+    found = found or (brought.profile if brought else None)
+    found = found or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
+    return found or _by_name("default")
+
+
+def find(model: str, explicit: str = "") -> Profile:
     """The profile of a model.
 
     Args:
         model: the model's name as the server knows it.
         explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``. One
             of a server goes before what is chosen so.
-        extra: profiles that are looked at before the built-in ones, and before that which the
-            model's package brings.
 
     Raises:
         ConfigError: no profile of that name, or a bad file.
@@ -58,21 +93,14 @@ def find(model: str, explicit: str = "", *, extra: Sequence[Profile] = ()) -> Pr
     """
     if explicit.endswith(".toml"):
         own = load(Path(explicit))
-        if len(own) == 1:
-            return own[0]
-        return find(model, extra=(*own, *extra))
-    known = (*extra, *BUILT_IN)
-    if explicit:
-        named = _by_name(explicit, known)
-        if not named.server:
-            return named
-        fields = {field: getattr(named, field) for field in named.model_fields_set}
-        return find(model, extra=extra).model_copy(update=fields)
-    chosen = next((profile for profile in extra if _matches(profile, model)), None)
-    brought = None if chosen else announced(model)
-    chosen = chosen or (brought.profile if brought else None)
-    chosen = chosen or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
-    return chosen or _by_name("default", known)
+        return own[0] if len(own) == 1 else _of_model(model, own)
+    if not explicit:
+        return _of_model(model, ())
+    named = _by_name(explicit)
+    if not named.server:
+        return named
+    fields = {field: getattr(named, field) for field in named.model_fields_set}
+    return _of_model(model, ()).model_copy(update=fields)
 
 
 def load(path: Path) -> tuple[Profile, ...]:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from hisa.config import ModelSettings
+from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import chat_fields
 from hisa.models.tokens import estimate_input
-from hisa.models.turn_tokens import token_fields
-from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
+from hisa.protocols import ImagePart, Message, ModelRequest, Part, Role, TextPart
 from hisa.text.safe_text import encodable
 
-__all__ = ["answer_limit", "encode", "not_sent", "response_format", "sampling"]
+__all__ = ["answer_limit", "check_effort", "encode", "not_sent", "response_format", "sampling"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -75,8 +74,6 @@ def sampling(
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
     found: dict[str, float | int] = {}
-    if profile.thinking_as == "thinking" and settings.thinking_tokens:
-        return found  # Anthropic refuses them beside it
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
         found["top_p"] = settings.top_p
@@ -87,13 +84,36 @@ def sampling(
     return found
 
 
+def _effort_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:
+    """Returns the fields of a chat completion that ask for it."""
+    if not settings.effort:
+        return {}
+    if profile.thinking_switch:
+        return {"chat_template_kwargs": {"enable_thinking": settings.effort != "none"}}
+    return {"reasoning_effort": settings.effort}
+
+
+def check_effort(section: Role, settings: ModelSettings, profile: Profile) -> None:
+    """Refuse an effort that the model does not take.
+
+    Raises:
+        ConfigError: it names the model, what it takes, and what to do.
+    """
+    if settings.effort and settings.effort not in profile.efforts:
+        raise ConfigError(
+            f"models.{section}.effort = {settings.effort!r}: {settings.model!r} (profile "
+            f"{profile.name}) takes {', '.join(profile.efforts) or 'no effort'}",
+            fix="leave it out or, where the server takes it, say so in a profile of your own "
+            f"([[profile]] with efforts): --set models.{section}.profile=FILE.toml",
+        )
+
+
 def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
     """Sampling settings that are set and that the model does not take."""
     alone = settings.top_p is not None and profile.top_p and not profile.both
-    thinks = settings.thinking_tokens and profile.thinking_as == "thinking"
     refused = {
-        "temperature": not profile.temperature or alone or thinks,
-        "top_p": not profile.top_p or thinks,
+        "temperature": not profile.temperature or alone,
+        "top_p": not profile.top_p,
         "seed": not profile.seed,
     }
     return [
@@ -112,9 +132,9 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    body |= chat_fields(settings, profile)
+    body |= _effort_fields(settings, profile)
     if settings.tokens:
-        body |= token_fields(ids=profile.token_ids)
+        body |= {"logprobs": True} | ({"return_token_ids": True} if profile.token_ids else {})
     if form := response_format(request, profile, settings):
         body["response_format"] = form
     return body

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from hisa.models.connection import MOST_BYTES
-from hisa.models.tool_calls import CallReader, ServerCall
-from hisa.models.turn_tokens import TokenReader
 from hisa.protocols import TurnTokens, Usage
 from hisa.text.safe_text import encodable
 
@@ -24,6 +23,11 @@ __all__ = [
     "server_error",
 ]
 
+_FIELDS = frozenset({"thought", "input", "description", "description_2", "note"})
+"""Keys of a reply beside the tool's name."""
+_MOST_TOKENS = 1_000_000
+"""Of a prompt or a reply; whoever sends more is not believed."""
+
 
 class MalformedResponse(ValueError):
     """Not a chat completion. ``status`` is the HTTP status that the body itself names, if any."""
@@ -31,6 +35,69 @@ class MalformedResponse(ValueError):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+
+@dataclass(slots=True)
+class ServerCall:
+    """One entry of ``tool_calls``; ``arguments`` is JSON as the model wrote it."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    def as_reply(self) -> str:
+        """The call as a reply of the planner; broken arguments make a broken one.
+
+        Models fill the arguments with the tool's own, with the keys of a reply, or with all of it.
+        """
+        try:
+            arguments = json.loads(self.arguments or "{}")
+        except (ValueError, RecursionError):
+            return f'{{"thought": "", "tool": {json.dumps(self.name)}, "input": {self.arguments}}}'
+        if isinstance(arguments, dict) and not {"tool", "actions"}.isdisjoint(arguments):
+            return json.dumps({"thought": "", **arguments})
+        if not isinstance(arguments, dict) or not {"input"} <= arguments.keys() <= _FIELDS:
+            arguments = {"input": arguments}
+        return json.dumps({"thought": "", "tool": self.name, **arguments})
+
+
+class _CallReader:
+    """Gathers calls from a message, or from the deltas of one."""
+
+    def __init__(self) -> None:
+        self.calls: list[ServerCall] = []
+        self._open: dict[int, ServerCall] = {}
+
+    def add(self, message: dict[str, Any]) -> int:
+        """Take a message or a delta; returns how many characters of arguments it held."""
+        entries, older = message.get("tool_calls"), message.get("function_call")
+        if not isinstance(entries, list):
+            entries = [{"function": older}]
+        return sum(self._take(place, entry) for place, entry in enumerate(entries))
+
+    def _take(self, place: int, entry: object) -> int:
+        function = entry.get("function") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or not isinstance(function, dict):
+            return 0
+        index = entry.get("index")
+        index = index if isinstance(index, int) else place
+        id_, name = (
+            encodable(str(value or "")) for value in (entry.get("id"), function.get("name"))
+        )
+        call = self._open.get(index)
+        # Some servers number all calls 0, and tell them apart by id or by name alone.
+        if (
+            call is None
+            or (id_ and call.id not in ("", id_))
+            or (name and call.name not in ("", name))
+        ):
+            call = self._open[index] = ServerCall()
+            self.calls.append(call)
+        call.id, call.name = call.id or id_, call.name or name
+        piece = function.get("arguments") or ""
+        piece = encodable(piece if isinstance(piece, str) else json.dumps(piece))
+        call.arguments += piece
+        return len(piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +224,50 @@ def _refuse_error(body: dict[str, Any], choice: object) -> None:
         raise server_error(error)
 
 
+class _TokenReader:
+    """Gathers token ids and log-probs from a response, or from the chunks of one.
+
+    vLLM gives ``prompt_token_ids`` and a choice's ``token_ids``; llama.cpp has an ``id`` in each
+    entry of ``logprobs.content``. They are the engine's own: nothing is tokenised here, for another
+    tokeniser's ids are another prompt.
+    """
+
+    def __init__(self) -> None:
+        self._prompt: list[Any] | None = None
+        self._ids: list[Any] = []
+        self._entries: list[Any] = []
+
+    def add(self, body: dict[str, Any], choice: Any) -> None:
+        """Take a response or a chunk, and its first choice."""
+        choice = choice if isinstance(choice, dict) else {}
+        logprobs = choice.get("logprobs")
+        entries = logprobs.get("content") if isinstance(logprobs, dict) else None
+        self._prompt = self._prompt or _listed(body.get("prompt_token_ids")) or None
+        self._ids += _listed(choice.get("token_ids"))
+        self._entries += _listed(entries)
+
+    def read(self) -> TurnTokens | None:
+        """Returns all of it so far; None where there is nothing, or something else than numbers."""
+        entries = [entry if isinstance(entry, dict) else {} for entry in self._entries]
+        ids = _ids(self._ids) or _ids([entry.get("id") for entry in entries])
+        chances = [entry.get("logprob") for entry in entries]
+        good = all(isinstance(c, int | float) and math.isfinite(c) and c <= 0 for c in chances)
+        logprobs = tuple(map(float, chances)) if good and chances else None  # type: ignore[arg-type]
+        if ids and logprobs and len(ids) != len(logprobs):
+            logprobs = None  # nobody knows which belongs to which
+        tokens = TurnTokens(_ids(self._prompt or []), ids, logprobs)
+        return None if tokens == TurnTokens() else tokens
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) and len(value) <= _MOST_TOKENS else []
+
+
+def _ids(values: list[Any]) -> tuple[int, ...] | None:
+    good = all(type(value) is int and 0 <= value < 2**31 for value in values)
+    return tuple(values) if values and good else None
+
+
 class ChatStream:
     """A chat completion that comes in chunks.
 
@@ -168,10 +279,10 @@ class ChatStream:
         self.began = self.ended = False
         self._texts: list[str] = []
         self._size = self._tokens = 0
-        self._calls = CallReader()
+        self._calls = _CallReader()
         self._finish = self._model = ""
         self._usage: Usage | None = None
-        self._policy, self._given = "", TokenReader()
+        self._policy, self._given = "", _TokenReader()
 
     def __str__(self) -> str:
         """A piece counts as a token, since servers send each by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
@@ -67,7 +68,7 @@ class TryFailed(ModelUnavailable):
         self.began = began
 
 
-def retry_after(header: str | None, now: float) -> float | None:
+def retry_after(header: str | None) -> float | None:
     """Seconds to wait by a ``Retry-After`` header (seconds or an HTTP date), 0 to 60.
 
     None where the header is missing or is neither.
@@ -78,7 +79,7 @@ def retry_after(header: str | None, now: float) -> float | None:
         seconds = float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(header).timestamp() - now
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except (ValueError, OverflowError):
             return None
     return min(max(seconds, 0.0), _RETRY_AFTER_CAP) if math.isfinite(seconds) else None
@@ -88,7 +89,7 @@ def nothing_said(reply: ModelReply) -> TryFailed:
     """The failure that an empty reply is."""
     fix = (
         "allow longer answers (max_tokens under [models.planner] or the role's own section), or "
-        "let it think less: effort, thinking_tokens"
+        "let it think less: effort"
     )
     if reply.finish == "length":
         message = "the answer reached its token limit before any text came"

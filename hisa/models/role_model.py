@@ -15,7 +15,6 @@ from hisa.events import ModelCalled, ModelFailed, Noted
 from hisa.models.audit import Audit, KeepPicture, picture_hashes
 from hisa.models.budget import REFERENCE_PRICE, Budget
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import reasoning_words
 from hisa.models.retry import CUT_OFF, TryFailed, nothing_said, unavailable, wait_before
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
@@ -98,7 +97,7 @@ class RoleModel:
         self.name, self._client, self._context = client.name, client, context
         self._profile = profile
         self._settings = settings or ModelSettings()
-        self._effort = reasoning_words(self._settings)
+        self._effort = self._settings.effort
         self._audit = Audit()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:

@@ -15,7 +15,7 @@ Scope = Literal["application", "family", "page"]
 class Pattern:
     """A lesson from a finished run (HiSA, section 3.3.3).
 
-    ``uses`` counts runs that cited the lesson or took its step, not those merely advised with it.
+    ``uses`` counts runs that cited the lesson, not those merely advised with it.
     """
 
     id: str

@@ -19,7 +19,7 @@ from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
 from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, generalised, unbinding, wordings
-from hisa.protocols import Message, Model, ModelReply, ModelRequest, Pattern, Scope, Task, TextPart
+from hisa.protocols import Message, Model, ModelRequest, Pattern, Scope, Task, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
 
@@ -72,31 +72,20 @@ def _parsed(text: str) -> _Reply:
         raise InvalidReply(f"{where}: {first['msg']}") from error
 
 
-def _seen(reply: _Reply, lines: dict[int, str]) -> _Reply:
-    """The reply, where every lesson rests on steps that bear it out.
-
-    Raises:
-        InvalidReply: with the first lesson that does not, and why.
-    """
-    for place, item in enumerate(reply.patterns):
-        known = [number for number in item.steps if number in lines]
-        if len(known) < len(item.steps):
-            shown = ", ".join(str(number) for number in item.steps if number not in lines)
-            raise InvalidReply(f"patterns.{place}.steps: no step {shown} is shown")
-        worked = [number for number in known if verdict(lines[number]) == "succeeded"]
-        if item.type == "success" and len(worked) < len(known):
-            bad = next(number for number in known if number not in worked)
-            raise InvalidReply(
-                f"patterns.{place}: a lesson of success rests on step {bad}, which is not one that "
-                '"Succeeded."; leave the lesson out or make it one of failure'
-            )
-        wrong = len({*known} - {*worked})
-        if item.type == "failure" and wrong < TRIED:
-            raise InvalidReply(
-                f"patterns.{place}: a lesson of failure needs {TRIED} steps that went wrong, and "
-                f"names {wrong}"
-            )
-    return reply
+def _fault(item: _Lesson, lines: dict[int, str]) -> str:
+    """Returns why the steps of a lesson do not bear it out; empty where they do."""
+    unknown = [str(number) for number in item.steps if number not in lines]
+    if unknown:
+        return f"no step {', '.join(unknown)} is shown"
+    wrong = [n for n in dict.fromkeys(item.steps) if verdict(lines[n]) != "succeeded"]
+    if item.type == "success" and wrong:
+        return (
+            f"a lesson of success rests on step {wrong[0]}, which is not one that "
+            '"Succeeded."; leave the lesson out or make it one of failure'
+        )
+    if item.type == "failure" and len(wrong) < TRIED:
+        return f"a lesson of failure needs {TRIED} steps that went wrong, and names {len(wrong)}"
+    return ""
 
 
 def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
@@ -112,34 +101,26 @@ def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     )
 
 
-def _corrected(request: ModelRequest, reply: ModelReply, error: InvalidReply) -> ModelRequest:
-    demand = (
-        f"That answer could not be used: {error}. Answer again with the one JSON object that the "
-        "instructions describe and nothing around it."
-    )
-    return with_correction(request, reply, demand)
-
-
-async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:
+async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> list[_Lesson]:
     """Returns what is sound of a reply, which is asked for again where nothing is."""
     first = await model.complete(request)
     try:
-        reply = _parsed(first.text)
-        sound = [item for item in reply.patterns if _sound(item, lines)]
-        if not sound:
-            _seen(reply, lines)
+        return _sound(_parsed(first.text), lines)
     except InvalidReply as error:
-        reply = _parsed((await model.complete(_corrected(request, first, error))).text)
-        sound = [item for item in reply.patterns if _sound(item, lines)]
-    return reply.model_copy(update={"patterns": sound})
+        demand = (
+            f"That answer could not be used: {error}. Answer again with the one JSON object that "
+            "the instructions describe and nothing around it."
+        )
+        second = await model.complete(with_correction(request, first, demand))
+    lessons = _parsed(second.text).patterns
+    return [item for item in lessons if not _fault(item, lines)]
 
 
-def _sound(item: _Lesson, lines: dict[int, str]) -> bool:
-    try:
-        _seen(_Reply(patterns=[item]), lines)
-    except InvalidReply:
-        return False
-    return True
+def _sound(reply: _Reply, lines: dict[int, str]) -> list[_Lesson]:
+    faults = [_fault(item, lines) for item in reply.patterns]
+    if all(faults) and faults:
+        raise InvalidReply(f"patterns.0: {faults[0]}")
+    return [item for item, fault in zip(reply.patterns, faults, strict=True) if not fault]
 
 
 async def induce(
@@ -165,8 +146,8 @@ async def induce(
     worked = [verdict(line) == "succeeded" for line in numbered.values()]
     if not any(worked) and len(worked) < TRIED:
         return ()
-    reply = await _ask(model, _request(task, shown), numbered)
-    made = [_pattern(item, task.domain, run_id) for item in reply.patterns]
+    lessons = await _ask(model, _request(task, shown), numbered)
+    made = [_pattern(item, task.domain, run_id) for item in lessons]
     new = {new.lesson: new for new in made if new.lesson and not _repeats(new, task)}
     return tuple(new.values())
 

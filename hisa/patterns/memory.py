@@ -21,8 +21,7 @@ from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrie
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, conditions, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.patterns.synthesis import CitedAdvice, synthesise
-from hisa.patterns.usage import used
+from hisa.patterns.synthesis import CitedAdvice, synthesise, used
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Emit, Model, Pattern, PatternHit, StepSummary, Task
 from hisa.text.prompt_text import speaks_of
@@ -200,7 +199,7 @@ class PatternMemory:
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use of each pattern that the run cited or whose step it took, and a win of one.
+        """Count a use of each pattern that the run cited, and a win of one.
 
         A pattern superseded since then passes it on to its successor.
 
@@ -218,8 +217,8 @@ class PatternMemory:
     def _credit(self, ids: Sequence[str], steps: Sequence[StepSummary], won: bool | None) -> None:
         with self.store.session():
             for number, pattern_id in enumerate(ids, start=1):
-                advised, counted = self.store.get(pattern_id), self._successor(pattern_id)
-                if advised and counted and used(advised, number, steps):
+                counted = self._successor(pattern_id) if used(number, steps) else None
+                if counted is not None:
                     self.store.amend(
                         replace(
                             counted,

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.patterns.pattern_text import block, clean, unbinding
-from hisa.patterns.usage import mark
-from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
+from hisa.protocols import Message, Model, ModelRequest, PatternHit, StepSummary, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
 
-__all__ = ["BULLETS", "CitedAdvice", "bounded", "synthesise"]
+__all__ = ["BULLETS", "CitedAdvice", "bounded", "cited", "mark", "synthesise", "used"]
 
 BULLETS = 5
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _MARKS = re.compile(r"\[p\d{1,2}(?:[\s,;]*p\d{1,2})*\]")
+_CITATION = re.compile(r"\[(p\d{1,2}(?:\s*[,;]\s*p\d{1,2})*)\]")
 _LEADING = re.compile(rf"(?:{_MARKS.pattern}[\s,;]*)+")
 
 
@@ -31,6 +31,22 @@ class CitedAdvice:
 
     text: str = ""
     hits: tuple[PatternHit, ...] = ()
+
+
+def mark(number: int) -> str:
+    """Returns the mark that cites the pattern at that place of the advice, counted from 1."""
+    return f"p{number}"
+
+
+def cited(thought: str) -> frozenset[str]:
+    """The marks that a thought names."""
+    groups = _CITATION.findall(thought)
+    return frozenset(found for group in groups for found in re.findall(r"p\d+", group))
+
+
+def used(number: int, steps: Sequence[StepSummary]) -> bool:
+    """Whether a step cites the pattern at that place of the advice."""
+    return any(mark(number) in cited(step.thought) for step in steps)
 
 
 def _lesson(hit: PatternHit) -> str:

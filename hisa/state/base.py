@@ -6,31 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import Advice, Pattern, StepSummary, Task
-from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 
-__all__ = ["AbstractedStep", "Looks", "Memory", "NewSteps", "ReadsElements"]
+__all__ = ["Looks", "Memory", "NewSteps", "ReadsElements"]
 
 Looks = tuple[Observation, Observation]
 """Before and after a step."""
-
-
-@dataclass(frozen=True, slots=True)
-class AbstractedStep:
-    """A step in words.
-
-    ``line`` is what the planner reads, ``result`` its last field, ``roi`` the changed image-space
-    box (None: nothing changed), ``asked_model`` whether a model was needed, ``verdict`` what the
-    result begins with.
-    """
-
-    line: str
-    result: str
-    roi: BoundingBox | None
-    asked_model: bool
-    verdict: StepVerdict = "succeeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +46,7 @@ class Memory(Protocol):
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use, and a win or not, of those of these patterns that the steps used.
+        """Count a use, and a win or not, of those of these patterns that the steps cite.
 
         Args:
             ids: patterns of the advice in its order.

@@ -11,8 +11,7 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.state.facts import is_complete, is_inside, smallest_focused
-from hisa.state.held_regions import DIALOGS
+from hisa.state.facts import DIALOGS, is_complete, is_inside, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line, short
 
 __all__ = ["IDLE", "compared", "describe_changes"]
@@ -139,37 +138,29 @@ def _look_sentence(look: Observation, roi: BoundingBox) -> list[str]:
 
 def _painted(elements: list[Element], look: Observation) -> list[Element]:
     """Those of them that are painted, if any is: others lie under a cover, or await the pointer."""
-    return [element for element in elements if _colour(element, look) is None] or elements
+    return [element for element in elements if not _is_plain(element, look)] or elements
 
 
-def _colour(element: Element, look: Observation, *, inner: bool = False) -> str | None:
-    """The one colour that an element's box has, or the middle of it; None: it has several."""
+def _is_plain(element: Element, look: Observation) -> bool:
+    """Whether an element's box has one colour all over."""
     box = look.convert_box(element.box, "image")
-    if inner:
-        across, down = box.width / 4, box.height / 4
-        box = BoundingBox(box.left + across, box.top + down, box.right - across, box.bottom - down)
     left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
     size = look.image
     corners = max(0, left), max(0, top), min(size.width, right), min(size.height, bottom)
     if min(corners[2] - corners[0], corners[3] - corners[1]) < _LEAST_PIXELS:
-        return None
-    picture = look.without_pointer.screenshot.pixels.crop(corners)
-    return "#" + picture.resize((1, 1)).tobytes().hex() if picture.getcolors(1) else None
+        return False
+    return bool(look.without_pointer.screenshot.pixels.crop(corners).getcolors(1))
 
 
 def _painted_sentences(
     before: Observation, after: Observation, elements: list[Element]
 ) -> list[str]:
-    """Tells of what was there all the time, and is painted or in another colour only now."""
+    """Tells of what was there all the time, and is painted only now."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
     sentences: list[str] = []
     for head, one, other in (("New on the screen", before, after), ("Gone", after, before)):
-        bare = [e for e in named if _colour(e, one) and not _colour(e, other)]
+        bare = [e for e in named if _is_plain(e, one) and not _is_plain(e, other)]
         sentences += _listed(head, _telling(bare))
-    for element in named if not sentences else ():
-        was, now = (_colour(element, look, inner=True) for look in (before, after))
-        if was and now and was != now:
-            return [f"{_capital(_named(element))} now reads “{now}”."]
     return sentences
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import shorten
 
 from hisa.models.tokens import estimate_tokens
@@ -17,25 +17,17 @@ from hisa.text.prompts import render
 
 __all__ = ["ContextRefiner", "in_short"]
 
-_MAX_PLACES = 8
-"""Clicked places that the refined context keeps, the latest; chosen by hand."""
 _AT = re.compile(
-    r"pyautogui\.(\w*[cC]lick|moveTo|dragTo|mouseDown|mouseUp)\("
-    r"(?:x=)?(-?\d+)(?:\.\d+)?,\s*(?:y=)?(-?\d+)"
+    r"(pyautogui\.(?:\w*[cC]lick|moveTo|dragTo|mouseDown|mouseUp)\()"
+    r"(?:x=)?-?\d+(?:\.\d+)?,\s*(?:y=)?-?\d+"
 )
-_PLACE = re.compile(r"\w+\((-?\d+), (-?\d+)\)")
-_PAIR = re.compile(r"\(\s*(-?\d+)\s*,\s*(-?\d+)\s*\)")
-_DESCRIPTION = re.compile(r" \| Description: (.*?)(?= \| (?:Input|Result): )")
 _STEP_HEAD = re.compile(r"^Step \d+: ")
 _RANGE = re.compile(r"\W*Steps?\s+\d+", re.IGNORECASE)
-_COORDINATES = "Coordinates: "
 _RESULT = " | Result: "
-_Pair = tuple[str | None, ...]
-_Places = dict[_Pair, str]
 
 
 class ContextRefiner:
-    """Asks a model for the summary and sees to it that coordinates outlive it.
+    """Asks a model for the summary, below which values are kept.
 
     Args:
         model: the state role's model.
@@ -67,88 +59,43 @@ class ContextRefiner:
         values = kept_values(previous, steps, self._tokens)
         beside = "\n".join(filter(None, (values, steps.notes)))
         room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)
-        by_facts = self._by_facts or steps.by_program
-        summary = ContextRefiner(self._model, room, by_facts=by_facts)
-        text = await summary._summarise(
-            task, without_values(previous), lines=steps.lines, first=first, last=last
-        )
+        previous = without_values(previous)
+        lines = [_without_unproven(line) for line in steps.lines]
+        text, span = "", f"Steps {first}~{last}: "
+        if not (self._by_facts or steps.by_program):
+            request = _request(task, previous, lines, room, first=first, last=last)
+            text = without_values(await ask_within(self._model, request, room))
+        if not any(char.isalnum() for char in text):
+            text = _own_summary(previous, lines, room, span=span)
+        elif not _RANGE.match(text):
+            text = span + text
+        text = cut_at_sentence(text, room)
         return f"{text}\n{values}" if values else text
 
-    async def _summarise(
-        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
-    ) -> str:
-        proven = _places(lines)
-        lines = [_without_unproven(line) for line in lines]
-        summary = ""
-        if not self._by_facts:
-            request = self._request(task, previous, lines=lines, first=first, last=last)
-            summary = without_values(await ask_within(self._model, request, self._tokens))
-        span = f"Steps {first}~{last}: "
-        if not any(char.isalnum() for char in summary):
-            summary = _own_summary(previous, lines, self._tokens, span=span)
-        elif not _RANGE.match(summary):
-            summary = span + summary
-        return self._with_places(summary, previous, proven)
 
-    def _request(
-        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
-    ) -> ModelRequest:
-        words = words_of(self._tokens)
-        system = render(
-            "context_refinement", first=first, last=last, limit=self._tokens, words=words
-        )
-        told = {
-            "task": clean(task.instruction),
-            "previous_summary": previous,
-            "new_steps": "\n".join(lines),
-        }
-        return ModelRequest(
-            role="state",
-            messages=(
-                Message("system", (TextPart(system),)),
-                Message("user", (TextPart(sections(told)),)),
-            ),
-        )
-
-    def _with_places(self, summary: str, previous: str, new: _Places) -> str:
-        """The summary with a line of coordinates where it kept none of them."""
-        named = {match.groups() for match in _PAIR.finditer(summary)}
-        if not new or any(place in named for place in new):
-            return cut_at_sentence(summary, self._tokens)
-        kept = previous.rpartition(_COORDINATES)[2].partition("\n")[0]
-        old = {m.groups(): item for item in kept.split("; ") if (m := _PLACE.match(item))}
-        items = [*({**old, **new}).values()][-_MAX_PLACES:]
-        line = cut_at_word(_COORDINATES + "; ".join(items), self._tokens // 3)
-        room = self._tokens - estimate_tokens(line) - 1
-        return f"{cut_at_sentence(summary, room)}\n{line}"
-
-
-def _succeeded(line: str) -> bool:
-    return split_verdict(line.partition(_RESULT)[2])[0] == "succeeded"
+def _request(
+    task: Task, previous: str, lines: Sequence[str], room: int, *, first: int, last: int
+) -> ModelRequest:
+    system = render("context_refinement", first=first, last=last, limit=room, words=words_of(room))
+    told = {
+        "task": clean(task.instruction),
+        "previous_summary": previous,
+        "new_steps": "\n".join(lines),
+    }
+    return ModelRequest(
+        role="state",
+        messages=(
+            Message("system", (TextPart(system),)),
+            Message("user", (TextPart(sections(told)),)),
+        ),
+    )
 
 
 def _without_unproven(line: str) -> str:
     """The line; its coordinates only where the step had the effect it was for."""
-    if _succeeded(line):
+    if split_verdict(line.partition(_RESULT)[2])[0] == "succeeded":
         return line
-    return _AT.sub(lambda match: match[0][: match[0].index("(") + 1] + "…", line)
-
-
-def _places(lines: Iterable[str]) -> _Places:
-    """The points of the steps that succeeded, each as ``click(x, y) what is there``.
-
-    Where the pointer was moved, to scroll or to show a hint, nothing was clicked.
-    """
-    found: dict[_Pair, str] = {}
-    for line in lines:
-        source = line.partition(_RESULT)[0]
-        if not _succeeded(line):
-            continue
-        description = _DESCRIPTION.search(line)
-        name = excerpt(description.group(1), 40).replace(";", ",") if description else ""
-        for verb, x, y in _AT.findall(source):
-            found[x, y] = f"{verb}({x}, {y}) {name}".strip()
-    return found
+    return _AT.sub(lambda match: f"{match[1]}…", line)
 
 
 def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str) -> str:

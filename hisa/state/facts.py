@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from hisa.actions import Click, Drag, Hotkey, Press, Write, points
@@ -13,15 +14,22 @@ from hisa.state.written_files import Written
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = [
+    "DIALOGS",
+    "called",
     "disabled_facts",
     "field_facts",
     "held_facts",
     "is_complete",
     "is_inside",
+    "is_same",
+    "letters",
+    "quoted",
     "smallest_focused",
     "written_facts",
 ]
 
+DIALOGS = frozenset({"alert", "dialog", "file chooser"})
+"""Roles of what asks or tells something and stands above the rest."""
 _NAMED_FILES = 3
 """A step's line has some 100 tokens for its result; three paths take half of them."""
 
@@ -109,3 +117,27 @@ def disabled_facts(call: GroundedCall, look: Observation) -> str:
             name = field_text(excerpt(named, 40))
             return f"{element.role.capitalize()} “{name}” is disabled: the click did nothing."
     return ""
+
+
+def letters(text: str) -> str:
+    """A text without signs, with which programs mark what is not saved, and without figures.
+
+    Figures count messages and tell the time by themselves.
+    """
+    return re.sub(r"[\W\d]", "", text)
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text as it is told to a planner."""
+    return f"“{field_text(excerpt(text, 60))}”"
+
+
+def is_same(one: Element, other: Element) -> bool:
+    """Whether two looks tell of the same thing, wherever it lies."""
+    return (one.role, one.name, one.label) == (other.role, other.name, other.label)
+
+
+def called(element: Element) -> str:
+    """The role and name of an element, as a planner is told."""
+    name = element.name or element.label or element.description
+    return f"{field_text(element.role)} {quoted(name)}" if name else field_text(element.role)

@@ -33,7 +33,6 @@ from hisa.protocols import (
     Task,
     ToolCall,
 )
-from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 from hisa.state.base import Memory, NewSteps
 from hisa.state.by_itself import ByItself, LookAgain
@@ -132,16 +131,9 @@ class HierarchicalState:
         told = _untold(call, outcome)
         made = tuple(replace(m, call=_untold(m.call, m.outcome)) for m in outcome.made)
         looks = before, after
-        done = await self._abstractor.abstract(number, told, looks, replace(outcome, made=made))
-        seen = Abstracted(
-            line=done.line,
-            result=done.result,
-            roi=_corners(done.roi),
-            asked_model=done.asked_model,
-            verdict=done.verdict,
-            moved=moved,
-            refocused=_refocused(before, after),
-        )
+        seen = await self._abstractor.abstract(number, told, looks, replace(outcome, made=made))
+        refocused = _refocused(before, after)
+        seen = seen.model_copy(update={"moved": moved, "refocused": refocused})
         ran = self._held or [made.call.input for made in outcome.made] or [call.input]
         last = outcome.made[-1].outcome if outcome.made else outcome
         held, self._held = bool(self._held), ()
@@ -151,7 +143,7 @@ class HierarchicalState:
         loop = self._loop()
         if loop is not None:
             self._emit(LoopDetected(action=loop.action, times=loop.times))
-        return done.line
+        return seen.line
 
     def require_new(self, call: GroundedCall, tools: Iterable[str] = ()) -> None:
         """Refuse a call that failed, or had no effect twice, on the screen as it is.
@@ -428,12 +420,6 @@ def build_state(
         settings=settings,
         again=again,
     )
-
-
-def _corners(box: BoundingBox | None) -> tuple[int, int, int, int] | None:
-    if box is None:
-        return None
-    return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
 def _deed(

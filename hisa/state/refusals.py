@@ -17,8 +17,7 @@ from hisa.screen.lies_at import cover_at, element_at
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
-from hisa.state.facts import is_complete, is_inside
-from hisa.state.held_regions import DIALOGS, called, is_same
+from hisa.state.facts import DIALOGS, called, is_complete, is_inside, is_same
 from hisa.state.lines import call_description, call_input
 from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import excerpt, field_text

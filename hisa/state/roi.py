@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "MINIMUM_CROP",
     "RoiPair",
     "changed_mask",
     "changed_pixels",
@@ -28,8 +27,10 @@ __all__ = [
     "whole_pair",
 ]
 
-MINIMUM_CROP = Size(64, 64)
-"""Smallest crop shown to a model, in image pixels: less has no recognisable content."""
+_MINIMUM = 64
+"""Sides of the smallest crop, in image pixels: less has no recognisable content."""
+_MARGIN = 8
+"""Image pixels around what changed."""
 
 _BESIDE = 72
 """More image pixels at either side of a crop: some ten letters."""
@@ -49,54 +50,44 @@ class RoiPair:
     after: Screenshot
 
 
-def roi_pair(
-    before: Observation,
-    after: Observation,
-    *,
-    margin: int = 8,
-    minimum: Size = MINIMUM_CROP,
-) -> RoiPair | None:
+def roi_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to what changed; None where nothing but pointer or caret did.
 
     A crop is wider than what changed: of "500 €" that was "100 €" one digit alone would be shown.
-
-    Args:
-        before: the look before the action.
-        after: the look after it.
-        margin: image pixels above and below what changed; beside it there are more.
-        minimum: smallest crop; a smaller one is padded, as far as the picture goes.
     """
-    old, new = before.screenshot, after.screenshot
-    if old.size != new.size:
-        return RoiPair(_whole(new), _whole(new), old, new)
-    mask = changed_mask(before, after)
-    box = _bounds(mask)
-    if mask is None or box is None:
-        return None
-    shown = _with_margin(box, margin, minimum, new.size)
-    return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
+    box = _seen(before, after)
+    return None if box is None else _pair(before, after, box, _with_margin(box, after.image))
 
 
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures as they are; None where nothing but pointer or caret changed."""
-    old, new = before.screenshot, after.screenshot
-    mask = None if old.size != new.size else changed_mask(before, after)
-    box = _whole(new) if old.size != new.size else _bounds(mask)
-    if box is None:
-        return None
-    return RoiPair(box, _whole(new), old, new)
+    box = _seen(before, after)
+    return None if box is None else _pair(before, after, box, _whole(after.screenshot))
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return RoiPair(_whole(new), _whole(new), old, new)
+        return _pair(before, after, _whole(new), _whole(new))
     changed = changed_pixels(old, new, unseen=0)
-    if changed is None:
-        return None
-    box = changed[1]
-    return RoiPair(box, box, old.parts((box,)), new.parts((box,)))
+    return None if changed is None else _pair(before, after, changed[1], changed[1])
+
+
+def _seen(before: Observation, after: Observation) -> BoundingBox | None:
+    """The box of what is seen to differ: all of it in two looks of different sizes."""
+    if before.screenshot.size != after.screenshot.size:
+        return _whole(after.screenshot)
+    mask = changed_mask(before, after)
+    corners = mask.getbbox() if mask is not None else None
+    return None if corners is None else BoundingBox(*corners)
+
+
+def _pair(before: Observation, after: Observation, box: BoundingBox, shown: BoundingBox) -> RoiPair:
+    old, new = before.screenshot, after.screenshot
+    if shown == _whole(new):
+        return RoiPair(box, shown, old, new)
+    return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
@@ -186,26 +177,20 @@ _STRIPE = 16
 """Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
 
 
-def _bounds(mask: Image.Image | None) -> BoundingBox | None:
-    corners = mask.getbbox() if mask is not None else None
-    return None if corners is None else BoundingBox(*corners)
-
-
 def _whole(picture: Screenshot) -> BoundingBox:
     return BoundingBox(0, 0, picture.size.width, picture.size.height)
 
 
-def _with_margin(box: BoundingBox, margin: int, minimum: Size, extent: Size) -> BoundingBox:
-    beside = margin + _BESIDE
-    left, right = _widened(box.left, box.right, beside, minimum.width, extent.width)
-    top, bottom = _widened(box.top, box.bottom, margin, minimum.height, extent.height)
+def _with_margin(box: BoundingBox, extent: Size) -> BoundingBox:
+    left, right = _widened(box.left, box.right, _MARGIN + _BESIDE, extent.width)
+    top, bottom = _widened(box.top, box.bottom, _MARGIN, extent.height)
     return BoundingBox(left, top, right, bottom)
 
 
-def _widened(start: float, end: float, margin: int, minimum: int, extent: int) -> tuple[int, int]:
-    """The range with its margin, at least ``minimum`` long and inside 0..``extent``."""
+def _widened(start: float, end: float, margin: int, extent: int) -> tuple[int, int]:
+    """The range with its margin, at least `_MINIMUM` long and inside 0..``extent``."""
     first, last = int(start) - margin, int(end) + margin
-    lack = max(0, minimum - (last - first))
+    lack = max(0, _MINIMUM - (last - first))
     first, last = first - lack // 2, last + lack - lack // 2
     # A range pushed over one edge is moved back, so that the crop keeps its size.
     shift = -first if first < 0 else min(0, extent - last)

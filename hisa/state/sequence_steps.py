@@ -15,9 +15,10 @@ from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["Effect", "effects", "merged", "quiet", "shown", "stopped", "surprises"]
+__all__ = ["Effect", "Pair", "effects", "merged", "quiet", "shown", "stopped", "surprises"]
 
 Pair = Callable[[Observation, Observation], RoiPair | None]
+"""What is shown of the looks before and after a step."""
 
 
 @dataclass(frozen=True, slots=True)

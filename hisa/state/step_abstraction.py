@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
+from hisa.events import Abstracted
 from hisa.machine.patience import patience
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
@@ -26,14 +27,14 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.base import AbstractedStep, Looks
+from hisa.state.base import Looks
 from hisa.state.changes import IDLE, describe_changes
-from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
-from hisa.state.held_regions import DIALOGS
+from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.sequence_steps import (
     Effect,
+    Pair,
     effects,
     merged,
     quiet,
@@ -70,10 +71,6 @@ _VERDICT = re.compile(
 )
 _MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
 """Verdict by the first letter of a model's word for it; any other is "no change"."""
-
-
-Pair = Callable[[Observation, Observation], RoiPair | None]
-"""What is shown of the looks before and after a step."""
 
 
 class StepAbstractor:
@@ -116,7 +113,7 @@ class StepAbstractor:
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
+    ) -> Abstracted:
         """The step in words; ``looks`` are before and after. Of a sequence one request is made.
 
         Raises:
@@ -143,7 +140,13 @@ class StepAbstractor:
         if self._raw:
             result = _raw_result(seen, outcome, held)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
-        return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
+        return Abstracted(
+            line=line,
+            result=result,
+            roi=_rounded(pair.box) if pair else None,
+            asked_model=asked,
+            verdict=seen.verdict,
+        )
 
     async def _files(self, last: Effect) -> Written:
         """The files that an act wrote: the screen seldom says which."""
@@ -401,6 +404,10 @@ def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     if changes:
         return " ".join(changes[:3])
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
+
+
+def _rounded(box: BoundingBox) -> tuple[int, int, int, int]:
+    return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
 def _corners(box: BoundingBox) -> str:

@@ -17,7 +17,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
-from hisa.state.held_regions import called
+from hisa.state.facts import called
 from hisa.text.prompt_text import excerpt, field_text
 from hisa.text.redact.named_secrets import PLACEHOLDER
 

@@ -6,8 +6,7 @@ import pytest
 
 from hisa.errors import BudgetExceeded
 from hisa.models.budget import Budget
-from hisa.models.families import REFERENCE
-from hisa.models.profiles import Profile, find
+from hisa.models.profiles import REFERENCE, Profile, find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input

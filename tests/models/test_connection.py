@@ -138,7 +138,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     monkeypatch.setenv("ALL_PROXY", f"{scheme}://me:secret-word@{NOBODY}")
     with pytest.raises(ModelUnavailable) as caught:
         client("https://models.example.com/v1")
-    assert f"all_proxy={scheme}://" in str(caught.value)
+    assert f"ALL_PROXY={scheme}://" in str(caught.value)
     assert NOBODY in str(caught.value)
     assert "secret-word" not in str(caught.value)
     assert "hisa install socks" in caught.value.fix

@@ -11,14 +11,13 @@ from hisa.errors import ConfigError
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.profiles import BUILT_IN, Profile, find
-from hisa.models.reasoning import check_reasoning
-from hisa.models.request_body import encode, not_sent
+from hisa.models.request_body import check_effort, encode
 from hisa.models.spending import Ledger
 from hisa.plugins.computer_use.responses_body import encode_responses
 from tests.models.support import Events, ask, picture
 
 _PARAMETERS = {
-    "reasoning_effort", "reasoning", "thinking", "chat_template_kwargs", "thinking_token_budget",
+    "reasoning_effort", "reasoning", "thinking", "chat_template_kwargs",
 }  # fmt: skip
 
 
@@ -43,19 +42,13 @@ def test_nothing_is_sent_unasked(profile: Profile) -> None:
         ("gpt-5.1", {"effort": "none"}, {"reasoning_effort": "none"}),
         ("gemini-2.5-pro", {"effort": "high"}, {"reasoning_effort": "high"}),
         (
-            "claude-haiku-4-5",
-            {"thinking_tokens": 2000},
-            {"thinking": {"type": "enabled", "budget_tokens": 2000}},
-        ),
-        ("claude-sonnet-4-5", {"thinking_tokens": 0}, {"thinking": {"type": "disabled"}}),
-        (
             "Qwen/Qwen3-8B",
-            {"thinking_tokens": 500},
-            {"chat_template_kwargs": {"enable_thinking": True}, "thinking_token_budget": 500},
+            {"effort": "high"},
+            {"chat_template_kwargs": {"enable_thinking": True}},
         ),
         (
             "Qwen/Qwen3.5-9B",
-            {"thinking_tokens": 0},
+            {"effort": "none"},
             {"chat_template_kwargs": {"enable_thinking": False}},
         ),
     ],
@@ -63,7 +56,7 @@ def test_nothing_is_sent_unasked(profile: Profile) -> None:
 def test_each_family_is_asked_in_its_own_way(
     model: str, settings: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    check_reasoning("planner", ModelSettings(model=model, **settings), find(model))
+    check_effort("planner", ModelSettings(model=model, **settings), find(model))
     assert _sent(model, **settings) == fields
 
 
@@ -77,59 +70,30 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
     assert body["reasoning"] == {"summary": "concise", "effort": "low"}
 
 
-def test_anthropic_gets_no_temperature_beside_thinking() -> None:
-    model, profile = "claude-haiku-4-5", find("claude-haiku-4-5")
-    thinking = ModelSettings(model=model, thinking_tokens=2000, temperature=0.5)
-    assert "temperature" not in encode(ask(), profile, thinking)
-    assert not_sent(profile, thinking) == ["temperature"]
-    silent = ModelSettings(model=model, thinking_tokens=0, temperature=0.5)
-    assert encode(ask(), profile, silent)["temperature"] == 0.5
-    assert not_sent(profile, silent) == []
-
-
 @pytest.mark.parametrize(
     ("model", "settings", "said", "fix"),
     [
         (
             "gpt-4o",
             {"effort": "low"},
-            "models.state.effort = 'low': 'gpt-4o' (profile gpt-4o) takes neither effort nor "
-            "thinking_tokens",
+            "models.state.effort = 'low': 'gpt-4o' (profile gpt-4o) takes no effort",
             "models.state.profile=FILE.toml",
         ),
         (
             "o3",
             {"effort": "minimal"},
-            "takes effort (low, medium, high)",
+            "takes low, medium, high",
             "models.state.profile=FILE.toml",
         ),
-        (
-            "claude-opus-4-5",
-            {"effort": "high"},
-            "takes thinking_tokens",
-            "models.state.profile=FILE.toml",
-        ),
-        (
-            "claude-opus-4-5",
-            {"thinking_tokens": 1023},
-            "takes 1024 or more",
-            "thinking_tokens=1024",
-        ),
-        (
-            "qwen3-8b",
-            {"thinking_tokens": 4096},
-            "models.state.max_tokens = 4096",
-            "--set models.state.max_tokens=8192",
-        ),
-        ("anything", {"thinking_tokens": 9}, "(profile default)", "FILE.toml"),
-        ("offline", {"effort": "low"}, "takes neither", "leave it out"),
+        ("anything", {"effort": "high"}, "(profile default)", "FILE.toml"),
+        ("offline", {"effort": "low"}, "takes no effort", "leave it out"),
     ],
 )
 def test_what_a_model_does_not_take_is_refused(
     model: str, settings: dict[str, Any], said: str, fix: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        check_reasoning("state", ModelSettings(model=model, **settings), find(model))
+        check_effort("state", ModelSettings(model=model, **settings), find(model))
     assert said in str(caught.value)
     assert fix in (caught.value.fix or "")
 
@@ -144,14 +108,14 @@ def test_a_run_is_refused_before_anything_is_opened() -> None:
     wrong = _settings(model="gpt-4.1", base_url="http://127.0.0.1:9/v1", effort="low")
     with pytest.raises(ConfigError, match=r"models\.planner\.effort = 'low': 'gpt-4\.1'"):
         require_models(wrong.models, wrong.planner, {})
-    with pytest.raises(ConfigError, match="neither"):
+    with pytest.raises(ConfigError, match="takes no effort"):
         open_models(wrong.models, wrong.planner, Events(), Budget(), Ledger(), environ={})
 
 
-def test_the_responses_api_takes_no_number_of_thinking_tokens() -> None:
-    tree = _settings(model="qwen3-8b", base_url="http://127.0.0.1:9/v1", thinking_tokens=5)
+def test_the_responses_api_has_no_switch_of_thinking() -> None:
+    tree = _settings(model="qwen3-8b", base_url="http://127.0.0.1:9/v1", effort="none")
     require_models(tree.models, tree.planner, {})
     kind = {"kind": "computer"}
     over = Settings.model_validate({**tree.model_dump(), "planner": kind})
-    with pytest.raises(ConfigError, match=r"models\.planner\.thinking_tokens = 5"):
+    with pytest.raises(ConfigError, match=r"models\.planner\.effort = 'none'"):
         require_models(over.models, over.planner, {})

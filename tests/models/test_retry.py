@@ -121,16 +121,15 @@ async def test_secrets_stay_out_of_events_and_errors() -> None:
         ("nan", None),
         ("inf", None),
         ("soon", None),
-        ("Thu, 01 Jan 1970 00:16:50 GMT", 10.0),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
         ("Thu, 01 Jan 2099 00:00:00 GMT", 60.0),
     ],
 )
 def test_retry_after_header(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header, now=1000.0) == seconds
+    assert retry_after(header) == seconds
 
 
 @given(st.text())
 def test_retry_after_is_bounded_whatever_comes(header: str) -> None:
-    seconds = retry_after(header, now=0.0)
+    seconds = retry_after(header)
     assert seconds is None or 0.0 <= seconds <= 60.0

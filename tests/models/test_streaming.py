@@ -77,7 +77,7 @@ async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
     failure = await _failure("stream_silence", timeout=0.3)
     assert (failure.kind, failure.began) == ("timeout", True)
     assert "had begun to answer (" in str(failure)
-    assert "then said nothing more within 0.3 s" in str(failure)
+    assert "was not done within 0.3 s" in str(failure)
     assert failure.fix == "--set models.planner.timeout=0.6"
     assert not (await _failure("hang", timeout=0.2)).began
 
@@ -86,7 +86,7 @@ async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
 async def test_server_that_works_on_is_limited_in_its_whole_time(kind: FaultKind) -> None:
     failure = await _failure(kind, timeout=30.0, total=0.5)
     assert (failure.kind, failure.began) == ("timeout", True)
-    assert "was not done with it within 0.5 s" in str(failure)
+    assert "was not done within 0.5 s" in str(failure)
     assert failure.fix == "--set models.planner.total_seconds=1"
 
 

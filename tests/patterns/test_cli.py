@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from hisa.cli.patterns import patterns
 from hisa.config import Settings, load
-from hisa.errors import ConfigError, StoreError, UsageError
+from hisa.errors import StoreError, UsageError
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.testing.word_embedder import WordEmbedder
@@ -35,7 +35,7 @@ def filled(settings: Settings) -> EdgeStore:
         pattern("old2", created_at=2.0, status="superseded", superseded_by="abd2"),
         pattern("gone", created_at=3.0, status="removed"),
     ]
-    store.rebuild(((row, [[1.0] + [0.0] * 383]) for row in rows), MiniLM())
+    store.put_all([(row, [[1.0] + [0.0] * 383]) for row in rows])
     return store
 
 
@@ -163,17 +163,13 @@ def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path:
     assert run(fresh, "import", str(tmp_path / "none")).exit_code == 2
 
 
-def test_reembed_opens_a_store_that_another_embedder_filled(settings: Settings) -> None:
+def test_a_store_that_another_embedder_filled_is_refused(settings: Settings) -> None:
     words = WordEmbedder()
     store = EdgeStore(settings.patterns.path, words)
     store.put(pattern("abc1", condition="Sort a list"), words.embed(["Sort a list"])[0])
     with pytest.raises(StoreError, match="'words', not 'minilm'") as caught:
         run(settings, "ls")
-    assert caught.value.fix == "hisa patterns reembed --embedder minilm"
-    assert "1 patterns" in run(settings, "reembed", "--embedder", "minilm").stdout
-    assert run_json(settings, "search", "Sort a list")[0]["score"] == pytest.approx(1, abs=1e-5)
-    with pytest.raises(ConfigError, match="'nope'"):
-        run(settings, "reembed", "--embedder", "nope")
+    assert caught.value.fix.startswith("hisa --set patterns.embedder=words patterns export")
 
 
 def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: Path) -> None:

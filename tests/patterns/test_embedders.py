@@ -138,8 +138,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     server = Endpoint()
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
@@ -155,7 +156,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("key")
 def test_an_endpoint_gives_unit_vectors_in_order(endpoint: Endpoint) -> None:
-    embedder = OpenAIEndpoint("emb", base_url=endpoint.url)
+    embedder = OpenAIEndpoint("emb")
     vectors = embedder.embed(["", "a" * 12])
     assert vectors[0] == pytest.approx([0.6, 0.8, 0.0])
     assert vectors[1] == pytest.approx([3 / 13, 4 / 13, 12 / 13])
@@ -167,7 +168,7 @@ def test_an_endpoint_gives_unit_vectors_in_order(endpoint: Endpoint) -> None:
 
 @pytest.mark.usefixtures("key")
 def test_many_texts_are_sent_in_batches(endpoint: Endpoint) -> None:
-    vectors = OpenAIEndpoint("emb", base_url=endpoint.url).embed(["t" * n for n in range(300)])
+    vectors = OpenAIEndpoint("emb").embed(["t" * n for n in range(300)])
     assert len(vectors) == 300
     assert [len(request["input"]) for request in endpoint.requests] == [128, 128, 44]
 
@@ -185,19 +186,20 @@ def test_an_answer_without_the_vectors_is_an_error(
 ) -> None:
     endpoint.answers.append((status, answer))
     with pytest.raises(ModelUnavailable, match="openai:emb"):
-        OpenAIEndpoint("emb", base_url=endpoint.url).embed(["a"])
+        OpenAIEndpoint("emb").embed(["a"])
 
 
 @pytest.mark.usefixtures("key")
 def test_a_server_error_is_tried_again(endpoint: Endpoint) -> None:
     endpoint.answers.append((500, {"error": {"message": "busy"}}))
-    assert len(OpenAIEndpoint("emb", base_url=endpoint.url).embed(["a"])) == 1
+    assert len(OpenAIEndpoint("emb").embed(["a"])) == 1
     assert len(endpoint.requests) == 2
 
 
 @pytest.mark.usefixtures("key")
-def test_an_endpoint_that_is_not_there_is_named() -> None:
-    embedder = OpenAIEndpoint("emb", base_url="http://127.0.0.1:9/v1", max_retries=0)
+def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    embedder = OpenAIEndpoint("emb", max_retries=0)
     with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:9") as caught:
         embedder.embed(["a"])
     assert "OPENAI_BASE_URL" in caught.value.fix
@@ -207,7 +209,7 @@ def test_without_a_key_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        OpenAIEndpoint("emb", base_url="http://127.0.0.1:9/v1").embed(["a"])
+        OpenAIEndpoint("emb").embed(["a"])
 
 
 FLAG_EMBEDDING = """

@@ -48,7 +48,7 @@ BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps":
             reply({**GOOD, "steps": [1] * 51}),
             "patterns.0.steps: List should have at most 50 items after validation, not 51",
         ),
-        (reply({**GOOD, "steps": [1, 9, 8]}), "patterns.0.steps: no step 9, 8 is shown"),
+        (reply({**GOOD, "steps": [1, 9, 8]}), "patterns.0: no step 9, 8 is shown"),
         (
             reply({**GOOD, "steps": [1, 3, 2]}),
             "patterns.0: a lesson of success rests on step 3, which is not one that "

@@ -87,7 +87,7 @@ def test_five_are_recalled_nearest_first(
     store = EdgeStore(tmp_path, Angles())
     rows = [(pattern(f"f{n}", condition=f"kind {n}"), [at(n)]) for n in range(family)]
     rows += [(pattern(f"w{n}", scope="application"), [at(50)]) for n in range(wide)]
-    store.rebuild(rows, Angles())
+    store.put_all(rows)
     hits = recalled(tmp_path)
     ids = [hit.pattern.id for hit in hits]
     assert ids[: wanted[0]] == [f"f{n}" for n in range(wanted[0])]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically
+from hisa.cli.pattern_files import export_lines, import_patterns, write_atomically
 from hisa.errors import ModelUnavailable, StoreError, UsageError
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.testing.word_embedder import WordEmbedder
@@ -41,7 +41,7 @@ def filled(folder: Path) -> EdgeStore:
         pattern("b1", lesson="sort a list", created_at=2.0, embedder="words", domain="writer"),
         pattern("c1", created_at=3.0, embedder="words", status="superseded", superseded_by="a1"),
     ]
-    store.rebuild([(row, WORDS.embed([row.lesson])) for row in rows], WORDS)
+    store.put_all([(row, WORDS.embed([row.lesson])) for row in rows])
     return store
 
 
@@ -141,20 +141,7 @@ def test_an_embedder_that_breaks_midway_leaves_the_store_as_it_was(tmp_path: Pat
     before = store.list(status=None)
     with pytest.raises(ModelUnavailable):
         import_patterns(store, [GOOD], embedder=Counting(limit=0), name="f")
-    with pytest.raises(ModelUnavailable):
-        reembed(store, Counting("others", limit=0))
     assert store.list(status=None) == before
-    assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-1"]
-
-
-def test_reembedding_lets_another_embedder_in(tmp_path: Path) -> None:
-    filled(tmp_path)
-    other = WordEmbedder("others", 64)
-    store = EdgeStore(tmp_path, other)
-    assert reembed(store, other) == 3
-    assert {one.embedder for one in store.list(status=None)} == {"others"}
-    (hit,) = store.search(other.embed(["save the file"])[0], domain="calc", limit=1, threshold=0.9)
-    assert hit.pattern.uses == 2
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -182,7 +182,8 @@ async def test_nothing_goes_on_to_another_server(way: str) -> None:
 def test_no_text_goes_on_to_another_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with flood() as other, sending_on(f"{other}/good/200") as url:
-        embedder = OpenAIEndpoint("m", base_url=url, max_retries=0)
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        embedder = OpenAIEndpoint("m", max_retries=0)
         with pytest.raises(ModelUnavailable) as caught:
             embedder.embed(["what is on the screen"])
     assert "307" in str(caught.value)
@@ -192,6 +193,7 @@ def test_endless_vectors_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with flood() as url:
         for kind in ("length", "chunks", "gzip"):
-            embedder = OpenAIEndpoint("m", base_url=f"{url}/{kind}/200/v1", max_retries=0)
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/{kind}/200/v1")
+            embedder = OpenAIEndpoint("m", max_retries=0)
             with pytest.raises(ModelUnavailable, match=r"more than|packed"):
                 embedder.embed(["a"])

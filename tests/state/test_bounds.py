@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.errors import ModelUnavailable
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.state.token_limits import ask_within, cut_at_sentence, cut_at_word
-from hisa.testing.scripted import ScriptedModel
-from tests.state.scene import request
+from hisa.state.token_limits import cut_at_sentence, cut_at_word
 
 LONG = "One sentence stands here. " * 400
 
@@ -47,12 +43,6 @@ def test_an_early_sentence_end_does_not_cost_the_rest() -> None:
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_longest_finds_the_border(most: int, border: int) -> None:
     assert longest(most, lambda size: size <= border) == min(most, border)
-
-
-async def test_an_unavailable_model_comes_through() -> None:
-    model = ScriptedModel([ModelUnavailable("gone")])
-    with pytest.raises(ModelUnavailable):
-        await ask_within(model, request(), 20)
 
 
 def test_no_blank_stands_before_the_ellipsis() -> None:

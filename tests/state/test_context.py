@@ -51,31 +51,11 @@ async def test_a_summary_without_its_range_gets_it() -> None:
     assert said == "Steps 1~3: Opened the menu at click(131,187)."
 
 
-async def test_dropped_coordinates_are_added_again() -> None:
-    said = await refined(ScriptedModel(["Steps 1~3: Opened the menu."]))
-    assert said == "Steps 1~3: Opened the menu.\nCoordinates: click(131, 187) the File menu"
-
-
-async def test_only_targets_that_were_hit_count() -> None:
-    said = await refined(ScriptedModel(["Nothing yet."]), lines=(LINES[2], LINES[1], LINES[2]))
-    assert said == "Steps 1~3: Nothing yet."
-
-
-async def test_coordinates_outlive_a_model_that_always_drops_them() -> None:
-    previous = await refined(ScriptedModel(["Steps 1~3: Opened the menu."]))
-    line = history_line(4, click(300, 20), "Succeeded. Saved.", limit=160)
-    said = await refined(ScriptedModel(["Steps 1~4: Saved."]), previous, (line,))
-    assert said.endswith(
-        "\nCoordinates: click(131, 187) the File menu; click(300, 20) the File menu"
-    )
-
-
 @pytest.mark.parametrize("limit", [100, 120, 800])
-async def test_a_verbose_model_is_bounded_and_keeps_coordinates(limit: int) -> None:
+async def test_a_verbose_model_is_bounded(limit: int) -> None:
     model = FunctionModel(lambda request: "word " * 10_000)
     said = await refined(model, "old " * 5000, limit=limit)
     assert estimate_tokens(said) <= limit
-    assert "Coordinates: click(131, 187)" in said
     assert len(model.requests) == 1
 
 
@@ -103,12 +83,3 @@ async def test_a_place_is_offered_again_only_where_its_click_had_its_effect(verd
     (request,) = model.requests
     assert "click(131, 187)" in request.text
     assert "40, 50" not in request.text
-
-
-SCROLLED = "pyautogui.moveTo(300, 200); pyautogui.scroll(-5)"
-
-
-async def test_a_place_where_was_scrolled_is_none_that_was_clicked() -> None:
-    line = history_line(1, tool("gui_action", SCROLLED), "Succeeded. More rows.", limit=160)
-    said = await refined(ScriptedModel(["Steps 1~1: Scrolled."]), lines=(line,))
-    assert said == "Steps 1~1: Scrolled.\nCoordinates: moveTo(300, 200)"

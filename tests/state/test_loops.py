@@ -62,8 +62,3 @@ def test_a_place_that_was_found_may_be_described_in_other_words() -> None:
     ]
     keys = {action_key(call, "pyautogui.click(1, 2)") for call in calls}
     assert len(keys) == 1
-
-
-def test_thoughts_do_not_tell_actions_apart() -> None:
-    keys = {action_key(click(thought=thought).call, "x") for thought in "ab"}
-    assert len(keys) == 1

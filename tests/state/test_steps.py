@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import ModelUnavailable
+from hisa.events import Abstracted
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ImagePart, ModelRequest, Outcome
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation
-from hisa.state.base import AbstractedStep
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.state.scene import click, element, look, section, tool
@@ -26,7 +26,7 @@ async def abstracted(
     *,
     call: GroundedCall | None = None,
     limit: int = LIMIT,
-) -> AbstractedStep:
+) -> Abstracted:
     before = look(elements=() if after.elements is not None else None)
     return await StepAbstractor(model, limit).abstract(3, call or click(), (before, after), outcome)
 
@@ -66,7 +66,7 @@ async def test_a_change_is_shown_as_two_crops() -> None:
     after = look(MENU, elements=(element("menu", "File", BoundingBox(40, 20, 240, 200, "screen")),))
     step = await abstracted(model, after)
     assert step.result == "Succeeded. The File menu is open."
-    assert step.roi == BoundingBox(*MENU)
+    assert step.roi == MENU
     (request,) = model.requests
     assert request.role == "state"
     assert request.text.startswith("# Step abstraction\n")
@@ -195,7 +195,7 @@ async def test_the_end_of_a_run_is_never_asked_about(tool_name: str) -> None:
     outcome = Outcome(ok=True, output="All done", ends="succeeded")
     step = await abstracted(silent(), look(MENU), outcome, call=tool(tool_name, "All done"))
     assert step.result == "Succeeded. output: All done."
-    assert step.roi == BoundingBox(*MENU)
+    assert step.roi == MENU
 
 
 @pytest.mark.parametrize("limit", [60, 160])

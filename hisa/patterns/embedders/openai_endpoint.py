@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIEndpoint"]
 
 _BATCH = 128  # chosen by hand
+_SECONDS = 60.0
+"""For one try; chosen by hand."""
 _PLAIN = {"Accept-Encoding": "identity"}
 _MOST_BYTES = 64 << 20
 """Of a response: vectors of 4,096 dimensions for a batch take about 12 MB as text."""
@@ -28,42 +30,30 @@ _log = logging.getLogger(__name__)
 
 
 class OpenAIEndpoint:
-    """Vectors of ``model`` at ``base_url``; the dimension is asked for once, by a probe.
+    """Vectors of ``model`` at OPENAI_BASE_URL, else the public OpenAI address.
 
     Args:
         model: the endpoint's name for it.
-        base_url: None: OPENAI_BASE_URL, else the public OpenAI address.
-        timeout: seconds for one try.
         max_retries: further tries after rate limits, server errors and time-outs.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = 60.0,
-        max_retries: int = 3,
-    ) -> None:
+    def __init__(self, model: str, *, max_retries: int = 3) -> None:
         self.model = model
         self.name = f"openai:{model}"
-        self._base_url = base_url
-        self._timeout = timeout
         self._max_retries = max_retries
 
     @cached_property
     def _client(self) -> OpenAI:
         from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
-        url = self._base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL
+        url = os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL
         with connecting(endpoint := Endpoint(url)):
             # A redirect would take the key and the texts to another server.
             http = DefaultHttpxClient(follow_redirects=False, **http_options(endpoint))
         weakref.finalize(self, http.close)
         try:
             return OpenAI(
-                base_url=self._base_url,
-                timeout=self._timeout,
+                timeout=_SECONDS,
                 max_retries=self._max_retries,
                 default_headers={"X-Component": "embedder", "X-Step": "0", **_PLAIN},
                 http_client=http,
@@ -75,7 +65,7 @@ class OpenAIEndpoint:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector.
+        """Length of a vector, asked for once, by a probe.
 
         Raises:
             ModelUnavailable: the endpoint does not answer with vectors.

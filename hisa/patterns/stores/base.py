@@ -1,12 +1,12 @@
-"""What both engines share: the form of a stored pattern, and what the store asks of an engine."""
+"""What both engines share: the form of a stored pattern, and what a store must fit."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,13 +16,11 @@ from hisa.protocols import Embedder, Pattern
 __all__ = [
     "RESTORE",
     "SCHEMA",
-    "Collection",
     "Item",
     "Meta",
     "Vectors",
     "check_meta",
     "check_vectors",
-    "dense",
     "from_payload",
     "point_id",
     "to_payload",
@@ -51,44 +49,6 @@ class Meta:
     dimension: int
 
 
-class Collection(Protocol):
-    """An open collection of one of Qdrant's engines.
-
-    ``wanted`` are fields of the payload and their values; None for any.
-    """
-
-    @property
-    def meta(self) -> Meta:
-        """Who filled it."""
-        ...
-
-    def upsert(self, items: Iterable[Item], /) -> int:
-        """Insert or replace by id, stored on return; returns how many."""
-        ...
-
-    def amend(self, pattern: Pattern, /) -> None:
-        """Change a pattern that is there; its vectors stay."""
-        ...
-
-    def delete(self, pattern_id: str, /) -> None:
-        """Remove a pattern, where it is there."""
-        ...
-
-    def payload(self, pattern_id: str, /) -> dict[str, Any] | None:
-        """The payload of a pattern."""
-        ...
-
-    def nearest(
-        self, vector: Sequence[float], /, *, limit: int, threshold: float, **wanted: str | None
-    ) -> list[tuple[Any, float]]:
-        """Payloads and cosines by falling cosine, from ``threshold``."""
-        ...
-
-    def scroll(self, *, vectors: bool, **wanted: str | None) -> Iterator[tuple[Any, Any]]:
-        """All payloads, with their vectors or None."""
-        ...
-
-
 @cache
 def _pattern() -> TypeAdapter[Pattern]:
     """Built when first asked for: a run that finds no pattern has no use for it."""
@@ -109,7 +69,8 @@ def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
     if meta.embedder != embedder.name:
         raise StoreError(
             f"{where} was filled by the embedder {meta.embedder!r}, not {embedder.name!r}",
-            fix=f"hisa patterns reembed --embedder {embedder.name}",
+            fix=f"hisa --set patterns.embedder={meta.embedder} patterns export FILE, then "
+            "hisa --set patterns.path=NEW_FOLDER patterns import FILE",
         )
 
 
@@ -124,21 +85,6 @@ def check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
     for vector in vectors:
         if len(vector) != dimension:
             raise StoreError(f"a vector of {len(vector)} numbers; this store holds {dimension}")
-
-
-def dense(vectors: Any) -> Vectors:
-    """The list of vectors that an engine returned.
-
-    Raises:
-        StoreError: it is none.
-    """
-    try:
-        return [[float(x) for x in row] for row in vectors]
-    except (TypeError, ValueError) as error:
-        raise StoreError(
-            f"a stored vector is damaged: {type(vectors).__name__}, wanted lists of numbers",
-            fix=RESTORE,
-        ) from error
 
 
 def point_id(pattern_id: str) -> str:

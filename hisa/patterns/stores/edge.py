@@ -5,8 +5,8 @@ a session, under a lock of the folder: runs side by side wait for each other. Ea
 before the lock is let go.
 
     FOLDER/lock             who is in
-    FOLDER/meta.json        schema, embedder, dimension, the current shard and its number of points
-    FOLDER/shard-N/         Qdrant Edge's files
+    FOLDER/meta.json        schema, embedder, dimension, the shard and its number of points
+    FOLDER/shard-1/         Qdrant Edge's files
 
 The engine opens damaged files as if they held fewer points; the number in meta.json tells that from
 a store that has few.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
@@ -34,7 +34,6 @@ from hisa.machine.storage import PRIVATE_FILE, replace_file
 from hisa.patterns.stores.base import (
     RESTORE,
     SCHEMA,
-    Collection,
     Item,
     Meta,
     point_id,
@@ -60,103 +59,8 @@ class _EdgeMeta(Meta):
 _meta: TypeAdapter[_EdgeMeta] = TypeAdapter(_EdgeMeta)
 
 
-class _Shard:
-    """A `Collection` in a folder of the store's; once published, the meta data follow it."""
-
-    def __init__(self, raw: edge.EdgeShard, store: Path, meta: _EdgeMeta) -> None:
-        self.raw, self.store, self.meta = raw, store, meta
-        self.published = False
-
-    @classmethod
-    def create(cls, store: Path, meta: _EdgeMeta) -> _Shard:
-        folder = store / meta.shard
-        folder.mkdir(parents=True)
-        vectors = edge.EdgeVectorParams(
-            size=meta.dimension,
-            distance=edge.Distance.Cosine,
-            multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
-            # The engine's own default reads whole files, 32 MB each, into memory at every opening.
-            memory=edge.Memory.Cold,
-        )
-        raw = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors))
-        for field in ("domain", "status", "scope"):
-            kind = edge.PayloadSchemaType.Keyword
-            raw.update(edge.UpdateOperation.create_field_index(field, kind))
-        raw.flush()
-        return cls(raw, store, meta)
-
-    @classmethod
-    def load(cls, store: Path, meta: _EdgeMeta) -> _Shard:
-        return cls(edge.EdgeShard.load(str(store / meta.shard)), store, meta)
-
-    def count(self) -> int:
-        return int(self.raw.count(edge.CountRequest(exact=True)))
-
-    def publish(self, points: int) -> None:
-        """Make the store's meta data name this shard and its number of points."""
-        self.published = True
-        self.meta = replace(self.meta, points=points)
-        replace_file(self.store / "meta.json", json.dumps(asdict(self.meta)).encode(), synced=True)
-
-    def upsert(self, items: Iterable[Item], /) -> int:
-        waiting, count = iter(items), 0
-        while page := list(islice(waiting, _PAGE)):
-            points = [
-                edge.Point(point_id(pattern.id), rows, to_payload(pattern))
-                for pattern, rows in page
-            ]
-            self.raw.update(edge.UpdateOperation.upsert_points(points))
-            count += len(page)
-        self.raw.flush()
-        if self.published and (points_now := self.count()) != self.meta.points:
-            self.publish(points_now)
-        return count
-
-    def amend(self, pattern: Pattern, /) -> None:
-        change = edge.UpdateOperation.set_payload([point_id(pattern.id)], to_payload(pattern))
-        self.raw.update(change)
-        self.raw.flush()
-
-    def delete(self, pattern_id: str, /) -> None:
-        if self.payload(pattern_id) is None:
-            return
-        self.publish(self.count() - 1)  # first: a crash after it leaves one more, no loss
-        self.raw.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
-        self.raw.flush()
-
-    def payload(self, pattern_id: str, /) -> dict[str, Any] | None:
-        found = self.raw.retrieve([point_id(pattern_id)], True, False)
-        return dict(found[0].payload or {}) if found else None
-
-    def nearest(
-        self, vector: Sequence[float], /, *, limit: int, threshold: float, **wanted: str | None
-    ) -> list[tuple[Any, float]]:
-        found = self.raw.query(
-            edge.QueryRequest(
-                limit=limit,
-                query=edge.Query.Nearest(list(vector)),
-                filter=_filter(wanted),
-                with_payload=True,
-                score_threshold=threshold,
-            )
-        )
-        return [(point.payload, point.score) for point in found]
-
-    def scroll(self, *, vectors: bool, **wanted: str | None) -> Iterator[tuple[Any, Any]]:
-        offset = None
-        while True:
-            page, offset = self.raw.scroll(
-                edge.ScrollRequest(
-                    offset=offset,
-                    limit=_PAGE,
-                    filter=_filter(wanted),
-                    with_payload=True,
-                    with_vector=vectors,
-                )
-            )
-            yield from ((record.payload, record.vector) for record in page)
-            if offset is None:
-                return
+def _count(shard: edge.EdgeShard) -> int:
+    return int(shard.count(edge.CountRequest(exact=True)))
 
 
 def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
@@ -183,7 +87,7 @@ class EdgeStore(VectorStore):
         self._patience = patience
         self._mutex = threading.RLock()
         self._lock = FileLock(self.folder / "lock", mode=PRIVATE_FILE, thread_local=False)
-        self._open: _Shard | None = None
+        self._open: edge.EdgeShard | None = None
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -196,8 +100,10 @@ class EdgeStore(VectorStore):
             try:
                 yield
             finally:
+                shard, self._open = self._open, None
                 try:
-                    self._shut()
+                    if shard is not None:
+                        shard.close()
                 finally:
                     self._lock.release()
 
@@ -222,18 +128,13 @@ class EdgeStore(VectorStore):
         except Timeout as error:
             raise StoreError(
                 f"{self._where} is held by other processes for over {self._patience:g} s",
-                fix="wait for their import or re-embedding, or --set patterns.path=FOLDER",
+                fix="wait for their import, or --set patterns.path=FOLDER",
             ) from error
         except OSError as error:
             raise StoreError(
                 f"{self._where}: {error.strerror}",
                 fix="--set patterns.path=FOLDER with a folder that you can write",
             ) from error
-
-    def _shut(self) -> None:
-        shard, self._open = self._open, None
-        if shard is not None:
-            shard.raw.close()
 
     def close(self) -> None:
         """Nothing to do: files are open only inside an operation or a session."""
@@ -259,37 +160,104 @@ class EdgeStore(VectorStore):
                 f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=RESTORE
             )
 
-    def _collection(self) -> Collection | None:
+    def _described(self) -> _EdgeMeta:
+        meta = self.meta()
+        assert meta is not None
+        return meta
+
+    def _describe(self, meta: _EdgeMeta) -> None:
+        replace_file(self.folder / "meta.json", json.dumps(asdict(meta)).encode(), synced=True)
+
+    def _shard(self) -> edge.EdgeShard:
+        """The shard, opened once in a session."""
         if self._open is None:
-            meta = self.meta()
-            if meta is None:
-                return None
-            shard = _Shard.load(self.folder, meta)
-            found = shard.count()
-            if found < meta.points:
-                shard.raw.close()
+            meta = self._described()
+            shard = edge.EdgeShard.load(str(self.folder / meta.shard))
+            count = _count(shard)
+            if count < meta.points:
+                shard.close()
                 raise StoreError(
-                    f"{self._where}: {found} of {meta.points} patterns are readable", fix=RESTORE
+                    f"{self._where}: {count} of {meta.points} patterns are readable", fix=RESTORE
                 )
-            shard.published, self._open = True, shard
+            self._open = shard
         return self._open
 
-    def _create(self, embedder: Embedder) -> Collection:
-        names = (path.name.partition("shard-")[2] for path in self.folder.glob("shard-*"))
-        number = max((int(name) for name in names if name.isdigit()), default=0) + 1
-        meta = _EdgeMeta(SCHEMA, embedder.name, embedder.dimension, f"shard-{number}")
-        return _Shard.create(self.folder, meta)
+    def _create(self) -> None:
+        meta = _EdgeMeta(SCHEMA, self._embedder.name, self._embedder.dimension)
+        folder = self.folder / meta.shard
+        shutil.rmtree(folder, ignore_errors=True)  # of a creation that was cut off
+        folder.mkdir(parents=True)
+        vectors = edge.EdgeVectorParams(
+            size=meta.dimension,
+            distance=edge.Distance.Cosine,
+            multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
+            # The engine's own default reads whole files, 32 MB each, into memory at every opening.
+            memory=edge.Memory.Cold,
+        )
+        self._open = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors))
+        for field in ("domain", "status", "scope"):
+            kind = edge.PayloadSchemaType.Keyword
+            self._open.update(edge.UpdateOperation.create_field_index(field, kind))
+        self._open.flush()
+        self._describe(meta)
 
-    def _publish(self, new: Collection) -> None:
-        assert isinstance(new, _Shard)
-        self._shut()
-        new.publish(new.count())
-        self._open = new
-        for folder in self.folder.glob("shard-*"):
-            if folder.name != new.meta.shard:
-                shutil.rmtree(folder, ignore_errors=True)
+    def _upsert(self, items: Iterable[Item]) -> None:
+        shard, waiting = self._shard(), iter(items)
+        while page := list(islice(waiting, _PAGE)):
+            points = [
+                edge.Point(point_id(pattern.id), rows, to_payload(pattern))
+                for pattern, rows in page
+            ]
+            shard.update(edge.UpdateOperation.upsert_points(points))
+        shard.flush()
+        meta, points_now = self._described(), _count(shard)
+        if points_now != meta.points:
+            self._describe(replace(meta, points=points_now))
 
-    def _discard(self, new: Collection) -> None:
-        assert isinstance(new, _Shard)
-        new.raw.close()
-        shutil.rmtree(self.folder / new.meta.shard, ignore_errors=True)
+    def _amend(self, pattern: Pattern) -> None:
+        change = edge.UpdateOperation.set_payload([point_id(pattern.id)], to_payload(pattern))
+        self._shard().update(change)
+        self._shard().flush()
+
+    def _delete(self, pattern_id: str) -> None:
+        if self._payload(pattern_id) is None:
+            return
+        shard = self._shard()
+        # First: a crash after it leaves one more, no loss.
+        self._describe(replace(self._described(), points=_count(shard) - 1))
+        shard.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
+        shard.flush()
+
+    def _payload(self, pattern_id: str) -> dict[str, Any] | None:
+        found = self._shard().retrieve([point_id(pattern_id)], True, False)
+        return dict(found[0].payload or {}) if found else None
+
+    def _nearest(
+        self, vector: list[float], *, limit: int, threshold: float, **wanted: str | None
+    ) -> list[tuple[Any, float]]:
+        found = self._shard().query(
+            edge.QueryRequest(
+                limit=limit,
+                query=edge.Query.Nearest(vector),
+                filter=_filter(wanted),
+                with_payload=True,
+                score_threshold=threshold,
+            )
+        )
+        return [(point.payload, point.score) for point in found]
+
+    def _scroll(self, **wanted: str | None) -> Iterator[Any]:
+        offset = None
+        while True:
+            page, offset = self._shard().scroll(
+                edge.ScrollRequest(
+                    offset=offset,
+                    limit=_PAGE,
+                    filter=_filter(wanted),
+                    with_payload=True,
+                    with_vector=False,
+                )
+            )
+            yield from (record.payload for record in page)
+            if offset is None:
+                return

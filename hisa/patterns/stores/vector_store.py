@@ -1,8 +1,4 @@
-"""A pattern store over one of Qdrant's engines: vectors and payloads, no embedding, no thresholds.
-
-Replacing everything fills a new collection and then publishes it at once, so a crash at any point
-leaves either the old content or the new.
-"""
+"""A pattern store over one of Qdrant's engines: vectors and payloads, and no embedding."""
 
 from __future__ import annotations
 
@@ -10,23 +6,16 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
-from hisa.patterns.stores.base import (
-    Collection,
-    Item,
-    Meta,
-    check_meta,
-    check_vectors,
-    dense,
-    from_payload,
-)
+from hisa.patterns.stores.base import Item, Meta, check_meta, check_vectors, from_payload
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 __all__ = ["VectorStore"]
 
 
 class VectorStore(ABC):
-    """A store; an engine says how a collection is found, made and published.
+    """A store; an engine says how points are written and read.
 
     Every method raises `StoreError` where the store cannot be used, or was filled by another
     embedder.
@@ -52,51 +41,68 @@ class VectorStore(ABC):
         """Close files and connections."""
 
     @abstractmethod
-    def _collection(self) -> Collection | None:
-        """The published collection, whoever filled it; None while there is none."""
+    def _create(self) -> None:
+        """Make it, for the vectors of the embedder."""
 
     @abstractmethod
-    def _create(self, embedder: Embedder) -> Collection:
-        """A new collection that nobody sees yet."""
+    def _upsert(self, items: Iterable[Item]) -> None:
+        """Insert or replace by id, stored on return."""
 
     @abstractmethod
-    def _publish(self, new: Collection) -> None:
-        """Put a collection in the place of the published one, which goes."""
+    def _amend(self, pattern: Pattern) -> None:
+        """Change a pattern that is there; its vectors stay."""
 
     @abstractmethod
-    def _discard(self, new: Collection) -> None:
-        """Remove a collection that was not published."""
+    def _delete(self, pattern_id: str) -> None:
+        """Remove a pattern, where it is there."""
+
+    @abstractmethod
+    def _payload(self, pattern_id: str) -> dict[str, Any] | None:
+        """The payload of a pattern."""
+
+    @abstractmethod
+    def _nearest(
+        self, vector: list[float], *, limit: int, threshold: float, **wanted: str | None
+    ) -> builtins.list[tuple[Any, float]]:
+        """Payloads and cosines by falling cosine; ``wanted`` are values of fields, None for any."""
+
+    @abstractmethod
+    def _scroll(self, **wanted: str | None) -> Iterator[Any]:
+        """All payloads; ``wanted`` as for `_nearest`."""
 
     # ------------------------------------------------------------ what every engine does alike
 
-    def _fitting(self) -> Collection | None:
-        collection = self._collection()
-        if collection is not None:
-            check_meta(collection.meta, self._embedder, where=self._where)
-        return collection
+    def _fitting(self) -> Meta | None:
+        meta = self.meta()
+        if meta is not None:
+            check_meta(meta, self._embedder, where=self._where)
+        return meta
 
     def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
         """Insert or replace by id, stored on return; the nearest of several vectors counts."""
+        self.put_all([(pattern, [[float(x) for x in vector] for vector in vectors])])
+
+    def put_all(self, items: Sequence[Item]) -> None:
+        """Insert or replace each by its id, stored on return; nothing where one does not fit."""
         with self.session():
-            collection = self._fitting()
-            if collection is None:
-                collection = self._create(self._embedder)
-                self._publish(collection)
-            check_vectors(vectors, collection.meta.dimension)
-            collection.upsert([(pattern, [[float(x) for x in vector] for vector in vectors])])
+            meta = self._fitting()
+            for _, vectors in items:
+                check_vectors(vectors, meta.dimension if meta else self._embedder.dimension)
+            if meta is None:
+                self._create()
+            self._upsert(items)
 
     def amend(self, pattern: Pattern, /) -> None:
         """Change a stored pattern and keep its vectors; one that is not there stays away."""
         with self.session():
-            collection = self._fitting()
-            if collection is not None and collection.payload(pattern.id) is not None:
-                collection.amend(pattern)
+            if self._fitting() is not None and self._payload(pattern.id) is not None:
+                self._amend(pattern)
 
     def delete(self, pattern_id: str, /) -> None:
         """Remove for good."""
         with self.session():
-            if collection := self._fitting():
-                collection.delete(pattern_id)
+            if self._fitting() is not None:
+                self._delete(pattern_id)
 
     def search(
         self,
@@ -109,11 +115,11 @@ class VectorStore(ABC):
     ) -> builtins.list[PatternHit]:
         """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
         with self.session():
-            collection = self._fitting()
-            if collection is None:
+            meta = self._fitting()
+            if meta is None:
                 return []
-            check_vectors([vector], collection.meta.dimension)
-            found = collection.nearest(
+            check_vectors([vector], meta.dimension)
+            found = self._nearest(
                 [float(x) for x in vector],
                 limit=limit,
                 threshold=threshold,
@@ -126,8 +132,7 @@ class VectorStore(ABC):
     def get(self, pattern_id: str, /) -> Pattern | None:
         """One pattern, whatever its status."""
         with self.session():
-            collection = self._fitting()
-            payload = collection.payload(pattern_id) if collection else None
+            payload = self._payload(pattern_id) if self._fitting() else None
             return None if payload is None else from_payload(payload)
 
     def list(
@@ -135,29 +140,8 @@ class VectorStore(ABC):
     ) -> builtins.list[Pattern]:
         """Patterns by falling ``created_at``."""
         with self.session():
-            collection = self._fitting()
-            if collection is None:
+            if self._fitting() is None:
                 return []
-            rows = collection.scroll(vectors=False, status=status, domain=domain)
-            patterns = [from_payload(payload) for payload, _ in rows]
+            payloads = self._scroll(status=status, domain=domain)
+            patterns = [from_payload(payload) for payload in payloads]
         return sorted(patterns, key=lambda pattern: (-pattern.created_at, pattern.id))
-
-    def items(self) -> Iterator[Item]:
-        """Everything, whatever its status and whoever embedded it."""
-        with self.session():
-            if collection := self._collection():
-                for payload, vectors in collection.scroll(vectors=True):
-                    yield from_payload(payload), dense(vectors)
-
-    def rebuild(self, items: Iterable[Item], embedder: Embedder) -> int:
-        """Replace the whole content at once by vectors of ``embedder``; returns the number."""
-        with self.session():
-            new = self._create(embedder)
-            try:
-                count = new.upsert(items)
-            except BaseException:
-                self._discard(new)
-                raise
-            self._publish(new)
-            self._embedder = embedder
-        return count

@@ -43,8 +43,11 @@ class ComputerKind(PlannerKind):
         return settings
 
     def adapted(self, profile: Profile) -> Profile:
-        """That API has no seed and no number of thinking tokens."""
-        return profile.model_copy(update={"seed": False, "thinking_as": ""})
+        """That API has no seed and no switch of a chat template."""
+        efforts = () if profile.thinking_switch else profile.efforts
+        return profile.model_copy(
+            update={"seed": False, "efforts": efforts, "thinking_switch": False}
+        )
 
     def client(
         self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role

@@ -41,6 +41,7 @@ def profile_of(model: str) -> Profile:
     files = find_files(model)
     header = read_header(files.weights)
     small = header.weights <= _SMALL_WEIGHTS
+    switch = header.architecture.startswith("qwen3")
     return Profile(
         name="gguf-small" if small else "gguf",
         price=Price(input=0, output=0),
@@ -49,7 +50,8 @@ def profile_of(model: str) -> Profile:
         constrains=small,
         context=min(_CONTEXT, header.number("context_length", _CONTEXT)),
         sees_pictures=files.eyes is not None,
-        thinking_as="enable_thinking" if header.architecture.startswith("qwen3") else "",
+        efforts=("none", "high") if switch else (),
+        thinking_switch=switch,
     )
 
 

@@ -8,7 +8,7 @@ from hisa.errors import UsageError
 from hisa.plugins.replay.program_records import Program, Target
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 from hisa.plugins.replay.target_ladder import WINDOW
-from hisa.state.held_regions import letters
+from hisa.state.facts import letters
 
 __all__ = ["agreed"]
 

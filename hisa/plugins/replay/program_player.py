@@ -25,7 +25,7 @@ from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
-from hisa.state.held_regions import letters
+from hisa.state.facts import letters
 from hisa.text.counts import all_of
 from hisa.text.prompt_text import one_line
 

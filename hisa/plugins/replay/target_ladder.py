@@ -19,7 +19,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
-from hisa.state.held_regions import letters
+from hisa.state.facts import letters
 
 __all__ = ["WINDOW", "Found", "Missing", "find_target", "focus_is", "target_of"]
 

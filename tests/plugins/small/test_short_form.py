@@ -13,8 +13,7 @@ from hisa.actions import Click, Hotkey, Press, Slot, Write
 from hisa.config import PlannerSettings, Settings
 from hisa.errors import ConfigError, InvalidReply
 from hisa.events import Event, Planned, PlanRejected
-from hisa.models.families import BUILT_IN
-from hisa.models.profiles import Profile, find
+from hisa.models.profiles import BUILT_IN, Profile, find
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.call_schema import bounded
 from hisa.planner.planner import GlobalPlanner

@@ -17,6 +17,7 @@ from PIL import Image
 from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.acts.held_regions import CONTROLS, is_usable, middle, other_window, region
 from hisa.plugins.guard.keyed import keyed
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point, grown, shifted
@@ -25,18 +26,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.screen.similarity import outlines_alike, similarity
 from hisa.state.base import ReadsElements
-from hisa.state.held_regions import (
-    CONTROLS,
-    DIALOGS,
-    called,
-    is_same,
-    is_usable,
-    letters,
-    middle,
-    other_window,
-    quoted,
-    region,
-)
+from hisa.state.facts import DIALOGS, called, is_same, letters, quoted
 from hisa.state.roi import changed_mask
 
 __all__ = [

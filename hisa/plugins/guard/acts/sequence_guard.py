@@ -29,21 +29,14 @@ from hisa.plugins.guard.acts.act_guard import (
     redrawn,
     row_boxes,
 )
+from hisa.plugins.guard.acts.held_regions import CONTROLS, other_window, region
 from hisa.protocols import Environment, GroundedCall, Held, MadeCall
 from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
 from hisa.screen.similarity import outlines_alike
-from hisa.state.facts import is_complete, smallest_focused
-from hisa.state.held_regions import (
-    CONTROLS,
-    called,
-    is_same,
-    other_window,
-    quoted,
-    region,
-)
+from hisa.state.facts import called, is_complete, is_same, quoted, smallest_focused
 from hisa.state.roi import changed_mask
 
 __all__ = ["SequenceGuard"]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
-from hisa.text.prompt_text import excerpt, field_text
+from hisa.state.facts import letters, quoted
 
 __all__ = [
     "CONTROLS",
-    "DIALOGS",
-    "called",
-    "is_same",
     "is_usable",
-    "letters",
     "middle",
     "other_window",
-    "quoted",
     "region",
 ]
 
@@ -33,8 +26,6 @@ CONTROLS = FIELDS | frozenset(
     {"push button", "button", "toggle button", "check box", "radio button", "link", "combo box"}
 )
 """Roles of things that are clicked; a new one is a dialog, a message or another page."""
-DIALOGS = frozenset({"alert", "dialog", "file chooser"})
-"""Roles of what asks or tells something and stands above the rest."""
 
 
 def other_window(planned: Observation, now: Observation) -> str:
@@ -58,19 +49,6 @@ def other_window(planned: Observation, now: Observation) -> str:
     if letters(before.title) != letters(after.title):
         return f"the window in front is now called {quoted(after.title)}"
     return ""
-
-
-def letters(text: str) -> str:
-    """A text without signs, with which programs mark what is not saved, and without figures.
-
-    Figures count messages and tell the time by themselves.
-    """
-    return re.sub(r"[\W\d]", "", text)
-
-
-def quoted(text: str) -> str:
-    """The beginning of a text as it is told to a planner."""
-    return f"“{field_text(excerpt(text, 60))}”"
 
 
 def region(point: Point, reference: Observation) -> BoundingBox:
@@ -117,17 +95,6 @@ def _limited(box: BoundingBox, point: Point) -> BoundingBox:
     return BoundingBox(left, top, right, bottom)
 
 
-def is_same(one: Element, other: Element) -> bool:
-    """Whether two looks tell of the same thing, wherever it lies."""
-    return (one.role, one.name, one.label) == (other.role, other.name, other.label)
-
-
 def is_usable(element: Element) -> bool:
     """Whether it is not disabled."""
     return not element.states or bool(element.states & {"enabled", "sensitive"})
-
-
-def called(element: Element) -> str:
-    """The role and name of an element, as a planner is told."""
-    name = element.name or element.label or element.description
-    return f"{field_text(element.role)} {quoted(name)}" if name else field_text(element.role)
