@@ -1,4 +1,4 @@
-"""A run as a video, which is a GIF: a card, each step before and after its act, what a person did, the end."""
+"""A run as a GIF: a card, each step before and after its act, what a person did, the end."""
 
 from __future__ import annotations
 

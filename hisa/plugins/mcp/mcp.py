@@ -17,23 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["mcp"]
 
-_HTTP = (
-    "Serve streamable HTTP on this port of 127.0.0.1, in place of standard input and output; "
-    "0: any that is free."
-)
-_TOKEN = (
-    "With --http: the variable that holds the token that clients have to show. Without it one is "
-    "made and printed."
-)
 _TASKS = "The folder of the task files that clients may name; without it they may name none."
 _ALLOW = "An environment that clients may use, besides private desktops; a pattern."
 
 
-@click.group(
-    epilog=examples(
-        "hisa mcp serve", "hisa mcp serve --http 8765", "hisa mcp tools", "hisa mcp tools time"
-    )
-)
+@click.group(epilog=examples("hisa mcp serve", "hisa mcp tools", "hisa mcp tools time"))
 def mcp() -> None:
     """Offer HiSA to MCP clients, and look at the MCP servers of the settings.
 
@@ -48,37 +36,29 @@ def mcp() -> None:
 @mcp.command(
     epilog=examples(
         "hisa mcp serve",
-        "hisa mcp serve --http 8765",
         "hisa mcp serve --tasks .",
         "hisa mcp serve --allow-env vm:office",
     )
 )
-@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help=_HTTP)
-@click.option("--token-env", metavar="NAME", help=_TOKEN)
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help=_TASKS)
 @click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
 @click.pass_obj
-def serve(
-    settings: Settings,
-    *,
-    port: int | None,
-    token_env: str | None,
-    tasks: Path | None,
-    allow_env: tuple[str, ...],
-) -> None:
-    """Serve HiSA to MCP clients: run tasks, look and act on desktops.
+def serve(settings: Settings, *, tasks: Path | None, allow_env: tuple[str, ...]) -> None:
+    """Serve HiSA to an MCP client over standard input and output: run tasks, look and act.
 
     Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
     folders and rules are those of the settings; where these want a person asked, there is nobody,
     and it is not done.
     """
+    import asyncio
+
     from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
     from hisa.plugins.mcp.mcp_offer import Offer  # imports the whole protocol
-    from hisa.plugins.mcp.mcp_transport import serve_forever
+    from hisa.plugins.mcp.mcp_transport import serve_client
 
-    serve_forever(Offer(settings, allow_env, tasks), port=port, token_env=token_env or "")
+    asyncio.run(serve_client(Offer(settings, allow_env, tasks)))
 
 
 @mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))

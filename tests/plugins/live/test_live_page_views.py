@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,8 +29,6 @@ pytestmark = [
     pytest.mark.browser, pytest.mark.process,
     NEEDED,
 ]  # fmt: skip
-BENCHES = Path(__file__).parents[2] / "data" / "runs_of_version_1"
-BENCH = "b <img src=x onerror=window.__hit=4>"
 STEP = {"thought", "input", "title", "output", "line", "deed", "decision"}
 RUN = {*STEP, "task", "model", "environment"}
 SHOWN = {
@@ -40,8 +36,6 @@ SHOWN = {
     "runs": {"task", "environment"},
     "run/OVER": RUN,
     "run/LIVE": RUN,
-    "benches": {"suite", "bench"},
-    "benches/BENCH": {"suite", "bench"},
 }
 """Which hostile texts each view has to show as they are."""
 ALL_THERE = """const all = document.body.textContent
@@ -51,7 +45,7 @@ return arguments[0].every((text) => all.includes(text));"""
 
 def text(field: str) -> str:
     """The hostile text of a field."""
-    return BENCH if field == "bench" else f"{field} {HOSTILE}"
+    return f"{field} {HOSTILE}"
 
 
 def a_run(runs: Path) -> RunLog:
@@ -78,26 +72,16 @@ def a_run(runs: Path) -> RunLog:
     return log
 
 
-def a_bench(place: Path, name: str) -> None:
-    """A copy of a bench of two tasks, with a hostile name, suite and variant."""
-    folder = Path(shutil.copytree(BENCHES / "bench", place / name))
-    plan = json.loads((folder / "bench.json").read_text())
-    plan["suite"] = text("suite")
-    (folder / "bench.json").write_text(json.dumps(plan))
-
-
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("page")
     runs = folder / "runs"
-    for name in (BENCH, "other"):
-        a_bench(folder / "benches", name)
     with ExitStack() as stack:
         with a_run(runs) as over:
             over.emit(RunFinished(exit_status="succeeded", message=text("output")))
         live = stack.enter_context(a_run(runs))
         made = stack.enter_context(world(folder))
-        made.names = {"OVER": over.id, "LIVE": live.id, "BENCH": BENCH}
+        made.names = {"OVER": over.id, "LIVE": live.id}
         made.page.enter()
         yield made
 
@@ -140,14 +124,9 @@ def test_the_page_is_used_by_keys_alone(here: World) -> None:
     assert page.js("return document.activeElement.getBoundingClientRect().top >= 0")
     page.keys(Keys.ENTER)
     assert page.js("return document.activeElement.id") == "view"
-    walk(here, "Benches")
+    walk(here, "Runs")
     page.keys(Keys.ENTER)
-    page.until(ALL_THERE, [BENCH])
-    walk(here, BENCH)
-    page.keys(Keys.ENTER)
-    page.until("return document.querySelector('h1')?.textContent === arguments[0]", BENCH)
-    report = page.served.get("/benches/other")["variants"][0]["success"]
-    page.until(ALL_THERE, [f"{report['value']:.1%} of {report['n']} tasks"])
+    page.until(ALL_THERE, [text("environment")])
 
 
 def walk(here: World, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The JSON behind the page's views, from real runs and benches."""
+"""The JSON behind the page's views, from real runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,9 +18,8 @@ from starlette.testclient import TestClient
 from hisa.config import load
 from hisa.events import ModelCalled, Observed, PersonActed
 from hisa.machine.storage import Lock
-from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.plugins.desktop.runtime.state import Handle, process_start
-from hisa.plugins.live.server import tiles, views_benches
+from hisa.plugins.live.server import tiles
 from hisa.plugins.live.server.application import application
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.plugins.live.server.tiles import TileBoard
@@ -44,7 +42,6 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def context(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> ServerContext:
     monkeypatch.setattr(tiles, "_FRESH", 0.0)
     monkeypatch.setattr(tiles, "_SCAN", 0.0)
-    shutil.copytree(BENCHES / "bench", tmp_path / "benches" / "bench")
     return ServerContext(load(environ={}), (tmp_path / "runs",), (tmp_path / "benches",))
 
 
@@ -140,42 +137,6 @@ def test_a_desktop_without_a_run_has_a_tile_and_one_of_a_run_has_none(
         (folder / "owner.json").write_text(json.dumps(owner))
     found = {tile["id"]: tile["state"] for tile in client.get("/api/desktops").json()["tiles"]}
     assert found == {log.id: "running", "aa": "up"}
-
-
-# ---------------------------------------------------------------- benches
-
-
-def test_benches_are_what_hisa_bench_report_says(client: TestClient) -> None:
-    rows = {row["id"]: row for row in client.get("/api/benches").json()["benches"]}
-    report = build_report(BENCHES / "bench")
-    row, main = rows["bench"], report.variants[0]
-    assert {key: row[key] for key in report.sums} == report.sums
-    assert (row["rate"], row["low"], row["high"], row["rated"]) == (
-        main.rate,
-        main.low,
-        main.high,
-        main.rated,
-    )
-    shown = client.get("/api/benches/bench").json()
-    assert shown["variants"][0]["success"]["value"] == main.rate
-    assert shown["progress"] == row
-
-
-@pytest.mark.parametrize("name", ["nope", "..", "%2e%2e%2fbench"])
-def test_no_bench_outside_is_read(client: TestClient, name: str) -> None:
-    assert client.get(f"/api/benches/{name}").status_code in (400, 404)
-
-
-def test_without_the_plugin_benches_say_so_and_tiles_go_on(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    views_benches._summed.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("hisa.plugins.benchmarks")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    answer = client.get("/api/benches")
-    assert answer.status_code == 400
-    assert "not there" in answer.json()["error"]
-    assert client.get("/api/desktops").status_code == 200
 
 
 def test_a_bench_at_work_adds_its_runs(context: ServerContext, tmp_path: Path) -> None:

@@ -254,4 +254,3 @@ def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:
     assert "add [tools.mcp.NAME] to" in path, "what is advised can be written into a file"
     file.write_text('[tools.mcp.gone]\ncommand = ["no-such-program-here"]\n', "utf-8")
     assert "no program" in hisa.refused("--config", str(file), "mcp", "tools")
-    assert "no such variable" in hisa.refused("mcp", "serve", "--http", "0", "--token-env", "NO_X")

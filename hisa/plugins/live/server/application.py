@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import HisaError
-from hisa.plugins.live.server import views_benches
 from hisa.plugins.live.server.json_answers import route
 from hisa.plugins.live.server.run_client import RunLines
-from hisa.plugins.live.server.run_feed import is_regular, run_stream
+from hisa.plugins.live.server.run_feed import run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
-from hisa.plugins.live.server.server_context import ServerContext
+from hisa.plugins.live.server.server_context import ServerContext, is_regular
 from hisa.plugins.live.server.tiles import UNREADABLE, TileBoard, small
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.runs.read import Run
@@ -59,7 +58,6 @@ def application(context: ServerContext) -> ASGIApp:
         Route("/api/desktops", runs.desktops),
         Route("/api/tiles/{name}", runs.tile),
     ]
-    table += views_benches.routes(context)
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from hisa.errors import LibraryLacking
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
 
-__all__ = ["Routes", "route"]
-
-Routes: TypeAlias = "list[Route]"
+__all__ = ["route"]
 
 
 def route(path: str, make: Callable[..., Any], *names: str) -> Route:
@@ -28,11 +24,7 @@ def route(path: str, make: Callable[..., Any], *names: str) -> Route:
 
     async def endpoint(request: Request) -> Response:
         values = {**request.query_params, **request.path_params}
-        try:
-            answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
-        except ImportError as error:
-            reason = f"a part of HiSA that this view needs is not there: {error}"
-            raise LibraryLacking(reason, fix="hisa doctor") from error
+        answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
         return answer if isinstance(answer, Response) else JSONResponse(answer)
 
     return Route(path, endpoint)

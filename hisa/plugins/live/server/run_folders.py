@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -11,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.plugins.live.server.run_feed import is_regular
-from hisa.plugins.live.server.server_context import ServerContext
+from hisa.plugins.live.server.server_context import ID, ServerContext, folders, is_regular
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class RunMissing(UsageError):
@@ -33,7 +28,7 @@ class RunFolders:
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
-        places = [(e.name, root, bench) for root, bench in self._roots() for e in _folders(root)]
+        places = [(f.name, root, bench) for root, bench in self._roots() for f in folders(root)]
         records: list[dict[str, Any]] = []
         for name, root, bench in sorted(places, key=lambda place: place[0], reverse=True):
             if len(records) < limit and (not before or name < before):
@@ -43,7 +38,7 @@ class RunFolders:
 
     def find(self, run_id: str) -> tuple[Path, str]:
         """Returns the folder of a run and its bench's name or ""; raises RunMissing."""
-        for root, bench in self._roots() if _ID.fullmatch(run_id) else ():
+        for root, bench in self._roots() if ID.fullmatch(run_id) else ():
             folder = root / run_id
             if is_regular(folder / MANIFEST) and not folder.is_symlink():
                 return folder, bench
@@ -96,10 +91,7 @@ class RunFolders:
 
     def _roots(self) -> Iterator[tuple[Path, str]]:
         yield from ((root, "") for root in self._context.roots)
-        for place in self._context.benches:
-            for bench in (place, *(place / entry.name for entry in _folders(place))):
-                if is_regular(bench / "bench.json"):
-                    yield bench / "runs", bench.name
+        yield from ((bench / "runs", bench.name) for bench in self._context.bench_folders())
 
 
 @lru_cache(maxsize=1_000)
@@ -110,9 +102,3 @@ def _manifest(folder: Path, *_version: int) -> Manifest:
 @lru_cache(maxsize=4)  # a person looks at one or two
 def _run(folder: Path, *_version: object) -> Run:
     return load_run(folder)
-
-
-def _folders(root: Path) -> list[os.DirEntry[str]]:
-    with suppress(OSError), os.scandir(root) as entries:
-        return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
-    return []

@@ -22,9 +22,9 @@ from hisa.environments.kinds import load_kind
 from hisa.errors import HisaError, UsageError
 from hisa.events import Event, event_adapter
 from hisa.machine import plugins
+from hisa.machine.storage import is_locked
 from hisa.plugins.live.server.run_feed import EventTail
 from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.views_benches import running_benches
 from hisa.runs.read import EVENTS, IMAGES, is_running, read_manifest
 
 __all__ = ["UNREADABLE", "RunTail", "TileBoard", "small"]
@@ -151,8 +151,8 @@ class TileBoard:
             tail.update()
 
     def _folders(self) -> Iterator[Path]:
-        benches = (folder / "runs" for folder in running_benches(self._context))
-        for root in (*self._context.roots, *benches):
+        benches = [bench for bench in self._context.bench_folders() if is_locked(bench / "lock")]
+        for root in (*self._context.roots, *(bench / "runs" for bench in benches)):
             with suppress(OSError):
                 yield from (root / name for name in sorted(os.listdir(root))[-_NEWEST:])
 
