@@ -6,14 +6,12 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
 
 import click
 
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
+from hisa.cli.pattern_changes import reembed, written
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
@@ -37,7 +35,6 @@ _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
         "hisa patterns ls --domain calc",
         'hisa patterns search "sort a sheet by two columns"',
         "hisa patterns show 3f2a",
-        "hisa patterns export backup.jsonl",
     )
 )
 def patterns() -> None:
@@ -269,42 +266,6 @@ def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool)
             else:
                 store.amend(replace(pattern, status="removed"))
             click.echo(f"{pattern.id} {'deleted' if purge else 'removed'}")
-
-
-@patterns.command("export", epilog=examples("hisa patterns export backup.jsonl"))
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
-@_domain
-@pass_sections("patterns")
-def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
-    """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
-    with closing(open_store(settings)) as store:
-        lines = list(export_lines(store, domain))
-    if str(file) == "-":
-        click.echo("".join(f"{line}\n" for line in lines).encode(), nl=False)  # UTF-8 everywhere
-        return
-    write_atomically(file, lines)
-    click.echo(f"{len(lines)} patterns written to {file}", err=True)
-
-
-@patterns.command("import", epilog=examples("hisa patterns import backup.jsonl"))
-@click.argument("file", type=click.File("r", encoding="utf-8"))
-@json_option
-@pass_sections("patterns")
-def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
-    """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
-
-    Patterns with a known id are replaced.
-    """
-    embedder = open_embedder(settings.embedder)
-    with closing(open_store(settings, embedder)) as store:
-        try:
-            added, replaced = import_patterns(store, file, embedder=embedder, name=file.name)
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{file.name}: not UTF-8 text: {error.reason}") from error
-    if as_json:
-        print_json({"added": added, "replaced": replaced})
-    else:
-        click.echo(f"{added} added, {replaced} replaced")
 
 
 @patterns.command("reembed", epilog=examples("hisa patterns reembed --embedder bge-m3"))

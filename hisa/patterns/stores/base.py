@@ -30,7 +30,9 @@ __all__ = [
 
 SCHEMA = 1
 """The form in which this HiSA writes stores."""
-RESTORE = "hisa --set patterns.path=NEW_FOLDER patterns import EXPORT.jsonl"
+RESTORE = (
+    "put a copy of the folder patterns.path back, or begin anew: --set patterns.path=NEW_FOLDER"
+)
 """Mends a damaged store."""
 
 Vectors = list[list[float]]
