@@ -44,7 +44,7 @@ def mcp() -> None:
 @click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
 @click.pass_obj
 def serve(settings: Settings, *, tasks: Path | None, allow_env: tuple[str, ...]) -> None:
-    """Serve HiSA to an MCP client over standard input and output: run tasks, look and act.
+    """Serve HiSA to an MCP client over standard input and output: it has tasks done.
 
     Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
     folders and rules are those of the settings; where these want a person asked, there is nobody,

@@ -15,7 +15,6 @@ from typing import Any
 import mcp
 import pytest
 
-from hisa.events import Acted, RunFinished
 from hisa.runs.read import load_run
 from tests.cli.command import ROOT, Command
 
@@ -25,7 +24,6 @@ TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.
 check: [{file: ~/hi.txt, contains: hello}]
 """
 LONG = "Open the text editor. " + " ".join(f'Type "line {n}" and press Enter.' for n in range(40))
-TOOLS = ["act", "close_desktop", "look", "open_desktop", "run_task"]
 
 
 class Client:
@@ -155,65 +153,20 @@ def _steps(message: dict[str, Any]) -> float:
     return float(message.get("params", {}).get("progress", 0))
 
 
-@pytest.mark.desktop
-async def test_a_client_looks_and_acts_itself_and_all_of_it_is_logged(tmp_path: Path) -> None:
-    async with client(tmp_path) as used:
-        opened = await used.call("open_desktop")
-        desktop = opened["desktop"]
-        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
-        assert acted == {
-            "ok": True,
-            "done": "pyautogui.rightClick(600, 300)",
-            "error": "",
-            "changed": True,
-        }
-        seen = await used.session.call_tool("look", {"desktop": desktop})
-        picture, words = seen.content
-        assert isinstance(picture, mcp.types.ImageContent)
-        assert isinstance(words, mcp.types.TextContent)
-        assert picture.mime_type == "image/png"
-        assert (opened["width"], opened["height"]) == (1280, 720)
-        assert words.text
-        for code in ("import os; os.system('id')", "pyautogui.click(X_COORD, Y_COORD)", "x = 1"):
-            assert await used.refused("act", desktop=desktop, code=code)
-        assert "no desktop" in await used.refused("look", desktop="another")
-        await used.call("close_desktop", desktop=desktop)
-        assert "no desktop" in await used.refused("look", desktop=desktop)
-        await used.call("open_desktop")
-    run = load_run(opened["run"], tmp_path / "runs")
-    assert [e.input for e in run.events if isinstance(e, Acted)] == [acted["done"]]
-    ends = [e for e in run.events if isinstance(e, RunFinished)]
-    assert [end.message for end in ends] == ["closed by the client"]
-    assert load_run("latest", tmp_path / "runs").message == "the server has ended"
-
-
-@pytest.mark.desktop
-async def test_the_rules_of_the_settings_hold_for_what_a_client_does(tmp_path: Path) -> None:
-    file = tmp_path / "hisa.toml"
-    rule = 'then = "deny"\ntool = "gui_action"\nwhy = "not on a Tuesday"\n'
-    file.write_text(f"[[policy.rules]]\n{rule}", "utf-8")
-    async with client(tmp_path, config=file) as used:
-        desktop = (await used.call("open_desktop"))["desktop"]
-        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
-        assert (acted["ok"], acted["changed"]) == (False, False)
-        assert "not on a Tuesday" in acted["error"]
-
-
 async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -> None:
     async with client(tmp_path) as used:
         listed = await used.session.list_tools()
-        assert sorted(tool.name for tool in listed.tools) == TOOLS
+        assert [tool.name for tool in listed.tools] == ["run_task"]
         for env in ("display=:0", "vm:office", "guest=http://127.0.0.1:5000", "some-package"):
-            for name, more in (("run_task", {"instruction": "Go."}), ("open_desktop", {})):
-                said = await used.refused(name, env=env, **more)
-                assert "is not offered to clients" in said
+            said = await used.refused("run_task", env=env, instruction="Go.")
+            assert "is not offered to clients" in said
         assert "either" in await used.refused("run_task")
         assert "not offered" in await used.refused("run_task", task_file="no.yaml")
     async with client(tmp_path, "--allow-env", "display=*") as used:
         said = await used.refused("run_task", instruction="Go.", env="display=:0")
         assert "nobody can be asked" in said or "display" in said
         assert "not offered" not in said
-        assert "not offered" in await used.refused("open_desktop", env="vm:x")
+        assert "not offered" in await used.refused("run_task", instruction="Go.", env="vm:x")
 
 
 SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
