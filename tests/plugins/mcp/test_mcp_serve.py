@@ -186,24 +186,3 @@ async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> No
             assert "is no usable task file of the server's folder" in said, name
             assert "Quartz9w0rd" not in said
             assert "good.yaml" in said
-
-
-def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:
-    file = tmp_path / "hisa.toml"
-    words = json.dumps([sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"])
-    file.write_text(f'[tools.mcp.time]\ncommand = {words}\nreads = ["get_*"]\n', "utf-8")
-    hisa = Command(tmp_path)
-    whole = hisa.run("--config", str(file), "mcp", "tools", "time")
-    assert "time_get_current_time" in whole
-    assert "(only looks)" in whole
-    assert "Input: an object with" in whole
-    told = hisa.json("--config", str(file), "mcp", "tools", "time")
-    assert [tool["reads"] for tool in told["tools"]] == [True, False]
-    assert "no server of tools 'x' in the settings; known: time" in hisa.refused(
-        "--config", str(file), "mcp", "tools", "x"
-    )
-    path = hisa.refused("--config", str(file), "mcp", "tools", "../x")
-    assert "'../x' in the settings: a name is wanted, not a path, command or address" in path
-    assert "add [tools.mcp.NAME] to" in path, "what is advised can be written into a file"
-    file.write_text('[tools.mcp.gone]\ncommand = ["no-such-program-here"]\n', "utf-8")
-    assert "no program" in hisa.refused("--config", str(file), "mcp", "tools")

@@ -17,7 +17,7 @@ from hisa.plugins.live.server.run_feed import run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
 from hisa.plugins.live.server.server_context import ServerContext, is_regular
-from hisa.plugins.live.server.tiles import UNREADABLE, TileBoard, small
+from hisa.plugins.live.server.small_picture import UNREADABLE, small
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.runs.read import Run
 
@@ -55,8 +55,7 @@ def application(context: ServerContext) -> ASGIApp:
         Route(f"{run}/events", runs.events),
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
-        Route("/api/desktops", runs.desktops),
-        Route("/api/tiles/{name}", runs.tile),
+        route("/api/desktops", runs.desktops),
     ]
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
@@ -66,7 +65,6 @@ class _RunAnswers:
     def __init__(self, context: ServerContext) -> None:
         self._folders, self._lines = RunFolders(context), RunLines()
         self._dropped: Counter[str] = Counter()
-        self._board = TileBoard(context)
 
     def newest(self, limit: str, before: str) -> dict[str, Any]:
         records = self._folders.newest(min(_number(limit) or 50, 500), before)
@@ -127,16 +125,8 @@ class _RunAnswers:
             return
         await socket.close(4404)
 
-    async def desktops(self, _: Request) -> Response:
-        return _json({"tiles": await self._board.tiles()})
-
-    async def tile(self, request: Request) -> Response:
-        from starlette.responses import Response
-
-        made = await self._board.picture(request.path_params["name"])
-        if made is None:
-            return _json({"error": "no such tile, or it has no picture"}, 404)
-        return Response(made, media_type="image/webp")
+    def desktops(self) -> dict[str, Any]:
+        return {"runs": self._folders.at_work()}
 
     def _folder(self, run_id: str) -> Path:
         return self._folders.find(run_id)[0]

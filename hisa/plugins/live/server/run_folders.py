@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from hisa.errors import UsageError
+from hisa.plugins.live.server.run_feed import EventTail
 from hisa.plugins.live.server.server_context import ID, ServerContext, folders, is_regular
+from hisa.plugins.live.server.small_picture import SHA256
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
+
+
+_MOST = 200  # newest runs that are looked through for those at work
 
 
 class RunMissing(UsageError):
@@ -25,6 +32,8 @@ class RunFolders:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
+        self._newest: dict[str, _NewestLook] = {}
+        self._turn = Lock()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
@@ -35,6 +44,15 @@ class RunFolders:
                 with suppress(UsageError):
                     records.append(self.record(root / name, bench))
         return records
+
+    def at_work(self) -> list[dict[str, Any]]:
+        """Records of the runs at work, each with the ``hash`` of its newest picture."""
+        with self._turn:  # logs are followed by one thread at a time
+            found = [each for each in self.newest(_MOST) if each["state"] == "running"]
+            folders = {each["id"]: self.find(each["id"])[0] for each in found}
+            looks = {name: self._newest.get(name) or _NewestLook(f) for name, f in folders.items()}
+            self._newest = looks
+            return [each | {"hash": looks[each["id"]].read_on()} for each in found]
 
     def find(self, run_id: str) -> tuple[Path, str]:
         """Returns the folder of a run and its bench's name or ""; raises RunMissing."""
@@ -92,6 +110,20 @@ class RunFolders:
     def _roots(self) -> Iterator[tuple[Path, str]]:
         yield from ((root, "") for root in self._context.roots)
         yield from ((bench / "runs", bench.name) for bench in self._context.bench_folders())
+
+
+class _NewestLook:
+    """Follows the log of a run for the name of its newest picture."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log, self._image = EventTail(folder / EVENTS), ""
+
+    def read_on(self) -> str:
+        while lines := self._log.read_on():
+            for line in (line for _, line in lines if '"observed"' in line[:200]):
+                image = str(json.loads(line).get("image"))
+                self._image = image if SHA256.fullmatch(image) else self._image
+        return self._image
 
 
 @lru_cache(maxsize=1_000)

@@ -224,7 +224,7 @@ class Connection:
         return ConfigError(
             f"the server of tools {self.name!r} ({self._place()}) cannot be used: "
             f"{excerpt(why, 300)}{self._last_words()}",
-            fix=f"hisa mcp tools {self.name}, once tools.mcp.{self.name} of the settings is mended",
+            fix=f"mend tools.mcp.{self.name} in the settings",
         )
 
     def _place(self) -> str:
