@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
+from itertools import islice
+from typing import Any
 
 import click
 
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.cli.pattern_changes import reembed, written
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import remember
 from hisa.patterns.embedders import open_embedder, thresholds_of
+from hisa.patterns.induction import new_id
 from hisa.patterns.open_memory import open_sops, open_store
+from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
+from hisa.patterns.stores.base import Item
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.protocols import Pattern, Task
+from hisa.protocols import Embedder, Pattern, Task
 
-__all__ = ["patterns"]
+__all__ = ["patterns", "reembed"]
+
+_BATCH = 256  # chosen by hand
 
 
 _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
@@ -238,7 +244,7 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
     Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
     same words again confirm the older pattern.
     """
-    pattern = written(lesson, **fields)
+    pattern = _written(lesson, **fields)
     embedder = open_embedder(settings.embedder)
     dedup = thresholds_of(embedder.name, settings).same
     with closing(open_store(settings, embedder)) as store:
@@ -279,3 +285,57 @@ def reembed_all(settings: PatternSettings, embedder: str | None) -> None:
     click.echo(f"{count} patterns embedded by {chosen.name!r}")
     if chosen.name != settings.embedder:
         click.echo(f'set patterns.embedder = "{chosen.name}" in hisa.toml from now on', err=True)
+
+
+# ---------------------------------------------------------------- what they do
+
+
+def _written(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
+    """A new pattern of these texts, written by a person.
+
+    Raises:
+        UsageError: a text is too long or begins like a rule, the lesson is empty, or the domain is
+            none.
+    """
+    for name, text in {"lesson": lesson, "condition": condition}.items():
+        if len(text) > LESSON_CHARS:
+            raise UsageError(f"{name}: {len(text)} characters; at most {LESSON_CHARS}")
+        if unbinding(text) != text:
+            raise UsageError(
+                f'{name}: "MUST" marks rules, and a lesson never binds',
+                fix="put rules into a file of the folder patterns.sops",
+            )
+    if not clean(lesson):
+        raise UsageError("lesson: empty; say what to do or what to avoid")
+    if not DOMAIN.fullmatch(domain):
+        raise UsageError(f"domain {domain!r}: want lower-case letters, digits and _")
+    return Pattern(
+        id=new_id(),
+        domain=domain,
+        lesson=clean(lesson),
+        condition=clean(condition),
+        created_at=time.time(),
+        **more,
+    )
+
+
+def reembed(store: VectorStore, embedder: Embedder) -> int:
+    """Give every pattern a vector of ``embedder``, all at once; returns their number.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    with store.session():
+        patterns = [pattern for pattern, _ in store.items()]
+        return store.rebuild(_embedded(patterns, embedder), embedder)
+
+
+def _embedded(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
+    """Patterns with fresh vectors, and the name of who made them."""
+    waiting = iter(patterns)
+    while page := list(islice(waiting, _BATCH)):
+        texts = [text for pattern in page for text in retrieval_texts(pattern)]
+        vectors = iter(embedder.embed(texts))
+        for pattern in page:
+            rows = list(islice(vectors, len(retrieval_texts(pattern))))
+            yield replace(pattern, embedder=embedder.name), rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.cli.pattern_changes import reembed
+from hisa.cli.patterns import reembed
 from hisa.errors import ModelUnavailable
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.testing.word_embedder import WordEmbedder

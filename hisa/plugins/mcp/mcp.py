@@ -52,7 +52,6 @@ def serve(settings: Settings, *, tasks: Path | None, allow_env: tuple[str, ...])
     from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
-    from hisa.plugins.mcp.mcp_offer import Offer  # imports the whole protocol
-    from hisa.plugins.mcp.mcp_transport import serve_client
+    from hisa.plugins.mcp.mcp_transport import serve_client  # imports the whole protocol
 
-    asyncio.run(serve_client(Offer(settings, allow_env, tasks)))
+    asyncio.run(serve_client(settings, allow_env, tasks))

@@ -5,15 +5,40 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from hisa.plugins.mcp.mcp_offer import Offer
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+from hisa.config import Settings
+from hisa.plugins.mcp.mcp_allowed import chosen
+from hisa.plugins.mcp.mcp_tasks import TaskRuns
+from hisa.version import __version__
 
 __all__ = ["serve_client"]
 
+_INSTRUCTIONS = """HiSA operates computers through their screens. run_task has an agent do a task on
+a desktop of its own, and tells of each step as progress; cancelling it stops the run, whose folder
+is kept."""
+_WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True)
 
-async def serve_client(offer: Offer) -> None:
-    """Serve until the client has gone, or a signal comes."""
+
+async def serve_client(settings: Settings, allow_env: Sequence[str], tasks: Path | None) -> None:
+    """Serve until the client has gone, or a signal comes; the runs are stopped then, and kept.
+
+    Args:
+        settings: the effective ones; clients can change none but those that the tool names.
+        allow_env: patterns of environments that clients may use, besides private desktops.
+        tasks: the folder of the task files that they may name; None: they may name none.
+    """
+    runs = TaskRuns(partial(chosen, settings, allow_env), tasks)
+    server: MCPServer[object] = MCPServer(
+        "hisa", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
+    server.add_tool(runs.run_task, annotations=_WORKS)
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[int] = loop.create_future()
 
@@ -24,10 +49,10 @@ async def serve_client(offer: Offer) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped, number)
     # The package's own standard output is for the protocol alone; prints go to standard error.
-    serving = asyncio.create_task(offer.server.run_stdio_async())
+    serving = asyncio.create_task(server.run_stdio_async())
     waits: list[asyncio.Future[Any]] = [serving, stop]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    await offer.close()
+    await runs.close()
     if stop.done():
         os._exit(128 + stop.result())  # a thread waits for standard input, and cannot be ended
     serving.result()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import HisaError
-from hisa.plugins.live.server.json_answers import route
 from hisa.plugins.live.server.run_client import RunLines
 from hisa.plugins.live.server.run_feed import run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
@@ -24,6 +25,7 @@ from hisa.runs.read import Run
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
     from starlette.types import ASGIApp
     from starlette.websockets import WebSocket
 
@@ -46,19 +48,35 @@ def application(context: ServerContext) -> ASGIApp:
     run = "/api/runs/{run}"
     runs = _RunAnswers(context)
     table = [
-        route("/", _page),
-        route("/static/{name}", _page, "name"),
-        route("/api/runs", runs.newest, "limit", "before"),
-        route(run, runs.whole, "run"),
-        route(f"{run}/view", runs.view, "run", "after"),
-        route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
+        _route("/", _page),
+        _route("/static/{name}", _page, "name"),
+        _route("/api/runs", runs.newest, "limit", "before"),
+        _route(run, runs.whole, "run"),
+        _route(f"{run}/view", runs.view, "run", "after"),
+        _route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
         Route(f"{run}/events", runs.events),
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
-        route("/api/desktops", runs.desktops),
+        _route("/api/desktops", runs.desktops),
     ]
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
+
+
+def _route(path: str, make: Callable[..., Any], *names: str) -> Route:
+    """Returns a route that answers what ``make`` returns for these parameters, in a thread.
+
+    A parameter that the address lacks is an empty text.
+    """
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+    async def endpoint(request: Request) -> Response:
+        values = {**request.query_params, **request.path_params}
+        answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        return answer if isinstance(answer, Response) else JSONResponse(answer)
+
+    return Route(path, endpoint)
 
 
 class _RunAnswers:
