@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["render_report", "render_steps", "write_report"]
 
 _HERE = Path(__file__).resolve().parent
-_PHASES = ("plan", "ground", "act", "observe", "abstract", "refine")
 _ROLES = ("planner", "grounder", "state", "judge")
 
 
@@ -50,14 +49,6 @@ class _Mark:
     top: float
     width: float = 0.0
     height: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    name: str
-    style: str
-    seconds: float
-    percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +158,6 @@ def _template(name: str) -> jinja2.Template:
         "decision_tone": decision_tone,
         "median": lambda numbers: round(statistics.median(numbers)),
         "partial": wording.partial,
-        "phases": _phases,
         "roi": _roi,
         "roles": _roles,
         "score": wording.score,
@@ -221,23 +211,6 @@ def _roi(record: StepRecord) -> _Mark | None:
     if look is None or record.abstracted is None or record.abstracted.roi is None:
         return None
     return _box(record.abstracted.roi, look)
-
-
-def _phases(record: StepRecord) -> list[_Phase]:
-    """The step's time by phase, in the order of the loop."""
-    seconds = record.finished.seconds if record.finished is not None else {}
-    total = sum(seconds.values())
-    if total <= 0:
-        return []
-    known = [name for name in _PHASES if name in seconds]
-    other = [name for name in seconds if name not in _PHASES]
-    return [
-        _Phase(
-            name, name if name in _PHASES else "other", seconds[name], 100 * seconds[name] / total
-        )
-        for name in known + other
-        if seconds[name] > 0
-    ]
 
 
 def _roles(record: StepRecord) -> dict[str, Totals]:

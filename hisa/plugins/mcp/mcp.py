@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["mcp"]
 
-_TASKS = "The folder of the task files that clients may name; without it they may name none."
 _ALLOW = "An environment that clients may use, besides private desktops; a pattern."
 
 
@@ -33,14 +31,12 @@ def mcp() -> None:
 @mcp.command(
     epilog=examples(
         "hisa mcp serve",
-        "hisa mcp serve --tasks .",
         "hisa mcp serve --allow-env vm:office",
     )
 )
-@click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help=_TASKS)
 @click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
 @click.pass_obj
-def serve(settings: Settings, *, tasks: Path | None, allow_env: tuple[str, ...]) -> None:
+def serve(settings: Settings, *, allow_env: tuple[str, ...]) -> None:
     """Serve HiSA to an MCP client over standard input and output: it has tasks done.
 
     Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
@@ -54,4 +50,4 @@ def serve(settings: Settings, *, tasks: Path | None, allow_env: tuple[str, ...])
     require_mcp()
     from hisa.plugins.mcp.mcp_transport import serve_client  # imports the whole protocol
 
-    asyncio.run(serve_client(settings, allow_env, tasks))
+    asyncio.run(serve_client(settings, allow_env))

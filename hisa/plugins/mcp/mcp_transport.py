@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -26,15 +25,14 @@ is kept."""
 _WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True)
 
 
-async def serve_client(settings: Settings, allow_env: Sequence[str], tasks: Path | None) -> None:
+async def serve_client(settings: Settings, allow_env: Sequence[str]) -> None:
     """Serve until the client has gone, or a signal comes; the runs are stopped then, and kept.
 
     Args:
         settings: the effective ones; clients can change none but those that the tool names.
         allow_env: patterns of environments that clients may use, besides private desktops.
-        tasks: the folder of the task files that they may name; None: they may name none.
     """
-    runs = TaskRuns(partial(chosen, settings, allow_env), tasks)
+    runs = TaskRuns(partial(chosen, settings, allow_env))
     server: MCPServer[object] = MCPServer(
         "hisa", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
     )

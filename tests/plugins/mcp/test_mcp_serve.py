@@ -20,9 +20,7 @@ from tests.cli.command import ROOT, Command
 
 pytestmark = pytest.mark.process
 
-TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
-check: [{file: ~/hi.txt, contains: hello}]
-"""
+TASK = 'Open the text editor. Type "hello". Save the file as "hi.txt".'
 LONG = "Open the text editor. " + " ".join(f'Type "line {n}" and press Enter.' for n in range(40))
 
 
@@ -72,17 +70,16 @@ async def client(folder: Path, *options: str, config: Path | None = None) -> Asy
 
 
 @pytest.mark.desktop
-async def test_a_client_has_a_task_done_and_scored_and_hears_of_each_step(tmp_path: Path) -> None:
-    (tmp_path / "task.yaml").write_text(TASK, "utf-8")
-    async with client(tmp_path, "--tasks", str(tmp_path)) as used:
-        result = await used.call("run_task", task_file="task.yaml", max_steps=20)
-        assert (result["status"], result["score"], result["success"]) == ("succeeded", 1.0, True)
+async def test_a_client_has_a_task_done_and_hears_of_each_step(tmp_path: Path) -> None:
+    async with client(tmp_path) as used:
+        result = await used.call("run_task", instruction=TASK, max_steps=20)
+        assert (result["status"], result["success"]) == ("succeeded", True)
         steps = [round(done) for done, total, _ in used.progress if done]
         assert steps == list(range(1, result["steps"] + 1))
         assert {total for _, total, _ in used.progress} == {20.0}
         assert any("pyautogui.write('hello')" in line for _, _, line in used.progress)
     run = load_run(Path(result["folder"]))
-    assert (run.status, run.score) == ("succeeded", 1.0)
+    assert (run.status, run.last_step) == ("succeeded", result["steps"])
 
 
 @pytest.mark.desktop
@@ -94,7 +91,7 @@ async def test_a_cancelled_run_is_stopped_and_kept(tmp_path: Path) -> None:
         await asyncio.wait([work])
         while load_run("latest", tmp_path / "runs").status == "running":  # noqa: ASYNC110
             await asyncio.sleep(0.2)
-        assert "either" in await used.refused("run_task"), "the server serves on"
+        assert await used.refused("run_task", instruction=" "), "the server serves on"
     run = load_run("latest", tmp_path / "runs")
     assert run.status == "stopped"
     assert run.last_step >= 2
@@ -160,29 +157,8 @@ async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -
         for env in ("display=:0", "vm:office", "guest=http://127.0.0.1:5000", "some-package"):
             said = await used.refused("run_task", env=env, instruction="Go.")
             assert "is not offered to clients" in said
-        assert "either" in await used.refused("run_task")
-        assert "not offered" in await used.refused("run_task", task_file="no.yaml")
     async with client(tmp_path, "--allow-env", "display=*") as used:
         said = await used.refused("run_task", instruction="Go.", env="display=:0")
         assert "nobody can be asked" in said or "display" in said
         assert "not offered" not in said
         assert "not offered" in await used.refused("run_task", instruction="Go.", env="vm:x")
-
-
-SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
-
-
-async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> None:
-    offered, outside = tmp_path / "offered", tmp_path / "outside.yaml"
-    offered.mkdir()
-    for path in (outside, offered / "good.yaml"):
-        path.write_text(TASK, "utf-8")
-    (offered / "shadow").write_text(SHADOW, "utf-8")
-    (offered / "link.yaml").symlink_to(outside)
-    names = (str(outside), "../outside.yaml", "link.yaml", "shadow", "~/x", "no.yaml", "a\0b")
-    async with client(tmp_path, "--tasks", str(offered)) as used:
-        for name in names:
-            said = await used.refused("run_task", task_file=name)
-            assert "is no usable task file of the server's folder" in said, name
-            assert "Quartz9w0rd" not in said
-            assert "good.yaml" in said

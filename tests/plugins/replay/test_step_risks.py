@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from hisa.actions import Click, Press
+from hisa.plugins.replay.cli.replay import replay
 from hisa.plugins.replay.program_player import ProgramPlayer
-from hisa.plugins.replay.program_records import Program, ProgramStep, Target
-from hisa.plugins.replay.step_risks import act_risk, tool_risk
+from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
+from hisa.plugins.replay.step_risks import act_risk, remarks, tool_risk
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import StateView, Task
 from hisa.screen.geometry import Point
@@ -76,3 +78,27 @@ async def test_a_risky_step_is_not_done_by_its_neighbours_alone(risk: str) -> No
     assert call.tool == ("infeasible" if risk else "gui_action"), call.thought
     if risk:
         assert "a step with a risk (delete) is not done by neighbours" in call.thought
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (Target(role="push button", name="Save"), None),
+        (Target(role="table"), "nothing but its order tells its target, table"),
+    ],
+)
+def test_a_target_that_little_tells_is_named_with_its_step(
+    target: Target, words: str | None
+) -> None:
+    (step,) = program("", target).steps
+    first, *lines = remarks([ProgramStep(action="pyautogui.press('a')"), step])
+    assert first == "step 1: nothing tells where its keys go"
+    assert [line.startswith("step 2: ") and str(words) in line for line in lines] == [True] * bool(
+        words
+    )
+
+
+def test_the_list_of_programs_has_their_risks(tmp_path: Path) -> None:
+    write_program(program("delete", Target(role="push button", name="Erase")), tmp_path / "go")
+    result = CliRunner().invoke(replay, ["--programs", str(tmp_path)])
+    assert result.stdout == "go  1 step  Go.; risks: delete\n"
