@@ -13,7 +13,7 @@ __all__ = ["skill"]
 _PATH = click.Path(path_type=Path)
 
 
-@click.group()
+@click.group(epilog=examples("hisa skill export save-a-note -o skills"))
 def skill() -> None:
     """Agent Skills: folders with a SKILL.md that any agent can read."""
 
