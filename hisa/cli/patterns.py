@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
+from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import remember
 from hisa.patterns.embedders import open_embedder, thresholds_of
-from hisa.patterns.induction import new_id
 from hisa.patterns.open_memory import open_sops, open_store
-from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
-from hisa.patterns.stores.base import Item
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.protocols import Embedder, Pattern, Task
+from hisa.protocols import Pattern, Task
 
-__all__ = ["patterns", "reembed"]
-
-_BATCH = 256  # chosen by hand
+__all__ = ["patterns"]
 
 
 _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
@@ -41,6 +37,7 @@ _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
         "hisa patterns ls --domain calc",
         'hisa patterns search "sort a sheet by two columns"',
         "hisa patterns show 3f2a",
+        "hisa patterns export backup.jsonl",
     )
 )
 def patterns() -> None:
@@ -244,7 +241,7 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
     Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
     same words again confirm the older pattern.
     """
-    pattern = _written(lesson, **fields)
+    pattern = written(lesson, **fields)
     embedder = open_embedder(settings.embedder)
     dedup = thresholds_of(embedder.name, settings).same
     with closing(open_store(settings, embedder)) as store:
@@ -274,6 +271,42 @@ def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool)
             click.echo(f"{pattern.id} {'deleted' if purge else 'removed'}")
 
 
+@patterns.command("export", epilog=examples("hisa patterns export backup.jsonl"))
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@_domain
+@pass_sections("patterns")
+def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
+    """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
+    with closing(open_store(settings)) as store:
+        lines = list(export_lines(store, domain))
+    if str(file) == "-":
+        click.echo("".join(f"{line}\n" for line in lines).encode(), nl=False)  # UTF-8 everywhere
+        return
+    write_atomically(file, lines)
+    click.echo(f"{len(lines)} patterns written to {file}", err=True)
+
+
+@patterns.command("import", epilog=examples("hisa patterns import backup.jsonl"))
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@json_option
+@pass_sections("patterns")
+def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
+    """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
+
+    Patterns with a known id are replaced.
+    """
+    embedder = open_embedder(settings.embedder)
+    with closing(open_store(settings, embedder)) as store:
+        try:
+            added, replaced = import_patterns(store, file, embedder=embedder, name=file.name)
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file.name}: not UTF-8 text: {error.reason}") from error
+    if as_json:
+        print_json({"added": added, "replaced": replaced})
+    else:
+        click.echo(f"{added} added, {replaced} replaced")
+
+
 @patterns.command("reembed", epilog=examples("hisa patterns reembed --embedder bge-m3"))
 @click.option("--embedder", metavar="NAME", help="minilm, bge-m3 or openai:MODEL.")
 @pass_sections("patterns")
@@ -285,57 +318,3 @@ def reembed_all(settings: PatternSettings, embedder: str | None) -> None:
     click.echo(f"{count} patterns embedded by {chosen.name!r}")
     if chosen.name != settings.embedder:
         click.echo(f'set patterns.embedder = "{chosen.name}" in hisa.toml from now on', err=True)
-
-
-# ---------------------------------------------------------------- what they do
-
-
-def _written(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
-    """A new pattern of these texts, written by a person.
-
-    Raises:
-        UsageError: a text is too long or begins like a rule, the lesson is empty, or the domain is
-            none.
-    """
-    for name, text in {"lesson": lesson, "condition": condition}.items():
-        if len(text) > LESSON_CHARS:
-            raise UsageError(f"{name}: {len(text)} characters; at most {LESSON_CHARS}")
-        if unbinding(text) != text:
-            raise UsageError(
-                f'{name}: "MUST" marks rules, and a lesson never binds',
-                fix="put rules into a file of the folder patterns.sops",
-            )
-    if not clean(lesson):
-        raise UsageError("lesson: empty; say what to do or what to avoid")
-    if not DOMAIN.fullmatch(domain):
-        raise UsageError(f"domain {domain!r}: want lower-case letters, digits and _")
-    return Pattern(
-        id=new_id(),
-        domain=domain,
-        lesson=clean(lesson),
-        condition=clean(condition),
-        created_at=time.time(),
-        **more,
-    )
-
-
-def reembed(store: VectorStore, embedder: Embedder) -> int:
-    """Give every pattern a vector of ``embedder``, all at once; returns their number.
-
-    Raises:
-        StoreError: the store cannot be read or written.
-    """
-    with store.session():
-        patterns = [pattern for pattern, _ in store.items()]
-        return store.rebuild(_embedded(patterns, embedder), embedder)
-
-
-def _embedded(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
-    """Patterns with fresh vectors, and the name of who made them."""
-    waiting = iter(patterns)
-    while page := list(islice(waiting, _BATCH)):
-        texts = [text for pattern in page for text in retrieval_texts(pattern)]
-        vectors = iter(embedder.embed(texts))
-        for pattern in page:
-            rows = list(islice(vectors, len(retrieval_texts(pattern))))
-            yield replace(pattern, embedder=embedder.name), rows

@@ -39,8 +39,8 @@ def filled(settings: Settings) -> EdgeStore:
     return store
 
 
-def run(settings: Settings, *arguments: str) -> Result:
-    result = CliRunner().invoke(patterns, list(arguments), obj=settings)
+def run(settings: Settings, *arguments: str, text: str | None = None) -> Result:
+    result = CliRunner().invoke(patterns, list(arguments), obj=settings, input=text)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -141,6 +141,26 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
     assert run(settings, "rm", "--purge", "abc1").stdout == "abc1 deleted\n"
     with pytest.raises(UsageError, match="there is none"):
         run(settings, "show", "abc1")
+
+
+@pytest.mark.usefixtures("filled")
+def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    assert "5 patterns written" in run(settings, "export", str(file)).stderr
+    piped = run(settings, "export", "-", "--domain", "text_editor").stdout
+    assert json.loads(piped)["pattern"]["id"] == "abc1"
+    fresh = load(overrides={"patterns": {"path": tmp_path / "fresh"}}, environ={})
+    assert run(fresh, "import", str(file)).stdout == "5 added, 0 replaced\n"
+    assert run(fresh, "import", "-", text=piped).stdout == "0 added, 1 replaced\n"
+    assert run_json(fresh, "import", str(file)) == {"added": 0, "replaced": 5}
+    before = run_json(fresh, "ls", "--all")
+    with pytest.raises(UsageError, match="<stdin>:1"):
+        run(fresh, "import", "-", text="{}")
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        run(fresh, "import", str(file))
+    assert run_json(fresh, "ls", "--all") == before
+    assert run(fresh, "import", str(tmp_path / "none")).exit_code == 2
 
 
 def test_reembed_opens_a_store_that_another_embedder_filled(settings: Settings) -> None:

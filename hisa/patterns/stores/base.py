@@ -30,9 +30,7 @@ __all__ = [
 
 SCHEMA = 1
 """The form in which this HiSA writes stores."""
-RESTORE = (
-    "put a copy of the folder patterns.path back, or begin anew: --set patterns.path=NEW_FOLDER"
-)
+RESTORE = "hisa --set patterns.path=NEW_FOLDER patterns import EXPORT.jsonl"
 """Mends a damaged store."""
 
 Vectors = list[list[float]]
