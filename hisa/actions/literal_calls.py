@@ -54,12 +54,8 @@ class Call:
     kwargs: Mapping[str, Value]
 
 
-def read_calls(source: str, *, bare: bool = False) -> tuple[Call, ...]:
+def read_calls(source: str) -> tuple[Call, ...]:
     """The calls of a source, in order; ``import pyautogui`` and ``import time`` are left out.
-
-    Args:
-        source: what was written.
-        bare: whether the functions stand without a module, as those of BrowserGym do.
 
     Raises:
         ActionRefused: anything but calls on literals; the text says what and where.
@@ -71,11 +67,7 @@ def read_calls(source: str, *, bare: bool = False) -> tuple[Call, ...]:
         raise ActionRefused(
             f"{len(statements)} statements in one input; at most {MAX_STATEMENTS} are allowed"
         )
-    calls = [
-        _call(statement, lines, bare=bare)
-        for statement in statements
-        if not _harmless_import(statement)
-    ]
+    calls = [_call(statement, lines) for statement in statements if not _harmless_import(statement)]
     if not calls:
         raise ActionRefused(f"no action in {source[:80]!r}; {SHAPE}")
     return tuple(calls)
@@ -121,13 +113,9 @@ def _harmless_import(statement: ast.stmt) -> bool:
             return False
 
 
-def _call(statement: ast.stmt, lines: list[bytes], *, bare: bool) -> Call:
+def _call(statement: ast.stmt, lines: list[bytes]) -> Call:
     match statement:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=function)) as call) if bare:
-            _as_written(call.func, function, lines)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module))) as call) if (
-            not bare
-        ):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module))) as call):
             assert isinstance(call.func, ast.Attribute)
             function = f"{module}.{call.func.attr}"
             _as_written(call.func, function, lines)

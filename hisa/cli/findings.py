@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from hisa.models.endpoint import Endpoint
 
-__all__ = ["Finding", "libraries", "models", "parts", "places", "prompts", "store"]
+__all__ = ["Finding", "libraries", "models", "parts", "places", "prompts"]
 
 _ANSWER_SECONDS = 5.0
 """A server on the way answers its list of models in milliseconds; a person waits for this."""
@@ -199,23 +199,3 @@ def prompts(settings: PromptSettings) -> Iterator[Finding]:
         differs = f"{abs(more)} tokens {'more' if more >= 0 else 'fewer'} than the one that ships"
         detail = "as it ships" if text == files.shipped[name] else differs
         yield Finding("prompts", name, True, True, f"{settings.folder}: {detail}")
-
-
-def store(settings: PatternSettings) -> Iterator[Finding]:
-    """Yields a finding for the server of patterns, where one is used."""
-    if not settings.enabled or settings.engine != "server":
-        return
-    import httpx
-
-    from hisa.machine.patience import patience
-
-    url = settings.url.rstrip("/")
-    fix = "start a Qdrant server there, or --set patterns.engine=edge"
-    try:
-        answer = httpx.get(f"{url}/collections", timeout=patience(_ANSWER_SECONDS))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        problem = f"does not answer: {error}"
-    else:
-        problem = "" if answer.is_success else f"answers HTTP {answer.status_code}"
-    detail = f"Qdrant at {url}" + (f": {problem}" if problem else "")
-    yield Finding("packages", "pattern server", not problem, True, detail, fix if problem else "")

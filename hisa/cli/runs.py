@@ -183,8 +183,6 @@ def report_command(
     metavar="NAME",
     help="jsonl: a model call a line; others: see above.",
 )
-@click.option("--role", "roles", multiple=True, help="Only calls of this role; may be repeated.")
-@click.option("--outcome", "outcomes", multiple=True, help="Only runs that ended so.")
 @click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
 @click.option("--whole", is_flag=True, help="Only calls with an answer, nothing redacted or cut.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
@@ -201,10 +199,10 @@ def export_command(
 ) -> None:
     """Write model calls as they were sent and answered, and print the path.
 
-    HiSA's plugin adds openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories), parquet
-    (with the pictures), otel (OpenTelemetry's GenAI spans) and osworld (a results folder).
+    HiSA's plugins add openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories) and osworld
+    (a results folder).
     """
-    from hisa.cli.export_runs import export_runs
+    from hisa.runs.export import export_runs
 
     folder = _root(settings, root)
     if every:

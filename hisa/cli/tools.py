@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,30 +41,26 @@ def tools() -> None:
 
 
 @tools.command("ls")
-@click.argument("pattern", default="")
 @click.option("--kit", default="", metavar="NAME", help="Of this toolkit alone.")
 @json_option
-def list_tools(pattern: str, kit: str, as_json: bool) -> None:
+def list_tools(kit: str, as_json: bool) -> None:
     """List the tools by toolkit, and the plug-ins that failed to load.
-
-    PATTERN is a part of a name, or a pattern such as "*_read".
 
     \b
     hisa tools ls
     hisa tools ls --kit files
-    hisa tools ls "*_export*"
     """
     from hisa.tools.registry import discover
 
     found, broken = discover()
-    chosen = [tool for tool in found if _fits(tool, pattern, kit)]
+    chosen = [tool for tool in found if not kit or tool.kit == kit]
     if as_json:
         bad = [{"name": b.name, "source": b.source, "traceback": b.traceback} for b in broken]
         print_json({"tools": [_record(tool) for tool in chosen], "broken": bad})
         return
-    if not chosen and (pattern or kit):
+    if not chosen and kit:
         kits = ", ".join(sorted({tool.kit for tool in found if tool.kit})) or "none"
-        raise UsageError(f"no tool fits {pattern or kit!r}; toolkits: {kits}", fix="hisa tools ls")
+        raise UsageError(f"no toolkit {kit!r}; toolkits: {kits}", fix="hisa tools ls")
     group = ""
     for tool in sorted(chosen, key=lambda tool: (not tool.always, tool.kit, tool.name)):
         title = "built in" if tool.always else tool.kit or "tools by themselves"
@@ -77,12 +72,6 @@ def list_tools(pattern: str, kit: str, as_json: bool) -> None:
         reason = plugin.traceback.strip().splitlines()[-1]
         say(f"{plugin.name:<16} {plugin.source:<20} FAILED TO LOAD: {reason}", err=True)
         click.echo(f"  try: hisa tools show {plugin.name}", err=True)
-
-
-def _fits(tool: BaseTool, pattern: str, kit: str) -> bool:
-    wild = any(char in pattern for char in "*?[")
-    named = fnmatchcase(tool.name, pattern) if wild else pattern in tool.name
-    return named and (not kit or tool.kit == kit)
 
 
 def _record(tool: BaseTool) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ from hisa.protocols import Environment
 __all__ = [
     "EnvironmentKind",
     "Note",
-    "RunningMachine",
     "find_kind",
     "load_kind",
     "probe_kinds",
@@ -26,18 +25,6 @@ __all__ = [
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
-
-
-@dataclass(frozen=True)
-class RunningMachine:
-    """A machine of this user that is up; ``started`` in seconds since 1970, memory in bytes."""
-
-    id: str
-    kind: str
-    run: str | None
-    """Id of the run that uses it; empty: of none; None: it is not known which."""
-    started: float
-    memory: int
 
 
 @dataclass(frozen=True)
@@ -62,8 +49,6 @@ class EnvironmentKind:
     probe: Callable[[Environment], Coroutine[Any, Any, list[Probe]]] | None = None
     """Looks at each machine that an environment of its kind may use, for ``hisa doctor``; nothing
     is reverted or started."""
-    running: Callable[[], Iterable[RunningMachine]] = tuple
-    """Its machines that are up; may raise EnvironmentFailed."""
     system: Callable[[str], Path] | None = None
     """Folder of the built system of a profile, which a private desktop shows in place of this
     machine's own; raises UsageError where there is none."""

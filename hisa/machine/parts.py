@@ -99,7 +99,7 @@ PARTS: Mapping[str, Part] = {
         modules=("gymnasium",),
         extra="gymnasium",
     ),
-    "data": Part("exporting runs as parquet", modules=("datasets",), extra="data"),
+    "data": Part("data sets as parquet", modules=("datasets",), extra="data"),
     "gguf": Part(
         "running a language model on this machine (llama.cpp)", modules=("xllamacpp",), extra="gguf"
     ),

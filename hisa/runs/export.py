@@ -1,45 +1,72 @@
-"""Model calls of runs for other programs, as JSON lines."""
+"""Model calls of runs for other programs: JSON lines, or a format that a package announces.
+
+A package announces one as ``runs.export.NAME`` in ``hisa.commands``: a function of the turns, of a
+list of their runs, and of the path; it returns the path.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hisa.errors import UsageError
+from hisa.machine import plugins
 from hisa.runs.read import Run
 from hisa.runs.turns import Turn, turns
 
-__all__ = ["TurnFilter", "chosen_turns", "export_turns"]
+__all__ = ["chosen_turns", "export_runs", "export_turns"]
+
+_GROUP = "runs.export."
 
 
-@dataclass(frozen=True)
-class TurnFilter:
-    """Which model calls are exported; empty: all."""
+def chosen_turns(
+    runs: Iterable[Run], *, min_score: float | None = None, whole: bool = False
+) -> Iterator[Turn]:
+    """Yields the model calls of runs, in order.
 
-    roles: frozenset[str] = frozenset()
-    outcomes: frozenset[str] = frozenset()
-    """How runs ended, such as "succeeded"."""
-    min_score: float | None = None
-    """Runs that were scored, and not below this; an unscored one is not 0, it is left out."""
-    whole: bool = False
-    """Only what was answered, with nothing redacted or cut, of runs whose machine did not fail."""
-
-    def takes(self, turn: Turn) -> bool:
-        """Whether a turn is one of them."""
-        if self.roles and turn.role not in self.roles:
-            return False
-        if self.outcomes and turn.outcome not in self.outcomes:
-            return False
-        if self.min_score is not None and (turn.score is None or turn.score < self.min_score):
-            return False
+    Args:
+        runs: whose calls.
+        min_score: only of runs that were scored, and not below this; an unscored one is not 0.
+        whole: only what was answered, with nothing redacted or cut, of runs whose machine did not
+            fail.
+    """
+    for turn in (turn for run in runs for turn in turns(run)):
+        scored = min_score is None or (turn.score is not None and turn.score >= min_score)
         lacking = turn.redacted or turn.cut or turn.reply is None or turn.machine_failed
-        return not (self.whole and lacking)
+        if scored and not (whole and lacking):
+            yield turn
 
 
-def chosen_turns(runs: Iterable[Run], wanted: TurnFilter = TurnFilter()) -> Iterator[Turn]:
-    """Yields the model calls of runs that a filter takes, in order."""
-    return (turn for run in runs for turn in turns(run) if wanted.takes(turn))
+def export_runs(
+    runs: Sequence[Run],
+    kind: str,
+    output: Path | None,
+    *,
+    min_score: float | None = None,
+    whole: bool = False,
+) -> Path:
+    """Write the chosen turns of runs in a format; returns the file or folder.
+
+    Raises:
+        UsageError: no such format, no run, or nothing that the format takes.
+    """
+    if not runs:
+        raise UsageError("there is no run to export", fix="hisa runs ls")
+    chosen = list(chosen_turns(runs, min_score=min_score, whole=whole))
+    path = output or runs[0].folder / f"turns.{kind}"
+    if kind == "jsonl":
+        return export_turns(chosen, path)
+    point = plugins.find("commands", f"{_GROUP}{kind}")
+    if point is None:
+        names = [name for name in plugins.announced_names("commands") if name.startswith(_GROUP)]
+        others = [name.removeprefix(_GROUP) for name in names]
+        raise UsageError(
+            f"--format {kind!r}: allowed are {', '.join(['jsonl', *others])}",
+            fix="hisa runs export --help",
+        )
+    with plugins.blaming_package("commands", point):
+        written: Path = plugins.load("commands", point)(chosen, list(runs), path)
+    return written
 
 
 def export_turns(chosen: Iterable[Turn], path: Path) -> Path:

@@ -38,13 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["render_report", "render_steps", "write_report"]
 
 _HERE = Path(__file__).resolve().parent
-_PHASES = ("plan", "ground", "act", "observe", "abstract", "refine")
 _ROLES = ("planner", "grounder", "state", "judge")
-_CROP_MARGIN = 24
-"""Pixels around what changed; chosen by hand."""
-_CROP_MIN = (240, 135)
-_CROP_MOST = 0.5
-"""Share of the picture from which on the whole is shown; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +49,6 @@ class _Mark:
     top: float
     width: float = 0.0
     height: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    name: str
-    style: str
-    seconds: float
-    percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +156,8 @@ def _template(name: str) -> jinja2.Template:
         "by_person": wording.by_person,
         "clicks": _clicks,
         "decision_tone": decision_tone,
-        "crop": _crop,
         "median": lambda numbers: round(statistics.median(numbers)),
         "partial": wording.partial,
-        "phases": _phases,
         "roi": _roi,
         "roles": _roles,
         "score": wording.score,
@@ -227,44 +211,6 @@ def _roi(record: StepRecord) -> _Mark | None:
     if look is None or record.abstracted is None or record.abstracted.roi is None:
         return None
     return _box(record.abstracted.roi, look)
-
-
-def _crop(record: StepRecord, picture: Picture) -> tuple[int, int, int, int] | None:
-    """Left, top, width and height of the changed part with a margin, in image pixels.
-
-    None where nothing changed, or so much that a part is no clearer than the whole.
-    """
-    if record.abstracted is None or record.abstracted.roi is None:
-        return None
-    left, top, right, bottom = record.abstracted.roi
-    x, width = _stretch(left, right, _CROP_MIN[0], picture.width)
-    y, height = _stretch(top, bottom, _CROP_MIN[1], picture.height)
-    large = width * height > _CROP_MOST * picture.width * picture.height
-    return None if large else (x, y, width, height)
-
-
-def _stretch(first: int, last: int, least: int, limit: int) -> tuple[int, int]:
-    """Start and length of a range with a margin, at least ``least`` long, within 0..limit."""
-    length = min(limit, max(least, last - first + 2 * _CROP_MARGIN))
-    start = (first + last - length) // 2
-    return max(0, min(start, limit - length)), length
-
-
-def _phases(record: StepRecord) -> list[_Phase]:
-    """The step's time by phase, in the order of the loop."""
-    seconds = record.finished.seconds if record.finished is not None else {}
-    total = sum(seconds.values())
-    if total <= 0:
-        return []
-    known = [name for name in _PHASES if name in seconds]
-    other = [name for name in seconds if name not in _PHASES]
-    return [
-        _Phase(
-            name, name if name in _PHASES else "other", seconds[name], 100 * seconds[name] / total
-        )
-        for name in known + other
-        if seconds[name] > 0
-    ]
 
 
 def _roles(record: StepRecord) -> dict[str, Totals]:

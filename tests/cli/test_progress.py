@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from hisa.cli.progress import Progress
-from hisa.events import Abstracted, Guidance, ModelCalled, Noted, Planned
+from hisa.events import Abstracted, Noted, Planned
 
 
 def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
@@ -20,26 +20,6 @@ def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
     assert shown.getvalue().partition("of …")[2] == "\r\x1b[K  log      done\n"
     progress(Noted(where="log", text="again"))
     assert shown.getvalue().endswith("done\n  log      again\n")
-
-
-def test_cached_tokens_are_told_where_there_are_any() -> None:
-    progress = Progress(Console(file=io.StringIO()), 50)
-    called = ModelCalled(role="planner", model="m", tokens_in=900, tokens_out=80, usd=0.01)
-    progress(called)
-    assert progress.summary().startswith("900 tokens in, 80 out, $0.0100, ")
-    progress(called.model_copy(update={"cached_in": 768}))
-    assert progress.summary().startswith("1800 tokens in (768 cached), 160 out, $0.0200, ")
-
-
-def test_rules_are_counted_and_lessons_are_told() -> None:
-    shown = io.StringIO()
-    progress = Progress(Console(file=shown), 50)
-    progress(Guidance(advice="- MUST: Save.\n- MUST: Stop.\n- [p1] Open the menu first."))
-    rules = "  advice   2 rules that bind; hisa runs report shows them\n"
-    assert shown.getvalue() == f"{rules}  advice   - [p1] Open the menu first.\n"
-    shown.truncate(0)
-    progress(Guidance(advice=""))
-    assert shown.getvalue() == ""
 
 
 def test_how_a_run_ends_is_left_to_its_result() -> None:

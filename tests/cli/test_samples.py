@@ -9,8 +9,6 @@ import pytest
 
 import hisa
 from hisa.errors import ConfigError
-from hisa.events import Chosen, Planned, Sampled
-from hisa.plugins.computer_use.responses_server import ResponsesServer
 from hisa.protocols import ModelReply, ModelRequest, Usage
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
@@ -97,18 +95,6 @@ async def test_the_report_shows_candidates_and_the_judge(run: Run) -> None:
     assert "It saves &lt;b&gt;the form&lt;/b&gt;." in page
 
 
-async def test_without_samples_a_run_is_as_it_was(tmp_path: Path) -> None:
-    asked = model()
-    result = await hisa.run(
-        "Save.", settings=settings(tmp_path), model=asked, environment=FakeEnvironment()
-    )
-    run = load_run(result.folder)
-    planned = [request for request in asked.requests if request.role == "planner"]
-    assert [request.temperature for request in planned] == [0.0] * len(run.steps)
-    assert not [event for event in run.events if isinstance(event, Sampled | Chosen)]
-    assert sum(isinstance(event, Planned) for event in run.events) == len(planned)
-
-
 def served(received: Received) -> str:
     if received.role == "judge":
         return '{"explaining": "Done.", "index": 1}'
@@ -140,15 +126,3 @@ async def test_the_offline_model_is_refused(tmp_path: Path) -> None:
             "Save.", settings=settings(tmp_path, samples=2), environment=FakeEnvironment()
         )
     assert "planner.samples=1" in caught.value.fix
-
-
-async def test_a_planner_with_a_computer_tool_is_refused(tmp_path: Path) -> None:
-    with ResponsesServer() as server:
-        tree = settings(tmp_path, samples=2, kind="computer").model_dump()
-        tree["models"]["planner"] |= {"model": "computer-use-preview", "base_url": server.url}
-        with pytest.raises(ConfigError, match=r"planner\.samples = 2: .* computer tool"):
-            await hisa.run(
-                "Save.",
-                settings=hisa.Settings.model_validate(tree),
-                environment=FakeEnvironment(),
-            )

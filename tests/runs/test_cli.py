@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -69,23 +68,11 @@ def test_report_prints_the_path_of_the_page(root: Path, tmp_path: Path) -> None:
     assert other.stat().st_size > 50_000
 
 
-def test_export_prints_the_path(root: Path, tmp_path: Path) -> None:
-    lines = Path(call(root, "export").output.strip()).read_text().splitlines()
-    assert lines == [], "its models were never asked over a wire"
-
-
 def test_a_wrong_id_is_an_operators_error(root: Path) -> None:
     with pytest.raises(UsageError, match="no run is called 'nope'"):
         call(root, "show", "nope")
     with pytest.raises(UsageError, match="is not a run id"):
         call(root, "report", "../../etc")
-
-
-def test_every_command_helps_with_examples_on_lines_of_their_own(root: Path) -> None:
-    assert isinstance(runs, click.Group)
-    for name in ("ls", "show", "report", "export"):
-        lines = call(root, name, "--help").output.splitlines()
-        assert any(line.strip().startswith(f"hisa runs {name}") for line in lines)
 
 
 @pytest.mark.process

@@ -70,15 +70,6 @@ def test_a_new_run_says_what_it_is_and_that_it_is_at_work(tmp_path: Path) -> Non
     assert not is_running(log.folder)
 
 
-def test_events_without_a_step_get_the_current_one(tmp_path: Path) -> None:
-    with RunLog.create(tmp_path, TASK) as log:
-        log.emit(RunResumed())
-        log.step = 3
-        log.emit(RunResumed())
-        log.emit(RunResumed(step=9))
-    assert [event.step for event in read_events(log.folder)] == [0, 3, 9]
-
-
 def test_the_manifest_counts_steps_tokens_and_money(tmp_path: Path) -> None:
     called = ModelCalled(role="planner", model="m", tokens_in=100, tokens_out=10, images=1, usd=0.5)
     with RunLog.create(tmp_path, TASK) as log:

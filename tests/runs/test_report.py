@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from hisa.cli.progress import Progress
-from hisa.errors import UsageError
-from hisa.events import Abstracted, StepFinished
-from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.runs.report import render_report, write_report
-from hisa.runs.terminal_view import summary
+from hisa.runs.report import render_report
 from tests.runs.sample import TASK, build
 
 
@@ -60,28 +53,6 @@ def test_the_page_says_what_happened(source: str) -> None:
         assert text in shown
 
 
-@pytest.mark.parametrize(
-    ("verdict", "tone"),
-    [("succeeded", "good"), ("no_change", "warn"), ("unexpected", "bad"), ("failed", "bad")],
-)
-def test_a_result_is_coloured_by_its_verdict_everywhere(
-    tmp_path: Path, verdict: StepVerdict, tone: str
-) -> None:
-    result = f"{VERDICT_WORDS[verdict]} A long sentence."
-    event = Abstracted(line=f"Step 1: wait | Result: {result}", result=result, verdict=verdict)
-    with RunLog.create(tmp_path, Task("t", "Look.")) as log:
-        log.step = 1
-        log.emit(event)
-        log.emit(StepFinished())
-    run = load_run(log.folder)
-    assert f'<p class="result {tone}">' in render_report(run)
-    codes = {"good": "32m", "warn": "33m", "bad": "31m"}
-    for show in (lambda c: c.print(*summary(run)), lambda c: Progress(c, 5)(event)):
-        shown = io.StringIO()
-        show(Console(file=shown, force_terminal=True, color_system="standard", width=200))
-        assert f"{codes[tone]}{result[:40]}" in shown.getvalue()
-
-
 def test_each_picture_travels_once(source: str) -> None:
     stored = re.findall(r'<image id="(i\d+)"[^>]*href="(data:[^"]+)"', source)
     assert len(stored) == len({data for _, data in stored}) == 7
@@ -112,11 +83,3 @@ def test_missing_and_damaged_pictures_are_said_to_be_missing(tmp_path: Path) -> 
     source = render_report(load_run(folder))
     assert "the picture is missing" in source
     assert len(re.findall("<image ", source)) == len(pictures) - 2
-
-
-def test_the_report_goes_to_a_file_or_into_a_folder(tmp_path: Path) -> None:
-    run = load_run(build(tmp_path / "runs"))
-    assert write_report(run, tmp_path / "deep" / "r.html").read_text().startswith("<!doctype html>")
-    assert write_report(run, tmp_path) == tmp_path / "report.html"
-    with pytest.raises(UsageError, match="cannot write the report"):
-        write_report(run, tmp_path / "report.html" / "below.html")

@@ -155,26 +155,3 @@ def test_the_results_of_a_task_file_come_home(tmp_path: Path) -> None:
     task.write_text(f"instruction: {json.dumps(TASK)}\nresults: [~/hi.txt]\n", "utf-8")
     told = hisa.json("run", str(task))
     assert [Path(place).name for place in told["fetched"]] == ["hi.txt"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x" * 250 + ".ods",
-        "x" * 300 + ".tar.gz",
-        "ж" * 130 + ".code-workspace",
-        "😀" * 80 + ".csv",
-        "a\tb.ods",
-    ],
-)
-def test_a_name_that_is_shortened_keeps_its_ending(name: str) -> None:
-    place = results._place(f"/home/user/{name}", "/home/user").name
-    assert len(place.encode()) <= 255
-    ending = re.search(r"(\.tar)?\.[a-z-]+$", name)
-    assert place.endswith(ending[0] if ending else "")
-    assert place != results._place(f"/home/user/a{name}", "/home/user").name
-
-
-def test_a_name_that_a_disk_takes_is_not_shortened() -> None:
-    name = "ж" * 125 + ".docx"
-    assert results._place(f"/home/user/{name}", "/home/user").name == name

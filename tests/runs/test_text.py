@@ -16,7 +16,7 @@ from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
-from hisa.runs.terminal_view import run_json, run_table, step_json, step_text, summary
+from hisa.runs.terminal_view import run_json, step_json, step_text, summary
 from tests.runs.sample import build
 
 
@@ -39,16 +39,6 @@ def test_the_summary_fits_the_width_and_has_a_line_a_step(tmp_path: Path) -> Non
     assert "bash_execution" in steps[3]
     assert "Failed." in steps[3]
     assert any("learned (success) After Ctrl+S" in line for line in lines)
-
-
-def test_the_table_of_runs_fits_the_width(tmp_path: Path) -> None:
-    run = load_run(build(tmp_path))
-    shown = printed(run_table([(run.manifest, run.status)]), width=100)
-    head, row = map(str.rstrip, shown.splitlines())
-    assert head.split() == ["run", "status", "score", "steps", "tokens", "cost", "task"]
-    assert row.startswith(f"{run.id}  succeeded  1.00   11")
-    assert row.endswith("…")
-    assert len(row) <= 100
 
 
 def test_one_step_in_full(tmp_path: Path) -> None:
@@ -113,26 +103,8 @@ def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> No
     assert Ledger.from_events(run.events).total.fresh_in == 2464
 
 
-def test_durations_and_money() -> None:
-    texts = {0.0123: "12 ms", 3.21: "3.2 s", 59.97: "1 min 00 s", 125: "2 min 05 s"}
-    assert {seconds: wording.duration(seconds) for seconds in texts} == texts
-    sums = {None: "–", 0: "$0", 0.00123: "$0.0012", 12.345: "$12.35"}
-    assert {usd: wording.money(usd) for usd in sums} == sums
-
-
 def test_money_is_honest_about_calls_without_a_price() -> None:
     roles = {"planner": Totals(calls=2, usd=0.5), "state": Totals(calls=1, unpriced=1)}
     assert wording.total_money(roles) == "≥ $0.5000"
     assert wording.role_money(0, 3, 3) == "–"
     assert wording.role_money(0, 0, 0) == "$0"
-
-
-def test_counts_and_moments() -> None:
-    assert [wording.count(n) for n in (999, 9_999, 22_345, 1_234_567)] == [
-        "999",
-        "9,999",
-        "22.3k",
-        "1.2M",
-    ]
-    assert wording.clock(0) == "1970-01-01 00:00:00 UTC"
-    assert wording.clock(1e30) == "unknown time"

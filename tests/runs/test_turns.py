@@ -15,7 +15,7 @@ from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Grounded, Observed
 from hisa.protocols import ModelReply, TurnTokens
-from hisa.runs.export import TurnFilter, chosen_turns
+from hisa.runs.export import chosen_turns
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, load_run
 from hisa.runs.turns import Turn, find_turn, turns
@@ -135,7 +135,7 @@ def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
     failed, again, *_ = found
     assert failed.failure.startswith("rate_limit")
     assert (failed.reply, failed.attempt, again.attempt) == (None, 1, 2)
-    assert list(chosen_turns([load_run(tmp_path / found[0].run)], TurnFilter(whole=True))) == [
+    assert list(chosen_turns([load_run(tmp_path / found[0].run)], whole=True)) == [
         turn for turn in found if turn.reply is not None
     ]
 

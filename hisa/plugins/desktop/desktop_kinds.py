@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.kinds import EnvironmentKind, Note, RunningMachine
+from hisa.environments.kinds import EnvironmentKind, Note
 from hisa.environments.share import parse_shares
 from hisa.machine.probes import Probe
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.desktop.runtime import list_desktops
 from hisa.plugins.desktop.runtime.probe import probe
-from hisa.plugins.desktop.runtime.state import owner, usage
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 
@@ -53,18 +52,11 @@ def _probes() -> Iterator[Probe]:
     yield from probe()
 
 
-def _running() -> Iterator[RunningMachine]:
-    for handle in list_desktops():
-        run, memory = getattr(owner(handle), "run", ""), usage(handle).memory
-        yield RunningMachine(handle.id, "desktop", run, handle.created, memory)
-
-
 DESKTOP = EnvironmentKind(
     _open_desktop,
     spellings=("desktop", "desktop:PROFILE"),
     takes=frozenset({"share"}),
     attach=DesktopEnvironment.attach,
     probes=_probes,
-    running=_running,
 )
 DISPLAY = EnvironmentKind(_open_display, spellings=("display=:N",))

@@ -16,7 +16,7 @@ from hisa.runs.read import Run
 from hisa.runs.turns import Turn
 from hisa.version import __version__
 
-__all__ = ["from_atif", "to_atif", "write_atif"]
+__all__ = ["to_atif", "write_atif"]
 
 _VERSION = "ATIF-v1.8"
 _BESIDE = {"reply", "usage", "usd", "tokens"}
@@ -85,36 +85,6 @@ def _message(turn: Turn) -> list[dict[str, Any]]:
     return parts + [{"type": "image", "source": file} for file in files] or [
         {"type": "text", "text": ""}
     ]
-
-
-def from_atif(trajectory: Mapping[str, Any]) -> list[Turn]:
-    """The turns of a trajectory that `to_atif` made."""
-    return [_turn(step) for step in trajectory["steps"] if step["source"] == "agent"]
-
-
-def _turn(step: Mapping[str, Any]) -> Turn:
-    metrics = step.get("metrics") or {}
-    usage = None
-    if "prompt_tokens" in metrics:
-        usage = Usage(
-            metrics["prompt_tokens"],
-            metrics["completion_tokens"],
-            metrics["cached_tokens"],
-            metrics["extra"]["reasoning_tokens"],
-        )
-    names = ("prompt_token_ids", "completion_token_ids", "logprobs")
-    ids = [tuple(metrics[name]) if name in metrics else None for name in names]
-    tokens = TurnTokens(*ids)
-    extra = step["extra"]
-    return Turn.model_validate(
-        {
-            **extra["hisa"],
-            "reply": step["message"] if extra["answered"] else None,
-            "usage": usage,
-            "usd": metrics.get("cost_usd"),
-            "tokens": None if tokens == TurnTokens() else tokens,
-        }
-    )
 
 
 def write_atif(turns: list[Turn], runs: list[Run], path: Path) -> Path:

@@ -6,17 +6,16 @@ Only turns with the server's own token ids and log-probs are samples; nothing is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hisa.cli.out import say
 from hisa.errors import UsageError
-from hisa.protocols import TurnTokens
 from hisa.runs.read import Run
 from hisa.runs.turns import Turn
 
-__all__ = ["from_trace", "to_trace", "write_trace"]
+__all__ = ["to_trace", "write_trace"]
 
 _BESIDE = {"id", "request", "reply", "finish", "tokens"}
 """Fields of a turn that have a place of their own in an entry; the others are its metadata."""
@@ -46,25 +45,6 @@ def _entry(turn: Turn) -> dict[str, Any]:
         "response": {"text": turn.reply, "finish_reason": turn.finish},
         "metadata": {"hisa": turn.model_dump(mode="json", exclude=_BESIDE)},
     }
-
-
-def from_trace(trace: Mapping[str, Any]) -> list[Turn]:
-    """The turns of a trace that `to_trace` made."""
-    return [_turn(entry) for entry in trace["turns"]]
-
-
-def _turn(entry: Mapping[str, Any]) -> Turn:
-    ids = (entry["prompt_token_ids"], entry["completion_token_ids"], entry["per_token_logps"])
-    return Turn.model_validate(
-        {
-            **entry["metadata"]["hisa"],
-            "id": entry["node_id"],
-            "request": entry["request"],
-            "reply": entry["response"]["text"],
-            "finish": entry["response"]["finish_reason"],
-            "tokens": TurnTokens(*map(tuple, ids)),
-        }
-    )
 
 
 def write_trace(turns: list[Turn], runs: list[Run], path: Path) -> Path:

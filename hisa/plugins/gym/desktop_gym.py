@@ -1,29 +1,25 @@
-"""HiSA's machines as an environment of Gymnasium, told in BrowserGym's words.
+"""HiSA's machines as an environment of Gymnasium: pictures in, PyAutoGUI source out.
 
-Importing this registers ``browsergym/hisa``; it needs Gymnasium and nothing of BrowserGym. An agent
-of BrowserGym that looks at pictures and acts by coordinates finds the observation's keys and the
-actions that it knows. The reward is the score of a HiSA task.
+Importing this registers ``hisa/desktop``. The reward is the score of a HiSA task.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from hisa.actions import Action, to_space
+from hisa.actions import parse, slots, to_space
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, CheckFailed, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.outcomes.endings import ExitStatus
-from hisa.plugins.gym.gym_calls import Said, read_gym_calls
 from hisa.protocols import Environment, Task
 from hisa.screen.observation import Observation
 from hisa.tasks.named import named_task
@@ -39,8 +35,10 @@ except ImportError as error:
 
 __all__ = ["ID", "DesktopGym"]
 
-ID = "browsergym/hisa"
-"""Name by which `gymnasium.make` finds it, as ``hisa.plugins.gym.desktop_gym:browsergym/hisa``."""
+ID = "hisa/desktop"
+"""Name by which `gymnasium.make` finds it, as ``hisa.plugins.gym.desktop_gym:hisa/desktop``."""
+_ENDS: dict[str, ExitStatus] = {"termination": "succeeded", "infeasible": "infeasible"}
+"""Actions that end the episode, by the names of the tools."""
 _T = TypeVar("_T")
 
 
@@ -52,33 +50,10 @@ class _Any(spaces.Space[Any]):
         self._kind = kind
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        return "noop(0)"
+        return "pyautogui.sleep(0)"
 
     def contains(self, x: Any) -> bool:
         return isinstance(x, self._kind)
-
-
-class _Picture(spaces.Space[Any]):
-    """Rows, columns, and red, green and blue of a picture of any size."""
-
-    def contains(self, x: Any) -> bool:
-        return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.shape[2:] == (3,)
-
-
-def _observation_space() -> spaces.Dict:
-    message = spaces.Dict({"role": _Any(str), "timestamp": _Any(float), "message": _Any(str)})
-    return spaces.Dict(
-        {
-            "chat_messages": spaces.Sequence(message),
-            "goal": _Any(str),
-            "goal_object": spaces.Sequence(_Any(dict)),
-            "screenshot": _Picture(),
-            "window_titles": spaces.Sequence(_Any(str)),
-            "last_action": _Any(str),
-            "last_action_error": _Any(str),
-            "elapsed_time": spaces.Box(low=0, high=np.inf, shape=(1,), dtype=np.float64),
-        }
-    )
 
 
 class _Loop:
@@ -108,22 +83,20 @@ class _Loop:
 class DesktopGym(gymnasium.Env[Any, str]):
     """One task on a machine that is thrown away after each episode.
 
-    An episode ends by ``send_msg_to_user`` or ``report_infeasible``, and by itself where the task
-    is over, as a page is that took an answer, or is scored after each step and its score is 1. A
-    task whose scoring first does something to the machine is scored at the end only. After
+    An action is PyAutoGUI source of the closed set, with points in pixels of the picture, or
+    ``termination`` or ``infeasible``, which end the episode. It ends by itself where the task is
+    over, as a page is that took an answer, or is scored after each step and its score is 1. A task
+    whose scoring first does something to the machine is scored at the end only. After
     ``run.max_steps`` steps it is truncated.
 
     Args:
         task: a task, or a text as for ``hisa run``: a task file, ``miniwob:NAME``.
         settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
         environment: a kind, as for ``--env``; or an environment of one's own, not started yet.
-        render_mode: "rgb_array", or None.
 
     Raises:
         UsageError: the task has no check, cannot be run here, or the machine keeps what is done.
     """
-
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium has it
 
     def __init__(
         self,
@@ -131,11 +104,11 @@ class DesktopGym(gymnasium.Env[Any, str]):
         *,
         settings: Settings | None = None,
         environment: str | Environment = "",
-        render_mode: str | None = None,
     ) -> None:
-        self.render_mode = render_mode
         self.action_space = _Any(str)
-        self.observation_space = _observation_space()
+        self.observation_space = spaces.Dict(
+            {"goal": _Any(str), "screenshot": _Any(np.ndarray), "last_action_error": _Any(str)}
+        )
         self._settings = settings or load()
         if environment and isinstance(environment, str):
             kind = self._settings.environment.model_copy(update={"kind": environment})
@@ -148,9 +121,8 @@ class DesktopGym(gymnasium.Env[Any, str]):
         self._loop: _Loop | None = None
         self._machine: Environment | None = None
         self._look: Observation | None = None
-        self._chat: list[dict[str, Any]] = []
-        self._last = ("", "")
-        self._steps, self._began, self._over = 0, 0.0, True
+        self._error = ""
+        self._steps, self._over = 0, True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -164,13 +136,11 @@ class DesktopGym(gymnasium.Env[Any, str]):
         self._over = True
         self._task = self._drawn(self._settings.run.seed if seed is None else seed % 2**31)
         self._on(self._restart())
-        self._steps, self._began, self._over = 0, time.time(), False
-        self._last, self._chat = ("", ""), []
-        self._say("user", self._task.instruction)
+        self._steps, self._over, self._error = 0, False, ""
         return self._observed(), {"task_info": {}}
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Do the calls of an action in order; what is refused is ``last_action_error``.
+        """Do an action; what is refused is ``last_action_error``.
 
         Raises:
             EnvironmentFailed: the machine broke, which is no reward of 0; `reset` starts another.
@@ -182,7 +152,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         self._over = True  # until this step is known to be whole
         self._steps += 1
         try:
-            ended, error = self._on(self._do(str(action)))
+            ended, self._error = self._on(self._do(str(action)))
             truncated = ended is None and self._steps >= self._settings.run.max_steps
             reward, why = 0.0, ""
             if ended or truncated or self._is_scored_at_each_step:
@@ -191,18 +161,10 @@ class DesktopGym(gymnasium.Env[Any, str]):
             with suppress(EnvironmentFailed):
                 self._on(self._end())
             raise
-        self._last = (str(action), error)
         terminated = ended is not None or (self._is_scored_at_each_step and reward >= 1.0)
         self._over = terminated or truncated
         info = {"task_info": {"score_detail": why, "status": ended or ""}}
         return self._observed(), reward, terminated, truncated and not terminated, info
-
-    def render(self) -> Any:
-        """The last picture, where the render mode is "rgb_array"."""
-        seen = self._look
-        return (
-            None if self.render_mode is None or seen is None else np.array(seen.screenshot.pixels)
-        )
 
     def close(self) -> None:
         """End the machine."""
@@ -271,21 +233,18 @@ class DesktopGym(gymnasium.Env[Any, str]):
         return self._look
 
     async def _do(self, source: str) -> tuple[ExitStatus | None, str]:
-        """Do the calls; returns the end that the agent or the page chose, and what was refused."""
+        """Do an action; returns the end that the agent or the page chose, and what was refused."""
         seen = self._look or await self._see()
-        ended: ExitStatus | None = None
-        error = ""
-        try:
-            for part in _batches(read_gym_calls(source, picture=seen.image)):
-                if not isinstance(part, Said):
-                    acts = to_space(part, "screen", screen=seen.screen, image=seen.image)
-                    await self._now().act(acts)
-                    continue
-                self._say(part.role, part.text)
-                ended = "infeasible" if part.role == "infeasible" else "succeeded"
-                break
-        except ActionRefused as refused:
-            error = f"ActionRefused: {refused}"
+        ended, error = _ENDS.get(source.strip()), ""
+        if ended is None:
+            try:
+                actions = parse(source)
+                if slots(actions):
+                    raise ActionRefused("give points as plain numbers: nobody finds places here")
+                acts = to_space(actions, "screen", screen=seen.screen, image=seen.image)
+                await self._now().act(acts)
+            except ActionRefused as refused:
+                error = f"ActionRefused: {refused}"
         await self._see()
         if ended is None and await self._scorer.over(self._task, self._now()):
             ended = "ended"
@@ -297,36 +256,13 @@ class DesktopGym(gymnasium.Env[Any, str]):
             raise CheckFailed(f"task {self._task.id!r} could not be scored: {found.detail}")
         return float(found.value), found.detail
 
-    def _say(self, role: str, text: str) -> None:
-        self._chat.append({"role": role, "timestamp": time.time(), "message": text})
-
     def _observed(self) -> dict[str, Any]:
-        seen = self._look
-        assert seen is not None
-        goal = self._task.instruction
+        assert self._look is not None
         return {
-            "chat_messages": tuple(dict(message) for message in self._chat),
-            "goal": goal,
-            "goal_object": ({"type": "text", "text": goal},),
-            "screenshot": np.array(seen.screenshot.pixels),
-            "window_titles": tuple(window.title for window in seen.windows),
-            "last_action": self._last[0],
-            "last_action_error": self._last[1],
-            "elapsed_time": np.asarray([time.time() - self._began]),
+            "goal": self._task.instruction,
+            "screenshot": np.array(self._look.screenshot.pixels),
+            "last_action_error": self._error,
         }
-
-
-def _batches(parts: Sequence[Action | Said]) -> Iterator[list[Action] | Said]:
-    """Actions that follow each other as one list, and what is said between them."""
-    together: list[Action] = []
-    for part in parts:
-        if isinstance(part, Said):
-            yield from filter(None, [together])
-            yield part
-            together = []
-        else:
-            together.append(part)
-    yield from filter(None, [together])
 
 
 if ID not in gymnasium.registry:

@@ -10,7 +10,6 @@ from hisa.config import TaskSettings
 from hisa.plugins.gym import gym_page
 from hisa.plugins.gym.miniwob import show_page
 from hisa.plugins.gym.miniwob.outcome import over
-from hisa.plugins.gym.miniwob.task import miniwob_task
 from hisa.plugins.gym.page_fonts import require_font
 from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks.pieces import GETTERS, SETUP
@@ -95,7 +94,7 @@ class PageFormat(TaskFormat):
 MINIWOB_TASKS = PageFormat(
     step=show_page.SETUP_STEP,
     func="miniwob_solved",
-    make=miniwob_task,
+    make=show_page.miniwob_task,
     score=lambda reward: float(reward > 0),  # as published results count it
     over=over,
 )

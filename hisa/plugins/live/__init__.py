@@ -8,7 +8,7 @@ __all__ = ["SERVE", "VIDEO"]
 
 SERVE = Command(
     "hisa.plugins.live.cli.serve_page:serve",
-    "Show runs, desktops and benches on a live page, and take over.",
+    "Show runs and desktops on a live page, and take over.",
     after="runs",
 )
 VIDEO = Command(

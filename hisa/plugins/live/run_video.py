@@ -1,19 +1,20 @@
-"""A run as a video: a card, each step before and after its act, what a person did, the end."""
+"""A run as a GIF: a card, each step before and after its act, what a person did, the end."""
 
 from __future__ import annotations
 
+import struct
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import GifImagePlugin, Image, ImageChops, ImageDraw, ImageFont
 
 from hisa.errors import UsageError
 from hisa.events import Observed
+from hisa.machine.storage import replace_file
 from hisa.outcomes.verdicts import verdict_words
-from hisa.plugins.live.video_file import Frames, find_ffmpeg, write_gif, write_webm
 from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
@@ -22,7 +23,8 @@ from hisa.text.safe_text import safe_line
 
 __all__ = ["write_video"]
 
-_MAX_STEPS, _MAX_PIXELS = 500, 40_000_000
+_MAX_STEPS, _MAX_PIXELS, _MAX_BYTES = 500, 40_000_000, 200_000_000
+_WIDTH, _LETTER, _SECONDS = 960, 17, 3.0  # of a frame and a letter, in pixels; of a step
 _DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 _BEFORE, _CARD = 0.6, 2.5  # share of a step's time; seconds
 _COLOURS = {
@@ -30,54 +32,60 @@ _COLOURS = {
     "soft": "#98a3b0",
 }  # fmt: skip
 _GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#d70015"
-_TELL = "a GIF; for a WebM: apt install ffmpeg, or pip install imageio-ffmpeg"
+Frames = Iterator[tuple[Image.Image, float]]  # RGB pictures of one size; their seconds
 Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines they may take
 
 
-def write_video(
-    run: Run,
-    say: Callable[[str], None],
-    *,
-    output: Path | None,
-    seconds: float,
-    width: int,
-) -> Path:
-    """Write a run as a video, and return its path; ``seconds`` are those of a step.
+def write_video(run: Run, say: Callable[[str], None], output: Path | None) -> Path:
+    """Write a run as a GIF, and return its path.
 
     Raises:
-        UsageError: it cannot be written, or is to be something else than a .webm or .gif.
+        UsageError: it cannot be written, or is to be something else than a .gif.
     """
-    ffmpeg = find_ffmpeg()
-    path = output or run.folder / ("video.webm" if ffmpeg else "video.gif")
-    say(_TELL) if ffmpeg is None else None
-    if path.suffix not in (".gif", ".webm" if ffmpeg else ".gif"):
-        raise UsageError(f"{str(path)!r}: no video that can be made here", fix="-o FILE.gif")
-    film = _Film(run, seconds, width // 2 * 2)
-    frames, size = film.frames(), film.size
+    path = output or run.folder / "video.gif"
+    if path.suffix != ".gif":
+        raise UsageError(f"{str(path)!r}: a video is a GIF", fix="-o FILE.gif")
+    film = _Film(run)
     try:
-        if path.suffix == ".gif" or ffmpeg is None:
-            write_gif(path, frames)
-        else:
-            write_webm(path, frames, size, ffmpeg)
+        replace_file(path, _gif(film.frames()))
     except OSError as error:
-        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="change -o or --width") from error
+        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="change -o") from error
     missing, left = len(film.missing), len(run.steps[_MAX_STEPS:])
-    say(f"{size[0]} x {size[1]} pixels; left out: {missing} missing pictures, {left} steps")
+    say(f"left out: {missing} missing pictures, {left} steps")
     return path
 
 
-class _Film:
-    """Draws the frames of a run, so many pixels wide."""
+def _gif(frames: Frames) -> Iterator[bytes]:
+    """Yields the file piece by piece: two frames are in memory at most."""
+    shown, size = None, 0
+    for frame, seconds in frames:
+        if shown is None:  # and it goes on without end
+            yield b"GIF89a" + struct.pack("<HHBBB", *frame.size, 0, 0, 0)
+            yield b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
+        changed = ImageChops.difference(shown, frame).getbbox() if shown else (0, 0, *frame.size)
+        box = changed or (0, 0, 1, 1)
+        part = frame.crop(box).quantize(255, dither=Image.Dither.NONE)
+        how = {"duration": round(seconds * 1000), "include_color_table": True}
+        data = b"".join(GifImagePlugin.getdata(part, box[:2], **how))
+        size += len(data)
+        if size > _MAX_BYTES:
+            raise OSError(0, f"a GIF of more than {_MAX_BYTES} bytes")
+        yield data
+        shown = frame
+    yield b";"
 
-    def __init__(self, run: Run, seconds: float, width: int) -> None:
+
+class _Film:
+    """Draws the frames of a run."""
+
+    def __init__(self, run: Run) -> None:
         self.missing: set[str] = set()
-        self._run, self._seconds = run, seconds
+        self._run = run
         look = next((event for event in run.events if isinstance(event, Observed)), None)
         aspect = look.width / look.height if look and look.height > 0 else 1.6
-        self._letter = max(10, min(22, width // 55))  # pixels
-        self._line, self._font = round(1.4 * self._letter), _font(self._letter)
-        self._below = round(width / min(4.0, max(0.4, aspect)))
-        self.size = width, (self._below + 7 * self._line) // 2 * 2
+        self._line, self._font = round(1.4 * _LETTER), _font(_LETTER)
+        self._below = round(_WIDTH / min(4.0, max(0.4, aspect)))
+        self.size = _WIDTH, self._below + 7 * self._line
 
     def frames(self) -> Frames:
         """Yields the frames of the title, of each step and of the end."""
@@ -100,13 +108,13 @@ class _Film:
             thought = record.planned.thought if record.planned else ""
             words = [(head + record.tool, "soft", 1), (thought, "calm", 3)]
             frame = self._frame([*words, (record.source, "warn", 2)], _marked(before, record))
-            yield frame, self._seconds * _BEFORE
+            yield frame, _SECONDS * _BEFORE
         if record.acts and (after := self._picture(record.after)) is not None:
             verdict = verdict_words(record.verdict) if record.verdict else "not judged"
             words = [(f"{head}after: {verdict}", wording.verdict_tone(record.verdict), 1)]
             words += [(record.abstracted.result if record.abstracted else "", "calm", 5)]
             frame = self._frame(words, _marked(after, record, after=True))
-            yield frame, self._seconds * (1 - _BEFORE)
+            yield frame, _SECONDS * (1 - _BEFORE)
 
     def _frame(self, words: Words, picture: Image.Image | None = None) -> Image.Image:
         """A screen above what is said of it, or words alone."""
@@ -115,12 +123,12 @@ class _Film:
         if picture is not None:
             scale = min(self.size[0] / picture.width, self._below / picture.height)
             frame.paste(picture.resize([max(1, int(n * scale)) for n in picture.size]))
-        pen, width = ImageDraw.Draw(frame), self.size[0] - 2 * self._letter
+        pen, width = ImageDraw.Draw(frame), self.size[0] - 2 * _LETTER
         for text, tone, most in words:
             line = safe_line(text[:2000], 1000)
             columns = int(0.95 * width * len(line) / max(1.0, self._font.getlength(line)))
             for wrapped in textwrap.wrap(line, max(5, columns), max_lines=most, placeholder=" …"):
-                pen.text((self._letter, top), wrapped, _COLOURS[tone], self._font)
+                pen.text((_LETTER, top), wrapped, _COLOURS[tone], self._font)
                 top += self._line
         return frame
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.kinds import EnvironmentKind, Note, RunningMachine
+from hisa.environments.kinds import EnvironmentKind, Note
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
@@ -60,20 +60,10 @@ def _virtual_machines() -> Probe:
     return Probe(name, True, detail, needed=False)
 
 
-def _running() -> Iterator[RunningMachine]:
-    from hisa.plugins.machines.qemu.runtime import list_machines
-
-    for path, known in list_machines():
-        pages = Path(f"/proc/{known['pid']}/statm").read_text("ascii").split()[1]
-        yield RunningMachine(path.name, "vm", None, known["created"], int(pages) * 4096)
-
-
 def _system(profile: str) -> Path:
     from hisa.plugins.machines.tree import built_tree
 
     return built_tree(profile).root
 
 
-VM = EnvironmentKind(
-    _open, spellings=("vm:NAME",), probes=_probes, running=_running, system=_system
-)
+VM = EnvironmentKind(_open, spellings=("vm:NAME",), probes=_probes, system=_system)

@@ -6,7 +6,7 @@ __all__ = ["MCP", "SERVERS"]
 
 MCP = Command(
     "hisa.plugins.mcp.mcp:mcp",
-    "Offer HiSA to MCP clients; look at MCP servers of tools.",
+    "Offer HiSA to MCP clients.",
     after="tools",
 )
 SERVERS = OpenedTools("hisa.plugins.mcp.client.open_tools:open_mcp_tools")

@@ -1,41 +1,24 @@
-"""``hisa mcp``: HiSA for clients of the Model Context Protocol, and a look at servers of tools."""
+"""``hisa mcp``: HiSA for clients of the Model Context Protocol."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.open_group import pass_sections
-from hisa.cli.out import examples, json_option, print_json, say
+from hisa.cli.out import examples
 
 if TYPE_CHECKING:
-    from hisa.config import Settings, ToolSettings
-    from hisa.plugins.mcp.client.mcp_tool import McpTool
+    from hisa.config import Settings
 
 __all__ = ["mcp"]
 
-_HTTP = (
-    "Serve streamable HTTP on this port of 127.0.0.1, in place of standard input and output; "
-    "0: any that is free."
-)
-_TOKEN = (
-    "With --http: the variable that holds the token that clients have to show. Without it one is "
-    "made and printed."
-)
-_TASKS = "The folder of the task files that clients may name; without it they may name none."
 _ALLOW = "An environment that clients may use, besides private desktops; a pattern."
 
 
-@click.group(
-    epilog=examples(
-        "hisa mcp serve", "hisa mcp serve --http 8765", "hisa mcp tools", "hisa mcp tools time"
-    )
-)
+@click.group(epilog=examples("hisa mcp serve"))
 def mcp() -> None:
-    """Offer HiSA to MCP clients, and look at the MCP servers of the settings.
+    """Offer HiSA to MCP clients.
 
     A server of tools is named in hisa.toml, and each run has its tools:
 
@@ -48,97 +31,23 @@ def mcp() -> None:
 @mcp.command(
     epilog=examples(
         "hisa mcp serve",
-        "hisa mcp serve --http 8765",
-        "hisa mcp serve --tasks .",
         "hisa mcp serve --allow-env vm:office",
     )
 )
-@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help=_HTTP)
-@click.option("--token-env", metavar="NAME", help=_TOKEN)
-@click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help=_TASKS)
 @click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
 @click.pass_obj
-def serve(
-    settings: Settings,
-    *,
-    port: int | None,
-    token_env: str | None,
-    tasks: Path | None,
-    allow_env: tuple[str, ...],
-) -> None:
-    """Serve HiSA to MCP clients: run tasks, look and act on desktops.
+def serve(settings: Settings, *, allow_env: tuple[str, ...]) -> None:
+    """Serve HiSA to an MCP client over standard input and output: it has tasks done.
 
     Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
     folders and rules are those of the settings; where these want a person asked, there is nobody,
     and it is not done.
     """
+    import asyncio
+
     from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
-    from hisa.plugins.mcp.mcp_offer import Offer  # imports the whole protocol
-    from hisa.plugins.mcp.mcp_transport import serve_forever
+    from hisa.plugins.mcp.mcp_transport import serve_client  # imports the whole protocol
 
-    serve_forever(Offer(settings, allow_env, tasks), port=port, token_env=token_env or "")
-
-
-@mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))
-@click.argument("name", default="")
-@json_option
-@pass_sections("tools")
-def list_tools(settings: ToolSettings, name: str, *, as_json: bool) -> None:
-    """Connect to the server NAME of the settings, or to all, and show the tools it offers a run."""
-    import asyncio
-
-    from hisa.errors import UsageError
-
-    servers = settings.mcp
-    if name and name not in servers:
-        known = ", ".join(servers) or "none"
-        usable = re.fullmatch(r"[\w-]+", name, re.ASCII)
-        what = "" if usable else ": a name is wanted, not a path, command or address"
-        raise UsageError(
-            f"no server of tools {name!r} in the settings{what}; known: {known}",
-            fix=f"add [tools.mcp.{name if usable else 'NAME'}] to hisa.toml, with "
-            'command = ["…"] or url = "…"',
-        )
-    if not servers:
-        say('no servers in the settings; add one: [tools.mcp.NAME] with command = ["…"]', err=True)
-        return
-    tools, notes = asyncio.run(_looked_at(settings, [name] if name else list(servers)))
-    if as_json:
-        print_json({"tools": [_row(tool) for tool in tools], "notes": notes})
-        return
-    for tool in tools:
-        say(f"{tool.name:<32} {_traits(tool)}\n    {tool.summary}" if not name else _whole(tool))
-    for note in notes:
-        say(f"note: {note}", err=True)
-
-
-async def _looked_at(settings: ToolSettings, names: list[str]) -> tuple[list[McpTool], list[str]]:
-    from hisa.plugins.mcp.client.open_tools import open_mcp_tools
-
-    notes: list[str] = []
-    servers = {name: settings.mcp[name] for name in names}
-    async with open_mcp_tools(servers, notes.append) as tools:
-        return list(tools), notes
-
-
-def _whole(tool: McpTool) -> str:
-    return f"{tool.describe()}\n{_traits(tool)}\n"
-
-
-def _traits(tool: McpTool) -> str:
-    """Tell what a tool does, by the settings and its server's stricter hints."""
-    what = ["only looks"] if tool.traits.reads else [f"may {each}" for each in tool.traits.effects]
-    return f"({', '.join(what)})" if what else "(what it does is not said in the settings)"
-
-
-def _row(tool: McpTool) -> dict[str, object]:
-    return {
-        "name": tool.name,
-        "server": tool.kit,
-        "description": tool.documentation,
-        "schema": tool.parameters,
-        "reads": tool.traits.reads,
-        "effects": list(tool.traits.effects),
-    }
+    asyncio.run(serve_client(settings, allow_env))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from hisa.plugins.matching.grammar import phrase
 from hisa.plugins.offline.quotes import Masked
@@ -45,14 +44,6 @@ _PLACE = re.compile(
     re.I,
 )
 _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
-_ENDED = rf"(?:^|(?<=[.;:,!?{Masked.SLOT[-1]}] ))"
-_MARKER_IN_LINE = re.compile(
-    rf"(?:{_ENDED}(?:step )?(?P<dotted>\d{{1,3}})[.:]"
-    r"|(?:^|(?<= ))(?:step )?\(?(?P<closed>\d{1,3})\)"
-    rf"|{_ENDED}[-*–]|(?:^|(?<= ))[•·])(?= {_STARTS.pattern})",
-    re.I,
-)
-"""A marker that ends what is before it: "Press Tab. 2. Wait" and "Press Tab 2) Wait"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +94,9 @@ def _clauses(part: str) -> Iterator[str]:
 
 def _items(text: str) -> Iterator[tuple[str, bool]]:
     """List items and paragraphs, with whether they are numbered."""
-    listed = "\n".join(map(_list_in_lines, text.split("\n")))
-    for line in _joined(listed):
+    for line in _joined(text):
         marker = _MARKER.match(line)
         yield line[marker.end() :] if marker else line, bool(marker and marker["number"])
-
-
-def _list_in_lines(line: str) -> str:
-    """Puts each item of a list that is written in one line on a line of its own."""
-    markers = [*_MARKER_IN_LINE.finditer(line)]
-    numbers = [
-        int(number) for marker in markers if (number := marker["dotted"] or marker["closed"])
-    ]
-    bullets = {marker.group() for marker in markers if not (marker["dotted"] or marker["closed"])}
-    counted = not bullets and numbers == [*range(1, len(numbers) + 1)]
-    if len(markers) < 2 or not (counted or (len(bullets) == 1 and not numbers)):
-        return line
-    places = [marker.start() for marker in markers]
-    pieces = (line[at:end] for at, end in pairwise([0, *places, len(line)]))
-    return "\n".join(piece.rstrip(" ,") for piece in pieces if piece)
 
 
 def _joined(text: str) -> Iterator[str]:

@@ -6,18 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hisa.plugins.offline.advice import Advice, read_advice
-from hisa.plugins.offline.decisions import GiveUp, Move, Situation, most_tries
+from hisa.plugins.offline.decisions import Advice, GiveUp, Move, Situation, most_tries, read_advice
 from hisa.plugins.offline.instruction_records import Instruction, phrase
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.plugins.offline.moves import next_move
 from hisa.plugins.offline.screen_words import read_screen
 from hisa.plugins.offline.script_progress import Position, history_steps, mark, parts_of, read
-from hisa.plugins.offline.sections import read_sections
 from hisa.text.counts import all_of
 from hisa.text.prompt_text import short
 
-__all__ = ["NAME", "plan"]
+__all__ = ["NAME", "plan", "read_sections"]
 
 NAME = "offline rule follower, not a language model"
 SECTIONS = (
@@ -153,3 +151,34 @@ def _finished(script: Script) -> dict[str, str]:
 def _infeasible(reason: str) -> dict[str, str]:
     text = f"The {NAME}, gives up: {reason}"
     return {"thought": f"Nothing more can be done ({NAME}).", "tool": "infeasible", "input": text}
+
+
+def read_sections(text: str, names: Sequence[str]) -> dict[str, str]:
+    """The bodies of the tagged sections that are there, by name: each tag alone on its line.
+
+    An opening tag may have a mark after its name, as ``<last_output untrusted>``.
+
+    Sections are looked for in the order of ``names``, each after the end of the one before. A
+    section runs from its first opening line to its last closing line, so that text inside one
+    which only looks like a tag stays text.
+
+    Args:
+        text: the message.
+        names: tag names in the order in which the message is written.
+    """
+    lines = text.split("\n")
+    marks: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if line.startswith("<"):
+            tag = line.rstrip().replace(" untrusted>", ">")
+            marks.setdefault(tag, []).append(number)
+    found: dict[str, str] = {}
+    start = 0
+    for name in names:
+        opening = next((n for n in marks.get(f"<{name}>", ()) if n >= start), None)
+        closing = max(marks.get(f"</{name}>", ()), default=-1)
+        if opening is None or closing <= opening:
+            continue
+        found[name] = "\n".join(lines[opening + 1 : closing])
+        start = closing + 1
+    return found

@@ -6,12 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hisa.plugins.offline.abstraction import abstract_step
 from hisa.plugins.offline.attempt_rules import pick_attempt
 from hisa.plugins.offline.lessons import induce_patterns, synthesise_advice
-from hisa.plugins.offline.next_call import plan
-from hisa.plugins.offline.refinement import refine_context
-from hisa.plugins.offline.sections import read_sections
+from hisa.plugins.offline.next_call import plan, read_sections
+from hisa.plugins.offline.state_answers import abstract_step, refine_context
 
 __all__ = ["Turn", "Unanswerable", "answer"]
 
@@ -33,11 +31,10 @@ class Unanswerable(ValueError):
 
 @dataclass(frozen=True)
 class Turn:
-    """One message: its text, and its pictures in order, encoded."""
+    """The text of one message."""
 
     role: str
     text: str
-    images: Sequence[bytes] = ()
 
 
 def answer(turns: Sequence[Turn]) -> str:

@@ -6,8 +6,6 @@ Stateless: everything it knows is in the request, so a run can go on in another 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import hashlib
 import json
 from typing import Annotated, Any, Literal
@@ -30,13 +28,8 @@ class _Text(BaseModel):
     text: str
 
 
-class _Url(BaseModel):
-    url: str
-
-
 class _Image(BaseModel):
     type: Literal["image_url"]
-    image_url: _Url
 
 
 class _Message(BaseModel):
@@ -109,7 +102,7 @@ async def _complete(content: bytes) -> dict[str, Any]:
         words = f"the model {body.model[:80]!r} does not exist here; there is {MODEL!r}"
         raise _Refused(404, words, param="model", code="model_not_found")
     limit = body.max_completion_tokens or body.max_tokens
-    turns = [_turn(message, number) for number, message in enumerate(body.messages)]
+    turns = [_turn(message) for message in body.messages]
     try:
         text = await asyncio.to_thread(answer, turns)  # it takes CPU time
     except Unanswerable as error:
@@ -154,22 +147,8 @@ def _decoded(content: bytes) -> tuple[_Body, str]:
         raise _Refused(400, f"the body is not valid JSON: {error}") from error
 
 
-def _turn(message: _Message, number: int) -> Turn:
+def _turn(message: _Message) -> Turn:
     content = message.content
     parts = [_Text(type="text", text=content)] if isinstance(content, str) else content
-    where = f"messages[{number}]"
-    return Turn(
-        "system" if message.role == "developer" else message.role,
-        "\n".join(part.text for part in parts if isinstance(part, _Text)),
-        tuple(_image(part.image_url.url, where) for part in parts if isinstance(part, _Image)),
-    )
-
-
-def _image(url: str, where: str) -> bytes:
-    head, comma, data = url.partition(",")
-    if not comma or not head.startswith("data:image/") or not head.endswith(";base64"):
-        raise _Refused(400, f"{where}: an image must be a data: address in base64", param=where)
-    try:
-        return base64.b64decode(data, validate=True)
-    except binascii.Error as error:
-        raise _Refused(400, f"{where}: not base64: {error}", param=where) from error
+    role = "system" if message.role == "developer" else message.role
+    return Turn(role, "\n".join(part.text for part in parts if isinstance(part, _Text)))

@@ -23,8 +23,15 @@ from hisa.plugins.offline.instruction_records import (
 )
 from hisa.plugins.offline.keynames import read_number, read_presses
 from hisa.plugins.offline.quotes import Masked
-from hisa.plugins.offline.things import address, is_listed_choice, meaning, of_kind, path, thing
-from hisa.plugins.offline.typing_verbs import read_clearing, read_setting, read_typing
+from hisa.plugins.offline.things import (
+    address,
+    field,
+    is_listed_choice,
+    meaning,
+    of_kind,
+    path,
+    thing,
+)
 
 __all__ = ["VERBS", "read_clause"]
 
@@ -99,6 +106,68 @@ def _scrolling(rest: str, masked: Masked) -> Found:
         return (Scroll("down", _WHOLE),)
     ways = re.findall(r"\b(?:up|left|right)", rest.lower())
     return (Scroll(next(iter(ways), "down"), clicks),)
+
+
+# ---------------------------------------------------------------- typing
+
+_SLOT = Masked.SLOT
+_INTO = phrase("into", "steps")
+_LEAD = rf"(?:{phrase('text', 'steps')}\b:?\s*)*"
+_DESCRIBES = re.compile(r"(?:an?|the|some|your|its|their)\s", re.I)
+"""How words begin that tell of a text which is still to be thought of."""
+_QUOTED = re.compile(
+    rf"{_LEAD}(?P<text>{_SLOT})(?:\s*{_INTO}\s+(?P<place>[^\ue000]*(?:{_SLOT})?[^\ue000]*))?", re.I
+)
+_PLACE_FIRST = re.compile(
+    rf"(?:in|into|inside)\s+(?P<place>.+?)[,:]?\s+{_LEAD}(?P<text>{_SLOT})", re.I | re.S
+)
+_BARE = re.compile(
+    rf"(?P<text>[^\ue000]+?)\s+(?:in|into|inside)\s+(?P<place>(?:the\s+|cell\s+|field\s+)[^\ue000]+|[A-Z]{{1,3}}[1-9]\d*|[^\ue000]*{_SLOT}[^\ue000]*)",
+    re.S,
+)
+_SETTING = re.compile(
+    r"(?:(?:in|out)\s+)?(?P<place>.+?)\s+(?:to|with|by)\s+(?P<text>.+)", re.I | re.S
+)
+_CONTENT = re.compile(phrase("content", "steps"), re.I)
+
+
+def _typing(rest: str, masked: Masked, place: str = "", *, free: bool = False) -> tuple[Type, ...]:
+    """Read the text to type and, where the task names it, the field to type into.
+
+    Args:
+        rest: the clause after its verb.
+        masked: the task, for quoted strings.
+        place: where, if the clause began with it ("In cell B2, type …").
+        free: unquoted words are text even where no place is named, but not "a greeting".
+    """
+    found = _PLACE_FIRST.fullmatch(rest) or _QUOTED.fullmatch(rest)
+    if found:
+        where = thing(found["place"], masked) if found["place"] else place
+        return (Type(masked.value(found["text"]), field(where)),)
+    if (found := _BARE.fullmatch(rest)) and (where := field(thing(found["place"], masked))):
+        return (Type(found["text"].strip(), where),)
+    is_text = free or place or rest.startswith("=")
+    if rest and is_text and not re.search(_SLOT, rest) and not _DESCRIBES.match(rest):
+        return (Type(rest, field(place)),)
+    return ()
+
+
+def _setting(rest: str, masked: Masked) -> tuple[Type, ...]:
+    """Read "set X to Y", "fill X with Y", "replace the text in X with Y"; and "fill in Y in X"."""
+    found = _SETTING.fullmatch(_CONTENT.sub("", rest, count=1))
+    if found is None:
+        return _typing(re.sub(r"^in\s+", "", rest, flags=re.I), masked)
+    where = thing(found["place"], masked)
+    named = re.search(_SLOT, found["text"]) or meaning(where).kind or address(where)
+    if not field(where) or not named:
+        return ()
+    return (Type(masked.value(found["text"]), field(where), replace=not address(where)),)
+
+
+def _clearing(rest: str, masked: Masked) -> tuple[Type, ...]:
+    """Read "clear X"."""
+    where = field(thing(_CONTENT.sub("", rest, count=1), masked))
+    return (Type("", where, replace=True),) if where else ()
 
 
 # ---------------------------------------------------------------- keys
@@ -215,8 +284,8 @@ def _saving(rest: str, masked: Masked) -> Found:
 # ---------------------------------------------------------------- the table
 
 _READERS: dict[str, Reader] = {
-    "free_typing": partial(read_typing, free=True),
-    "typing": read_typing,
+    "free_typing": partial(_typing, free=True),
+    "typing": _typing,
     "pointing": _pointing,
     "double_pointing": partial(_pointing, count=2),
     "right_pointing": partial(_pointing, button="right"),
@@ -226,8 +295,8 @@ _READERS: dict[str, Reader] = {
     "running": _running,
     "pressing": _pressing,
     "using": _using,
-    "setting": read_setting,
-    "clearing": read_clearing,
+    "setting": _setting,
+    "clearing": _clearing,
     "closing": _closing,
     "waiting": _waiting,
     "ticking": _ticking,
@@ -282,7 +351,7 @@ def _in_place(place: str, clause: str, masked: Masked) -> Found:
     """Read "In the Name field, type X" and "In the File menu, click Print"."""
     verb, _, rest = clause.partition(" ")
     if _reading(verb) in ("typing", "free_typing"):
-        return read_typing(rest, masked, place)
+        return _typing(rest, masked, place)
     found = read_clause(clause, masked)
     kind = meaning(place).kind if place else None
     match found:

@@ -23,4 +23,6 @@ REPLAY = Command(
     "Do a program again, and check every step.",
     after="compile",
 )
-SKILL = Command("hisa.plugins.replay.cli.skill:skill", "Export and take in skills.", after="replay")
+SKILL = Command(
+    "hisa.plugins.replay.cli.skill:skill", "Write a program as an Agent Skill.", after="replay"
+)

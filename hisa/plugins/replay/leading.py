@@ -6,6 +6,7 @@ asked for the step that cannot go on: its act must meet no look-alike, and the s
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,6 @@ from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.plugins.replay import program_player as player
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.compiling import target_at
-from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
@@ -29,7 +29,9 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.text.prompts import render
 
-__all__ = ["FirstProgram", "Mender", "meets_another"]
+__all__ = ["FirstProgram", "Mender", "fitting_program", "meets_another"]
+
+_log = logging.getLogger(__name__)
 
 _CALLS, _WAITS = 2, 10
 """Of the planner for a step that cannot go on; of two seconds each, for what its act comes to."""
@@ -112,6 +114,22 @@ class FirstProgram(Hook):
 
     def _note(self, text: str) -> None:
         self._emit(Noted(where="reuse", text=text))
+
+
+def fitting_program(task: Task, folder: Path) -> Path | str:
+    """The one proved program whose instruction is the task's, but for blanks; else why none is."""
+    fitting: list[Path] = []
+    for file in sorted(folder.glob("*/program.yaml")):
+        try:
+            program = records.read_program(file.parent)
+        except UsageError as error:
+            _log.warning("left out: %s", error)
+            continue
+        if program.proof and program.instruction.split() == task.instruction.split():
+            fitting.append(file.parent)
+    if len(fitting) > 1:
+        return f"{', '.join(place.name for place in fitting)} fit it alike"
+    return fitting[0] if fitting else "none that is proved has its words"
 
 
 @dataclass

@@ -1,7 +1,6 @@
-"""A program as a skill for others, and a skill's program taken in.
+"""A program as a skill for others: a folder that stands alone.
 
-What is exported is a folder that stands alone: secrets stay names, and it holds no path of this
-host.
+Secrets stay names, and it holds no path of this host.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ import jinja2
 
 from hisa.errors import UsageError
 from hisa.plugins.replay.program_records import Program, write_program
-from hisa.plugins.replay.skill_lint import read_skill
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.task_context import host_file
 from hisa.text.prompt_text import one_line
+from hisa.text.redact import redact
 from hisa.text.redact.named_secrets import PLACEHOLDER
 from hisa.version import __version__
 
-__all__ = ["copy_program", "export_program"]
+__all__ = ["export_program"]
 
 
-def export_program(program: Program, place: Path, out: Path, *, terms: str) -> Path:
+def export_program(program: Program, place: Path, out: Path) -> Path:
     """Write ``out/NAME``, whole or not at all; returns it.
 
-    ``place`` is the program's folder, ``terms`` a license. Raises UsageError where it is there
-    already, or lint refuses the skill.
+    ``place`` is the program's folder. Raises UsageError where it is there already, or a text of the
+    skill looks like a credential.
     """
     name = re.sub(r"[-_]+", "-", program.name).strip("-")
     if (out / name).exists():
@@ -44,12 +43,14 @@ def export_program(program: Program, place: Path, out: Path, *, terms: str) -> P
         files = _copy_files(program, part)
         task = {"task": {**program.task, "folder": "." if files else ""}}
         write_program(program.model_copy(update=task), part)
-        parts = {"name": name, "license": terms, "version": __version__, "secrets": secrets}
+        parts = {"name": name, "version": __version__, "secrets": secrets}
         _render("skill_body.md.j2", part / "SKILL.md", program=program, **parts)
         _render("skill_replay.sh.j2", part / "scripts" / "replay.sh", files=files)
-        if errors := read_skill(part).errors:
-            fix = f"edit {place / 'program.yaml'}"
-            raise UsageError(f"the skill would be refused: {errors[0]}", fix=fix)
+        for file in ("SKILL.md", "program.yaml", *files):
+            text = (part / file).read_text("utf-8", "replace")
+            if redact(text, {}) != text:
+                fix = f"write {{{{secret:NAME}}}} in {place / 'program.yaml'}"
+                raise UsageError(f"{file} of the skill would hold a credential", fix=fix)
         part.rename(out / name)
     return out / name
 
@@ -80,14 +81,3 @@ def _render(template: str, file: Path, **values: Any) -> None:
     text = world.from_string(Path(__file__).with_name(template).read_text("utf-8")).render(values)
     file.write_text(text, "utf-8")
     file.chmod(0o755 if text.startswith("#!") else 0o644)
-
-
-def copy_program(program: Program, place: Path, programs: Path) -> Path:
-    """Copy a skill to the programs; returns its folder. UsageError where that is there already."""
-    target = programs / program.name
-    if target.exists():
-        raise UsageError(f"{target} is there already", fix="--programs DIR")
-    shutil.copytree(place, target, symlinks=True)
-    task = {**program.task, "folder": str(target.resolve())}
-    write_program(program.model_copy(update={"task": task}), target)
-    return target

@@ -28,7 +28,7 @@ from hisa.grounder.row_names import row_names
 from hisa.grounder.scenery import open_scenery
 from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.deeds import Mark
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD

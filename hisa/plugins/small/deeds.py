@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from hisa.actions import Action, Click, Write, parse, points
 from hisa.errors import ActionRefused
-from hisa.plugins.small.mark import Mark
+from hisa.screen.geometry import BoundingBox
 from hisa.text.prompt_text import excerpt
 from hisa.text.words import quotes, tokens
 
-__all__ = ["Deed", "deeds", "in_vain", "marked", "to_do"]
+__all__ = ["Deed", "Mark", "deeds", "in_vain", "marked", "to_do"]
 
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
@@ -30,6 +30,35 @@ _BETWEEN = 2
 """Words between a field's name and what belongs into it."""
 _MOST, _WORDS = 4, 70
 """Things that are told as still to do, and characters of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One entry of a list of the screen; the first entry has the number 1.
+
+    ``kind`` is a plain word for the role, ``line`` the entry without its number, made safe.
+    """
+
+    line: str
+    kind: str
+    name: str
+    value: str
+    box: BoundingBox
+    """In image space."""
+    is_text: bool = False
+    """Whether it is only there to be read."""
+    takes_text: bool = False
+    """Whether it can be typed into."""
+    is_line: bool = False
+    """Whether it is a field of one line, whose text is replaced as a whole."""
+    is_filled: bool = False
+    """Whether something stands in it."""
+    is_off: bool = False
+    """Whether it is a tick that is not set."""
+    is_on: bool = False
+    """Whether it is a tick that is set, or what is selected of several."""
+    repeats_task: bool = False
+    """Whether it shows the task's own words."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.call_schema import Functions, Schema
 from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.plugins.small.deeds import Deed, deeds, in_vain, marked, to_do
-from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.deeds import Deed, Mark, deeds, in_vain, marked, to_do
 from hisa.plugins.small.short_reply import ACTIONS, action_lines, parse_short, short_schema
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.observation import Observation

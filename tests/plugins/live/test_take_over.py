@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -79,20 +79,6 @@ async def test_a_pause_holds_the_agent_at_its_next_safe_point(moment: Moment) ->
     run.gate.resume("one")
     await work
     assert run.gate.state == "running"
-
-
-async def test_a_take_over_ends_the_plan_in_progress() -> None:
-    run = await steered()
-    await run.come_to("before_plan")
-    planning = asyncio.ensure_future(asyncio.Event().wait())
-    run.step.planning = planning  # type: ignore[assignment]
-    await settle()
-    taking = asyncio.ensure_future(run.gate.take("Ruth", "one"))
-    await settle()
-    assert planning.cancelled()
-    assert run.step.interrupted
-    assert not taking.done(), "the agent is not parked yet"
-    taking.cancel()
 
 
 @pytest.mark.parametrize("moment", SAFE[:3])
@@ -215,11 +201,3 @@ async def test_who_waits_for_a_run_that_ends_is_refused() -> None:
     run.gate.close()
     with pytest.raises(Refused, match="has ended"):
         await taking
-
-
-async def test_the_newest_look_is_that_of_the_step() -> None:
-    run = await steered()
-    step, gate = run.step, run.gate
-    assert gate.newest == step.look
-    step.after = replace(await step.environment.observe(), at=step.look.at + 1)
-    assert gate.newest == step.after

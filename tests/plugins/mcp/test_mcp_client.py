@@ -266,7 +266,7 @@ async def test_a_server_that_cannot_be_used_is_an_error_before_the_run(
         async with serving(settings):
             pytest.fail("it was opened")
     assert said in str(raised.value)
-    assert raised.value.fix.startswith("hisa mcp tools bad")
+    assert raised.value.fix.startswith("mend tools.mcp.bad")
 
 
 async def test_without_the_package_the_error_names_the_command_that_installs_it(

@@ -15,17 +15,13 @@ from typing import Any
 import mcp
 import pytest
 
-from hisa.events import Acted, RunFinished
 from hisa.runs.read import load_run
 from tests.cli.command import ROOT, Command
 
 pytestmark = pytest.mark.process
 
-TASK = """instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
-check: [{file: ~/hi.txt, contains: hello}]
-"""
+TASK = 'Open the text editor. Type "hello". Save the file as "hi.txt".'
 LONG = "Open the text editor. " + " ".join(f'Type "line {n}" and press Enter.' for n in range(40))
-TOOLS = ["act", "close_desktop", "look", "open_desktop", "run_task"]
 
 
 class Client:
@@ -74,17 +70,16 @@ async def client(folder: Path, *options: str, config: Path | None = None) -> Asy
 
 
 @pytest.mark.desktop
-async def test_a_client_has_a_task_done_and_scored_and_hears_of_each_step(tmp_path: Path) -> None:
-    (tmp_path / "task.yaml").write_text(TASK, "utf-8")
-    async with client(tmp_path, "--tasks", str(tmp_path)) as used:
-        result = await used.call("run_task", task_file="task.yaml", max_steps=20)
-        assert (result["status"], result["score"], result["success"]) == ("succeeded", 1.0, True)
+async def test_a_client_has_a_task_done_and_hears_of_each_step(tmp_path: Path) -> None:
+    async with client(tmp_path) as used:
+        result = await used.call("run_task", instruction=TASK, max_steps=20)
+        assert (result["status"], result["success"]) == ("succeeded", True)
         steps = [round(done) for done, total, _ in used.progress if done]
         assert steps == list(range(1, result["steps"] + 1))
         assert {total for _, total, _ in used.progress} == {20.0}
         assert any("pyautogui.write('hello')" in line for _, _, line in used.progress)
     run = load_run(Path(result["folder"]))
-    assert (run.status, run.score) == ("succeeded", 1.0)
+    assert (run.status, run.last_step) == ("succeeded", result["steps"])
 
 
 @pytest.mark.desktop
@@ -96,7 +91,7 @@ async def test_a_cancelled_run_is_stopped_and_kept(tmp_path: Path) -> None:
         await asyncio.wait([work])
         while load_run("latest", tmp_path / "runs").status == "running":  # noqa: ASYNC110
             await asyncio.sleep(0.2)
-        assert "either" in await used.refused("run_task"), "the server serves on"
+        assert await used.refused("run_task", instruction=" "), "the server serves on"
     run = load_run("latest", tmp_path / "runs")
     assert run.status == "stopped"
     assert run.last_step >= 2
@@ -155,103 +150,15 @@ def _steps(message: dict[str, Any]) -> float:
     return float(message.get("params", {}).get("progress", 0))
 
 
-@pytest.mark.desktop
-async def test_a_client_looks_and_acts_itself_and_all_of_it_is_logged(tmp_path: Path) -> None:
-    async with client(tmp_path) as used:
-        opened = await used.call("open_desktop")
-        desktop = opened["desktop"]
-        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
-        assert acted == {
-            "ok": True,
-            "done": "pyautogui.rightClick(600, 300)",
-            "error": "",
-            "changed": True,
-        }
-        seen = await used.session.call_tool("look", {"desktop": desktop})
-        picture, words = seen.content
-        assert isinstance(picture, mcp.types.ImageContent)
-        assert isinstance(words, mcp.types.TextContent)
-        assert picture.mime_type == "image/png"
-        assert (opened["width"], opened["height"]) == (1280, 720)
-        assert words.text
-        for code in ("import os; os.system('id')", "pyautogui.click(X_COORD, Y_COORD)", "x = 1"):
-            assert await used.refused("act", desktop=desktop, code=code)
-        assert "no desktop" in await used.refused("look", desktop="another")
-        await used.call("close_desktop", desktop=desktop)
-        assert "no desktop" in await used.refused("look", desktop=desktop)
-        await used.call("open_desktop")
-    run = load_run(opened["run"], tmp_path / "runs")
-    assert [e.input for e in run.events if isinstance(e, Acted)] == [acted["done"]]
-    ends = [e for e in run.events if isinstance(e, RunFinished)]
-    assert [end.message for end in ends] == ["closed by the client"]
-    assert load_run("latest", tmp_path / "runs").message == "the server has ended"
-
-
-@pytest.mark.desktop
-async def test_the_rules_of_the_settings_hold_for_what_a_client_does(tmp_path: Path) -> None:
-    file = tmp_path / "hisa.toml"
-    rule = 'then = "deny"\ntool = "gui_action"\nwhy = "not on a Tuesday"\n'
-    file.write_text(f"[[policy.rules]]\n{rule}", "utf-8")
-    async with client(tmp_path, config=file) as used:
-        desktop = (await used.call("open_desktop"))["desktop"]
-        acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
-        assert (acted["ok"], acted["changed"]) == (False, False)
-        assert "not on a Tuesday" in acted["error"]
-
-
 async def test_a_client_gets_private_desktops_and_nothing_else(tmp_path: Path) -> None:
     async with client(tmp_path) as used:
         listed = await used.session.list_tools()
-        assert sorted(tool.name for tool in listed.tools) == TOOLS
+        assert [tool.name for tool in listed.tools] == ["run_task"]
         for env in ("display=:0", "vm:office", "guest=http://127.0.0.1:5000", "some-package"):
-            for name, more in (("run_task", {"instruction": "Go."}), ("open_desktop", {})):
-                said = await used.refused(name, env=env, **more)
-                assert "is not offered to clients" in said
-        assert "either" in await used.refused("run_task")
-        assert "not offered" in await used.refused("run_task", task_file="no.yaml")
+            said = await used.refused("run_task", env=env, instruction="Go.")
+            assert "is not offered to clients" in said
     async with client(tmp_path, "--allow-env", "display=*") as used:
         said = await used.refused("run_task", instruction="Go.", env="display=:0")
         assert "nobody can be asked" in said or "display" in said
         assert "not offered" not in said
-        assert "not offered" in await used.refused("open_desktop", env="vm:x")
-
-
-SHADOW = "root: $y$j9T$Quartz9w0rd: 19000\n"
-
-
-async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> None:
-    offered, outside = tmp_path / "offered", tmp_path / "outside.yaml"
-    offered.mkdir()
-    for path in (outside, offered / "good.yaml"):
-        path.write_text(TASK, "utf-8")
-    (offered / "shadow").write_text(SHADOW, "utf-8")
-    (offered / "link.yaml").symlink_to(outside)
-    names = (str(outside), "../outside.yaml", "link.yaml", "shadow", "~/x", "no.yaml", "a\0b")
-    async with client(tmp_path, "--tasks", str(offered)) as used:
-        for name in names:
-            said = await used.refused("run_task", task_file=name)
-            assert "is no usable task file of the server's folder" in said, name
-            assert "Quartz9w0rd" not in said
-            assert "good.yaml" in said
-
-
-def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:
-    file = tmp_path / "hisa.toml"
-    words = json.dumps([sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"])
-    file.write_text(f'[tools.mcp.time]\ncommand = {words}\nreads = ["get_*"]\n', "utf-8")
-    hisa = Command(tmp_path)
-    whole = hisa.run("--config", str(file), "mcp", "tools", "time")
-    assert "time_get_current_time" in whole
-    assert "(only looks)" in whole
-    assert "Input: an object with" in whole
-    told = hisa.json("--config", str(file), "mcp", "tools", "time")
-    assert [tool["reads"] for tool in told["tools"]] == [True, False]
-    assert "no server of tools 'x' in the settings; known: time" in hisa.refused(
-        "--config", str(file), "mcp", "tools", "x"
-    )
-    path = hisa.refused("--config", str(file), "mcp", "tools", "../x")
-    assert "'../x' in the settings: a name is wanted, not a path, command or address" in path
-    assert "add [tools.mcp.NAME] to" in path, "what is advised can be written into a file"
-    file.write_text('[tools.mcp.gone]\ncommand = ["no-such-program-here"]\n', "utf-8")
-    assert "no program" in hisa.refused("--config", str(file), "mcp", "tools")
-    assert "no such variable" in hisa.refused("mcp", "serve", "--http", "0", "--token-env", "NO_X")
+        assert "not offered" in await used.refused("run_task", instruction="Go.", env="vm:x")

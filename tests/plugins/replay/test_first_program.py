@@ -13,8 +13,7 @@ from hisa.actions import Click
 from hisa.errors import UsageError
 from hisa.events import Event, Grounded, Noted
 from hisa.hooks import Hooks, Run, Step
-from hisa.plugins.replay.fitting import fitting_program
-from hisa.plugins.replay.leading import FirstProgram
+from hisa.plugins.replay.leading import FirstProgram, fitting_program
 from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
 from hisa.plugins.replay.target_ladder import target_of

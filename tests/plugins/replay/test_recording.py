@@ -135,8 +135,8 @@ async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:
     program = compile_run(run, "login")
     write_program(program, place)
     assert [step.action for step in program.steps][1] == "pyautogui.write('{{secret:typed_1}}')"
-    skill = export_program(program, place, tmp_path / "skills", terms="")
-    write_video(run, lambda line: None, output=tmp_path / "run.gif", seconds=1, width=960)
+    skill = export_program(program, place, tmp_path / "skills")
+    write_video(run, lambda line: None, tmp_path / "run.gif")
     assert not any(
         form.encode() in data for data in bytes_below(tmp_path) for form in forms(PASSWORD)
     )

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.plugins.small.deeds import deeds, marked, to_do
-from hisa.plugins.small.mark import Mark
+from hisa.plugins.small.deeds import Mark, deeds, marked, to_do
 from hisa.screen.geometry import BoundingBox
 
 NAME = Mark(

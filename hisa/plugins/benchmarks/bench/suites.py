@@ -20,7 +20,7 @@ from hisa.plugins.benchmarks.bench.attempt_records import PlannedTask
 from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.gym.gym_page import BROWSERGYM
 from hisa.plugins.gym.miniwob import package as pages
-from hisa.plugins.gym.miniwob.task import MINIWOB
+from hisa.plugins.gym.miniwob.show_page import MINIWOB
 from hisa.tasks.find_format import problems as lacking
 from hisa.tasks.taskfile import load_task
 

@@ -1,4 +1,4 @@
-"""The step that begins an episode of MiniWoB++, and the getter that has its reward."""
+"""A page of MiniWoB++ as a task: the step that begins an episode, the getter of its reward."""
 
 from __future__ import annotations
 
@@ -18,15 +18,34 @@ from hisa.plugins.gym.miniwob.outcome import (
     outcome,
 )
 from hisa.plugins.gym.miniwob.package import application, page_path
+from hisa.protocols import Task
 from hisa.tasks.pieces import GETTERS, SETUP, Parameters
 from hisa.tasks.started import start
 from hisa.tasks.task_context import Context
 
-__all__ = ["SETUP_STEP", "Episode"]
+__all__ = ["MINIWOB", "SETUP_STEP", "Episode", "miniwob_task"]
 
+MINIWOB = "miniwob:"
+"""How the name of a page begins where a task file could stand."""
 SETUP_STEP = "miniwob_page"
 _SECONDS = 300.0
 """Longest wait for browser and page; an emulated machine needs most of it."""
+
+
+def miniwob_task(name: str, *, seed: int = 0) -> Task:
+    """The task ``name``; its instruction is replaced by the page's own once that is drawn.
+
+    Raises:
+        UsageError: no such task, or the pages are not installed.
+    """
+    page_path(name)
+    return Task(
+        id=name,
+        instruction=f"What the MiniWoB++ page {name} asks for.",
+        domain="browser",
+        setup=({"type": SETUP_STEP, "parameters": {"task": name, "seed": seed}},),
+        check={"func": "miniwob_solved", "result": {"type": "miniwob_reward"}},
+    )
 
 
 class Episode(Parameters):

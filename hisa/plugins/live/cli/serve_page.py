@@ -1,4 +1,4 @@
-"""``hisa serve``: the live page over runs, desktops and benches."""
+"""``hisa serve``: the live page over runs and desktops."""
 
 from __future__ import annotations
 

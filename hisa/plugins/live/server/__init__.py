@@ -1,1 +1,1 @@
-"""The side of the page: the web application over runs, desktops, benches and patterns."""
+"""The side of the page: the web application over runs and desktops."""

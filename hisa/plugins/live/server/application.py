@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import HisaError
-from hisa.plugins.live.server import views_benches
-from hisa.plugins.live.server.json_answers import route
 from hisa.plugins.live.server.run_client import RunLines
-from hisa.plugins.live.server.run_feed import is_regular, run_stream
+from hisa.plugins.live.server.run_feed import run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
-from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.tiles import UNREADABLE, TileBoard, small
+from hisa.plugins.live.server.server_context import ServerContext, is_regular
+from hisa.plugins.live.server.small_picture import UNREADABLE, small
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.runs.read import Run
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
     from starlette.types import ASGIApp
     from starlette.websockets import WebSocket
 
@@ -47,28 +48,41 @@ def application(context: ServerContext) -> ASGIApp:
     run = "/api/runs/{run}"
     runs = _RunAnswers(context)
     table = [
-        route("/", _page),
-        route("/static/{name}", _page, "name"),
-        route("/api/runs", runs.newest, "limit", "before"),
-        route(run, runs.whole, "run"),
-        route(f"{run}/view", runs.view, "run", "after"),
-        route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
+        _route("/", _page),
+        _route("/static/{name}", _page, "name"),
+        _route("/api/runs", runs.newest, "limit", "before"),
+        _route(run, runs.whole, "run"),
+        _route(f"{run}/view", runs.view, "run", "after"),
+        _route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
         Route(f"{run}/events", runs.events),
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
-        Route("/api/desktops", runs.desktops),
-        Route("/api/tiles/{name}", runs.tile),
+        _route("/api/desktops", runs.desktops),
     ]
-    table += views_benches.routes(context)
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
+
+
+def _route(path: str, make: Callable[..., Any], *names: str) -> Route:
+    """Returns a route that answers what ``make`` returns for these parameters, in a thread.
+
+    A parameter that the address lacks is an empty text.
+    """
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+    async def endpoint(request: Request) -> Response:
+        values = {**request.query_params, **request.path_params}
+        answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        return answer if isinstance(answer, Response) else JSONResponse(answer)
+
+    return Route(path, endpoint)
 
 
 class _RunAnswers:
     def __init__(self, context: ServerContext) -> None:
         self._folders, self._lines = RunFolders(context), RunLines()
         self._dropped: Counter[str] = Counter()
-        self._board = TileBoard(context)
 
     def newest(self, limit: str, before: str) -> dict[str, Any]:
         records = self._folders.newest(min(_number(limit) or 50, 500), before)
@@ -129,16 +143,8 @@ class _RunAnswers:
             return
         await socket.close(4404)
 
-    async def desktops(self, _: Request) -> Response:
-        return _json({"tiles": await self._board.tiles()})
-
-    async def tile(self, request: Request) -> Response:
-        from starlette.responses import Response
-
-        made = await self._board.picture(request.path_params["name"])
-        if made is None:
-            return _json({"error": "no such tile, or it has no picture"}, 404)
-        return Response(made, media_type="image/webp")
+    def desktops(self) -> dict[str, Any]:
+        return {"runs": self._folders.at_work()}
 
     def _folder(self, run_id: str) -> Path:
         return self._folders.find(run_id)[0]

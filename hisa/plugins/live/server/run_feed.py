@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
+from hisa.plugins.live.server.server_context import is_regular
 from hisa.runs.read import EVENTS
 
-__all__ = ["EventTail", "is_regular", "run_stream"]
+__all__ = ["EventTail", "run_stream"]
 
 _CHUNK = 1 << 21  # bytes that are read at once; HiSA writes no longer line
 
@@ -56,11 +57,6 @@ async def run_stream(
             await asyncio.sleep(0 if lines else pause)
     except (OSError, UsageError):
         yield {"event": "gone", "data": "{}"}
-
-
-def is_regular(path: Path) -> bool:
-    """Whether it is a file, and no link to one."""
-    return path.is_file() and not path.is_symlink()
 
 
 def _is_object(line: bytes) -> bool:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import re
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.plugins.live.server.run_feed import is_regular
-from hisa.plugins.live.server.server_context import ServerContext
+from hisa.plugins.live.server.run_feed import EventTail
+from hisa.plugins.live.server.server_context import ID, ServerContext, folders, is_regular
+from hisa.plugins.live.server.small_picture import SHA256
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+_MOST = 200  # newest runs that are looked through for those at work
 
 
 class RunMissing(UsageError):
@@ -30,10 +32,12 @@ class RunFolders:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
+        self._newest: dict[str, _NewestLook] = {}
+        self._turn = Lock()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
-        places = [(e.name, root, bench) for root, bench in self._roots() for e in _folders(root)]
+        places = [(f.name, root, bench) for root, bench in self._roots() for f in folders(root)]
         records: list[dict[str, Any]] = []
         for name, root, bench in sorted(places, key=lambda place: place[0], reverse=True):
             if len(records) < limit and (not before or name < before):
@@ -41,9 +45,18 @@ class RunFolders:
                     records.append(self.record(root / name, bench))
         return records
 
+    def at_work(self) -> list[dict[str, Any]]:
+        """Records of the runs at work, each with the ``hash`` of its newest picture."""
+        with self._turn:  # logs are followed by one thread at a time
+            found = [each for each in self.newest(_MOST) if each["state"] == "running"]
+            folders = {each["id"]: self.find(each["id"])[0] for each in found}
+            looks = {name: self._newest.get(name) or _NewestLook(f) for name, f in folders.items()}
+            self._newest = looks
+            return [each | {"hash": looks[each["id"]].read_on()} for each in found]
+
     def find(self, run_id: str) -> tuple[Path, str]:
         """Returns the folder of a run and its bench's name or ""; raises RunMissing."""
-        for root, bench in self._roots() if _ID.fullmatch(run_id) else ():
+        for root, bench in self._roots() if ID.fullmatch(run_id) else ():
             folder = root / run_id
             if is_regular(folder / MANIFEST) and not folder.is_symlink():
                 return folder, bench
@@ -96,10 +109,21 @@ class RunFolders:
 
     def _roots(self) -> Iterator[tuple[Path, str]]:
         yield from ((root, "") for root in self._context.roots)
-        for place in self._context.benches:
-            for bench in (place, *(place / entry.name for entry in _folders(place))):
-                if is_regular(bench / "bench.json"):
-                    yield bench / "runs", bench.name
+        yield from ((bench / "runs", bench.name) for bench in self._context.bench_folders())
+
+
+class _NewestLook:
+    """Follows the log of a run for the name of its newest picture."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log, self._image = EventTail(folder / EVENTS), ""
+
+    def read_on(self) -> str:
+        while lines := self._log.read_on():
+            for line in (line for _, line in lines if '"observed"' in line[:200]):
+                image = str(json.loads(line).get("image"))
+                self._image = image if SHA256.fullmatch(image) else self._image
+        return self._image
 
 
 @lru_cache(maxsize=1_000)
@@ -110,9 +134,3 @@ def _manifest(folder: Path, *_version: int) -> Manifest:
 @lru_cache(maxsize=4)  # a person looks at one or two
 def _run(folder: Path, *_version: object) -> Run:
     return load_run(folder)
-
-
-def _folders(root: Path) -> list[os.DirEntry[str]]:
-    with suppress(OSError), os.scandir(root) as entries:
-        return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
-    return []

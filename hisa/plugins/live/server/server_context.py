@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.config import Settings
 
-__all__ = ["ServerContext"]
+__all__ = ["ID", "ServerContext", "folders", "is_regular"]
+
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""The name of a run or bench."""
 
 
 @dataclass(frozen=True)
@@ -19,3 +26,23 @@ class ServerContext:
     """Folders of runs, such as ``runs`` and ``benches/first/runs``."""
     benches: tuple[Path, ...] = ()
     """Folders of bench folders, and bench folders themselves."""
+
+    def bench_folders(self) -> Iterator[Path]:
+        """Yields the folders of benches."""
+        for place in self.benches:
+            for folder in (place, *folders(place)):
+                if is_regular(folder / "bench.json"):
+                    yield folder
+
+
+def folders(root: Path) -> list[Path]:
+    """Returns the folders of one that may be runs or benches; links are none."""
+    with suppress(OSError), os.scandir(root) as entries:
+        found = [e for e in entries if ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+        return [root / entry.name for entry in found]
+    return []
+
+
+def is_regular(path: Path) -> bool:
+    """Whether it is a file, and no link to one."""
+    return path.is_file() and not path.is_symlink()

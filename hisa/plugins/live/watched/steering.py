@@ -9,13 +9,16 @@ from typing import Any
 from hisa.errors import HisaError
 from hisa.events import PersonActed
 from hisa.hooks import Run
-from hisa.plugins.live.watched.change_line import change_line
 from hisa.plugins.live.watched.gate import Gate, Lease, Refused
 from hisa.plugins.live.watched.person_acts import PersonActs
 from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import Answer, Request
 from hisa.plugins.live.watched.take_over import TakeOver
 from hisa.screen.observation import Observation
+from hisa.state.changes import describe_changes
+from hisa.state.roi import whole_pair
+from hisa.state.token_limits import cut_at_sentence
+from hisa.text.prompt_text import clean, field_text
 from hisa.wiring.base import HookParts
 
 __all__ = ["Steering"]
@@ -120,7 +123,7 @@ class Steering:
         try:
             self._acts.flush()
             self._gate.returned = look = await self._look(_SETTLE)
-            line += change_line(self._taken or look, look)
+            line += _change_line(self._taken or look, look)
         except HisaError:
             line += "Nobody could look at what is other since."
         finally:
@@ -149,3 +152,15 @@ class Steering:
 
     def _tell(self, did: Any, text: str = "", seconds: float = 0.0) -> None:
         self._emit(PersonActed(did=did, text=text, seconds=seconds))
+
+
+def _change_line(before: Observation, after: Observation) -> str:
+    """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
+    pair = whole_pair(before, after)
+    box = pair.box if pair else None
+    changes = " ".join((describe_changes(before, after, box) or ())[:4])
+    seen = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
+    if seen or box is None:
+        return seen or "Nothing on the screen is other than before."
+    (left, top), (right, bottom) = (box.left, box.top), (box.right, box.bottom)
+    return f"The screen changed between ({left:.0f}, {top:.0f}) and ({right:.0f}, {bottom:.0f})."

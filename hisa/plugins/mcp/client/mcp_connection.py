@@ -224,7 +224,7 @@ class Connection:
         return ConfigError(
             f"the server of tools {self.name!r} ({self._place()}) cannot be used: "
             f"{excerpt(why, 300)}{self._last_words()}",
-            fix=f"hisa mcp tools {self.name}, once tools.mcp.{self.name} of the settings is mended",
+            fix=f"mend tools.mcp.{self.name} in the settings",
         )
 
     def _place(self) -> str:
@@ -293,10 +293,6 @@ def _part(block: mcp_types.ContentBlock) -> str:
             return f"(a sound, {kind}, about {_bytes(data)} bytes, is not played)"
         case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(text=text)):
             return text
-        case mcp_types.EmbeddedResource(resource=mcp_types.BlobResourceContents() as held):
-            return f"({held.uri}, about {_bytes(held.blob)} bytes, is not shown)"
-        case mcp_types.ResourceLink(uri=uri, name=name):
-            return f"({name}: {uri})"
         case _:
             return "(a part of a kind that is not known)"
 

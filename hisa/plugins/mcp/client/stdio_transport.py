@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -51,36 +51,6 @@ class LastWords:
         return excerpt(next((line for line in reversed(lines) if line.strip()), ""), 200)
 
 
-class _Lines:
-    """Cuts bytes into lines of a limited length; a longer one is passed over."""
-
-    def __init__(self, limit: int, watch: Watch) -> None:
-        self._limit = limit
-        self._watch = watch
-        self._held = bytearray()
-        self._skipping = False
-
-    def add(self, chunk: bytes) -> Iterator[bytes]:
-        """Yields the lines that are whole now."""
-        *whole, rest = chunk.split(b"\n")
-        for part in whole:
-            self._hold(part)
-            if not self._skipping:
-                yield bytes(self._held)
-            self._held.clear()
-            self._skipping = False
-        self._hold(rest)
-
-    def _hold(self, part: bytes) -> None:
-        if self._skipping:
-            return
-        self._held += part
-        if len(self._held) > self._limit:
-            self._held.clear()
-            self._skipping = True
-            self._watch.too_large()
-
-
 @asynccontextmanager
 async def child(
     command: Sequence[str], environ: Mapping[str, str], *, watch: Watch, words: LastWords
@@ -97,7 +67,13 @@ async def child(
         OSError: it cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environ, start_new_session=True
+        *command,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=environ,
+        limit=MESSAGE_BYTES,
+        start_new_session=True,
     )
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -124,16 +100,25 @@ async def _read(
     watch: Watch,
 ) -> None:
     assert process.stdout is not None
-    lines = _Lines(MESSAGE_BYTES, watch)
-    gone = False
+    gone = skipping = False
     async with incoming:
-        while chunk := await process.stdout.read(_CHUNK):
-            for line in lines.add(chunk):
-                if not gone and line.strip():
-                    try:
-                        await incoming.send(_parsed(line))
-                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                        gone = True  # read on all the same: a server on a full pipe cannot end
+        while True:
+            try:
+                line = await process.stdout.readuntil()
+            except asyncio.IncompleteReadError:
+                return
+            except asyncio.LimitOverrunError as error:  # it is passed over to its end
+                await process.stdout.readexactly(error.consumed)
+                if not skipping:
+                    watch.too_large()
+                skipping = True
+                continue
+            if not (gone or skipping) and line.strip():
+                try:
+                    await incoming.send(_parsed(line))
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    gone = True  # read on all the same: a server on a full pipe cannot end
+            skipping = False
 
 
 def _parsed(line: bytes) -> SessionMessage | Exception:

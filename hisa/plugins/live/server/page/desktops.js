@@ -10,12 +10,12 @@ function newTile(id) {
 }
 
 function putTile(tile, data) {
-  const texts = { title: data.title || data.task || data.id, state: String(data.state ?? data.kind).replaceAll("_", " "),
-    step: known(data.step) ? `step ${data.step}` : "", cost: known(data.cost) ? money(data.cost) : "" };
+  const texts = { title: data.instruction || data.task, state: String(data.state).replaceAll("_", " "),
+    step: known(data.step) ? `step ${data.step}` : "", cost: known(data.usd) ? money(data.usd) : "" };
   Object.entries(texts).forEach(([name, text]) => setText(tile[name], text, name === "title" ? 160 : 40));
   setClass(tile.state, `chip ${tone(data.state)}`);
   const address = `#/run/${encodeURIComponent(data.id)}`;
-  if (data.kind === "run" && tile.link.getAttribute("href") !== address) tile.link.setAttribute("href", address);
+  if (tile.link.getAttribute("href") !== address) tile.link.setAttribute("href", address);
   tile.wanted = data.hash ?? "";
 }
 // Loads the pictures of visible tiles whose hash changed, a few at once.
@@ -29,7 +29,7 @@ function pictureLoader(signal) {
   const load = async (tile) => {
     const hash = tile.wanted;
     [busy, tile.loading] = [busy + 1, true];
-    const address = await picture(path("tiles", tile.id), signal).catch(() => undefined);
+    const address = await picture(path("runs", tile.id, "picture", hash) + "?width=320", signal).catch(() => undefined);
     if (address) putPicture(tile.image, address);
     [busy, tile.loading] = [busy - 1, false];
     if (address === undefined) return pump(); // asked for again when the tile changes
@@ -64,8 +64,8 @@ export async function show(root, _, signal) {
     URL.revokeObjectURL(tile.image.src);
   };
   const put = (data) => {
-    for (const item of data.tiles) { const tile = tiles.get(item.id) ?? add(item.id); putTile(tile, item); pictures.want(tile); }
-    const present = new Set(data.tiles.map((item) => item.id));
+    for (const item of data.runs) { const tile = tiles.get(item.id) ?? add(item.id); putTile(tile, item); pictures.want(tile); }
+    const present = new Set(data.runs.map((item) => item.id));
     [...tiles.keys()].filter((id) => !present.has(id)).forEach(remove);
     setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run with hisa run.");
   };

@@ -20,7 +20,6 @@ export const say = (text) => setText(document.getElementById("say"), text, 300);
 export const known = (value) => value !== null && value !== undefined && value !== "";
 const number = (write) => (value) => (typeof value === "number" && Number.isFinite(value) ? write(value) : "–");
 export const count = number((value) => value.toLocaleString("en", { maximumFractionDigits: 3 }));
-export const share = number((value) => `${(100 * value).toFixed(1)}%`);
 export const money = number((value) => (value && Math.abs(value) < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`));
 export const short = number((value) => (value >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : value >= 1e4 ? `${Math.round(value / 1e3)}k` : count(value)));
 export const duration = number((value) => {
@@ -43,37 +42,6 @@ export function meter(part, whole, label, extra = "") {
   const fill = el("i");
   fill.style.width = percent(part, whole);
   return el("span", { class: `meter ${extra}`, role: "img", "aria-label": label }, fill);
-}
-// A rate with its interval: the bar is the rate, the whisker goes from low to high.
-export function interval({ value, low, high }) {
-  const bar = meter(value, 1, known(value) ? `${share(value)}, from ${share(low)} to ${share(high)}` : "nothing known", "rate"), whisker = el("b");
-  Object.assign(whisker.style, { left: percent(low, 1), width: percent(high - low, 1) });
-  if (known(value) && known(low) && known(high)) bar.append(whisker);
-  return bar;
-}
-const TIMES = new Set(["at", "started", "made_at"]), RUNS = new Set(["run", "runs"]);
-const label = (name) => name.replaceAll("_", " ");
-function shown(name, value) {
-  if (!known(value)) return "–";
-  if (TIMES.has(name)) return clock(value);
-  if (RUNS.has(name)) return [value].flat().slice(0, 20).map((id) => [runLink(id), " "]);
-  if (typeof value === "number") return count(value);
-  if (Array.isArray(value) || typeof value !== "object") return bounded([value].flat().join(", "), 600);
-  if ("low" in value) return known(value.value) ? `${count(value.value)} (${count(value.low)} to ${count(value.high)})` : "–";
-  return bounded(Object.entries(value).map(([key, item]) => `${key} ${typeof item === "number" ? count(item) : item ?? "–"}`).join(", "), 600);
-}
-export function table(rows, caption, columns = Object.keys(rows[0] ?? {})) {
-  const cell = (row) => (name) => el("td", { class: typeof row[name] === "number" && !TIMES.has(name) && "n" }, shown(name, row[name]));
-  return el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption }, el("table", { class: "rows" },
-    el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, label(name))))),
-    el("tbody", {}, rows.slice(0, 500).map((row) => el("tr", {}, columns.map(cell(row)))))));
-}
-// Any plain object: single values as a list of terms, lists of objects as tables.
-export function facts(object, without = []) {
-  const entries = Object.entries(object ?? {}).filter(([name, value]) => !without.includes(name) && known(value) && value.length !== 0);
-  const isTable = ([, value]) => Array.isArray(value) && typeof value[0] === "object", single = entries.filter((entry) => !isTable(entry));
-  return [single.length > 0 && el("dl", {}, single.map(([name, value]) => [el("dt", {}, label(name)), el("dd", {}, shown(name, value))])),
-    entries.filter(isTable).map(([name, value]) => [el("h3", {}, label(name)), table(value, label(name))])];
 }
 // Shows a dialog until it is closed.
 export function openDialog(attributes, ...children) {

@@ -1,7 +1,7 @@
 // Takes the token out of the address, then shows the view that the fragment names.
 import { keepToken, linkState, onRefused, token } from "./api.js";
 import { el, say } from "./dom.js";
-const VIEWS = { desktops: "Desktops", runs: "Runs", run: "Run", benches: "Benches" };
+const VIEWS = { desktops: "Desktops", runs: "Runs", run: "Run" };
 const view = document.getElementById("view");
 let leave = new AbortController();
 function askForToken(restarted) {
