@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-settings.register_profile("hisa", deadline=None)  # a busy machine is no failure
+settings.register_profile("hisa", max_examples=30, deadline=None)  # a busy machine is no failure
 settings.register_profile("few", max_examples=5, deadline=None)  # of a suite that runs beside
 settings.load_profile("hisa")
-settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")  # the same cases each time; runs by hand look for new ones
 

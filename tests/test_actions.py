@@ -47,7 +47,7 @@ from hisa.screen.geometry import Point, Size
 
 CORPUS = Path(__file__).parent / "corpus" / "hostile_actions.txt"
 HOSTILE: list[str] = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
-FUZZ_CASES = int(os.environ.get("HISA_FUZZ_CASES", "100000"))
+FUZZ_CASES = int(os.environ.get("HISA_FUZZ_CASES", "20000"))
 
 
 # ---------------------------------------------------------------- what is read

@@ -54,28 +54,27 @@ def in_a_run(folder: Path, body: str, chosen: str) -> str:
     ).stdout
 
 
+UNMARKED = """
+def test_a(): subprocess.run([sys.executable, '-c', ''])
+def test_b(): os.system('true')
+@pytest.mark.process
+def test_c(): os.system('true')
+def test_d(): pass
+"""
+
+
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("body", "chosen", "says"),
-    [
-        (
-            "def test_a(): subprocess.run([sys.executable, '-c', ''])",
-            "not process",
-            "1 passed, 1 error",
-        ),
-        ("def test_a(): os.system('true')", "not process", "1 passed, 1 error"),
-        ("@pytest.mark.process\ndef test_a(): os.system('true')", "not process", "1 deselected"),
-        ("def test_a(): os.system('true')", "not vm", "1 passed, 1 error"),
-        ("@pytest.mark.process\ndef test_a(): os.system('true')", "not vm", "1 passed"),
-        ("def test_a(): pass", "not process", "1 passed"),
-    ],
+    ("chosen", "says"),
+    [("not process", "3 passed, 1 deselected, 2 errors"), ("not vm", "4 passed, 2 errors")],
 )
 def test_a_process_that_no_mark_announces_fails_in_every_run(
-    tmp_path: Path, body: str, chosen: str, says: str
+    tmp_path: Path, chosen: str, says: str
 ) -> None:
-    printed = in_a_run(tmp_path, body, chosen)
+    printed = in_a_run(tmp_path, UNMARKED, chosen)
     assert re.search(rf"^{says} in", printed, re.MULTILINE), printed
-    assert ("mark it with @pytest.mark.process" in printed) == ("error" in says)
+    assert printed.count("ERROR at teardown") == 2
+    assert "mark it with @pytest.mark.process" in printed
 
 
 @pytest.mark.process

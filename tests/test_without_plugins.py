@@ -79,7 +79,7 @@ def test_the_suite_of_the_core_passes() -> None:
     assert ran.returncode == 0, ran.stdout[-4000:]
     passed = re.search(r"(\d+) passed", ran.stdout)
     assert passed is not None
-    assert int(passed[1]) > 600, ran.stdout[-500:]
+    assert int(passed[1]) > 300, ran.stdout[-500:]
 
 
 def test_a_task_is_done_and_scored_on_a_form_in_memory(tmp_path: Path) -> None:
@@ -122,13 +122,11 @@ def test_the_command_line_marks_what_is_not_there(tmp_path: Path) -> None:
     ("words", "part"),
     [
         (("bench", "run", "own:."), "command 'bench'"),
-        (("run", "Say done.", "--env", "desktop"), "environment 'desktop'"),
         (
             ("run", "Say done.", "--env", "guest=http://127.0.0.1:9", "--confirm", "never"),
             "environment 'guest'",
         ),
         (("run", "miniwob:click-test"), "task 'miniwob'"),
-        (("tools", "new", "word-count"), "command 'tools.new'"),
     ],
 )
 def test_a_door_without_its_plugin_names_the_package(

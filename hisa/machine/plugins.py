@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from hisa.errors import OperatorError, PluginFailed
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 __all__ = [
     "ENTRY_POINT_GROUPS",
@@ -124,7 +124,13 @@ def is_left_out(point: EntryPoint) -> bool:
 
 def source(point: EntryPoint) -> str:
     """The package that announces it."""
-    return point.dist.name if point.dist is not None else point.value
+    return _package(point.dist) if point.dist is not None else point.value
+
+
+@functools.lru_cache(maxsize=64)
+def _package(distribution: Distribution) -> str:
+    """Its name, for which all that is known of the package is read."""
+    return distribution.name
 
 
 def describe_point(group: EntryPointGroup, point: EntryPoint) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast, get_type_hints
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -153,13 +154,15 @@ class Tool(BaseTool):
         if not documentation:
             raise DeveloperError(f"tool {self.name!r} has no docstring; it is what models read")
         self.documentation = documentation
-        self._context_name, self._model = _read_signature(function)
-        self.uses_machine = bool(self._context_name)
+        self._input = _input_of(function)
+        self.uses_machine = bool(self._input.context_name)
+        if not self.trusted:
+            _ = self._input.model  # what no schema can be made of is said as a package is loaded
 
-    @cached_property
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """JSON schema of the input object, made once: every step's prompt is drawn from it."""
-        return self._model.model_json_schema()
+        return self._input.schema
 
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
         """The checked arguments of an input.
@@ -169,17 +172,17 @@ class Tool(BaseTool):
         """
         given = self._from_text(value) if isinstance(value, str) else value
         try:
-            checked = self._model.model_validate(given)
+            checked = self._input.model.model_validate(given)
         except ValidationError as error:
             problems = "; ".join(
                 f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
                 for item in error.errors()
             )
             raise InvalidReply(f"input of {self.name!r} does not fit: {problems}") from error
-        return {name: getattr(checked, name) for name in self._model.model_fields}
+        return {name: getattr(checked, name) for name in self._input.fields}
 
     def _from_text(self, text: str) -> Mapping[str, Any]:
-        names = list(self._model.model_fields)
+        names = list(self._input.fields)
         if len(names) == 1:
             return {names[0]: text}
         if not names and not text.strip():
@@ -195,8 +198,8 @@ class Tool(BaseTool):
     async def run(self, context: ToolContext) -> Outcome:
         """Call the function with the call's input."""
         arguments = self.arguments(context.call.input)
-        if self._context_name:
-            arguments[self._context_name] = context
+        if self._input.context_name:
+            arguments[self._input.context_name] = context
         result = self._function(**arguments)
         if inspect.isawaitable(result):
             result = await result
@@ -243,20 +246,46 @@ def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
     return f"{name}{kind}={json.dumps(field.get('default'))}".replace("null", "None")
 
 
-def _read_signature(function: Callable[..., Any]) -> tuple[str, type[BaseModel]]:
-    hints = get_type_hints(function, include_extras=True)
-    context_name, fields = "", {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name not in hints:
-            raise DeveloperError(f"tool {function.__name__!r}: parameter {name!r} has no type")
-        if hints[name] is ToolContext:
-            context_name = name
-            continue
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[name] = (hints[name], default)
-    model = create_model(
-        f"{function.__name__}_input",
-        __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True),
-        **cast(Any, fields),
-    )
-    return context_name, model
+class _Input:
+    """What a function takes besides its context, by the function's signature.
+
+    The model that checks it is made when it is first used: a run uses few of some hundred tools.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__name__}_input"
+        self.context_name = ""
+        self.fields: dict[str, tuple[Any, Any]] = {}
+        hints = get_type_hints(function, include_extras=True)
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name not in hints:
+                raise DeveloperError(f"tool {function.__name__!r}: parameter {name!r} has no type")
+            if hints[name] is ToolContext:
+                self.context_name = name
+                continue
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            self.fields[name] = (hints[name], default)
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        return create_model(
+            self._name,
+            __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True),
+            **cast(Any, self.fields),
+        )
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        return self.model.model_json_schema()
+
+
+_inputs: WeakKeyDictionary[Callable[..., Any], _Input] = WeakKeyDictionary()
+"""By function, for as long as that lives: every run of a process takes the same tools."""
+
+
+def _input_of(function: Callable[..., Any]) -> _Input:
+    if not inspect.isfunction(function):
+        return _Input(function)
+    if function not in _inputs:
+        _inputs[function] = _Input(function)
+    return _inputs[function]

@@ -182,6 +182,8 @@ def _become(environ: Mapping[str, str], output: int, errors: int, told: int) -> 
 if __name__ == "__main__":
     for _module in _IMPORTED:
         importlib.import_module(_module)
+    for _tool in importlib.import_module("hisa.tools.registry").discover()[0]:
+        _ = _tool.parameters
     gc.collect()
     gc.freeze()
     _words = _serve(socket.socket(fileno=int(sys.argv[1])))

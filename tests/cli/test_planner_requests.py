@@ -70,13 +70,19 @@ def jobs(requests: Sequence[Received], job: str) -> list[Received]:
     return [request for request in requests if request.job == job]
 
 
-def test_a_click_without_a_visible_change_is_not_told_as_done(tmp_path: Path) -> None:
-    first, second = plans(sent(tmp_path, [NOWHERE, END]))
+def test_a_click_without_a_visible_change_is_no_success_and_no_win_of_a_pattern(
+    tmp_path: Path,
+) -> None:
+    command = hisa(tmp_path)
+    command.run("patterns", "add", "Save with Ctrl+S.", "--condition", "Do it.")
+    first, second = plans(sent(tmp_path, [NOWHERE, END], "--set", "patterns.enabled=true"))
     told = second.said_by("user")
     assert "No visible change." in told
     assert "Succeeded" not in told
     for word in ("Succeeded", "No visible change", "Unexpected", "Failed"):
         assert word in first.said_by("system"), "the prompt explains what the lines begin with"
+    (row,) = command.json("patterns", "ls")
+    assert (row["uses"], row["wins"]) == (0, 0), "nobody scored the run, and it did not use it"
 
 
 MAIN = "0x02|20 60 1200 660|writer.Writer|letter.odt"
@@ -170,13 +176,3 @@ def test_every_binding_rule_reaches_the_planner_the_users_first(tmp_path: Path) 
     assert places == sorted(places)
     lines = told.splitlines()
     assert [rule for rule in own if f"- MUST: {rule}" not in lines] == [], "a line for each"
-
-
-def test_a_pattern_wins_nothing_by_a_run_that_nobody_scored_or_that_did_not_use_it(
-    tmp_path: Path,
-) -> None:
-    command = hisa(tmp_path)
-    command.run("patterns", "add", "Save with Ctrl+S.", "--condition", "Do it.")
-    sent(tmp_path, [NOWHERE, END], "--set", "patterns.enabled=true")
-    (row,) = command.json("patterns", "ls")
-    assert (row["uses"], row["wins"]) == (0, 0)

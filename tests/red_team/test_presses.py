@@ -117,8 +117,11 @@ def _click(place: tuple[int, int]) -> str:
     return f"pyautogui.click({place[0]}, {place[1]})"
 
 
-@pytest.mark.parametrize("policy", ["never", "always"])
-@pytest.mark.parametrize("case", ["cover", "label", "suggestions", "card", "dialog"])
+@pytest.mark.parametrize(
+    ("case", "policy"),
+    [(case, "never") for case in ("cover", "label", "suggestions", "card", "dialog")]
+    + [("cover", "always")],
+)
 async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
     desktop: KeptDesktop, tmp_path: Path, case: str, policy: str
 ) -> None:
@@ -139,13 +142,12 @@ async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
     assert count.get(case, "2 of 3 acts") in line
 
 
-@pytest.mark.parametrize("policy", ["never", "always"])
 async def test_the_presses_of_a_call_that_meet_what_was_meant_are_all_done(
-    desktop: KeptDesktop, tmp_path: Path, policy: str
+    desktop: KeptDesktop, tmp_path: Path
 ) -> None:
     places = await _places(desktop, "plain", "I agree", "Coupon", "Continue")
     agree, coupon, go = map(_click, places)
     source = f"{agree}; {coupon}; pyautogui.write('SAVE'); pyautogui.sleep(0.2); {go}"
-    title, line = await _run(desktop, tmp_path, [tool_call("gui_action", source)], policy=policy)
+    title, line = await _run(desktop, tmp_path, [tool_call("gui_action", source)], policy="always")
     assert "continued" in title, line
     assert "Result: Succeeded" in line

@@ -196,19 +196,20 @@ async def test_harmful_call_of_a_toolkit(
     await nothing_is_harmed(desktop)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-async def test_file_name_with_shell_syntax(
-    name: str, desktop: DesktopEnvironment, tmp_path: Path
-) -> None:
-    """Read and written by a toolkit, it is a name and nothing else."""
-    path = f"{HOME}/names/{name}"
-    found = await obey(
-        tmp_path,
-        desktop,
-        tool_call("files_read", {"path": path}),
-        tool_call("files_replace", {"path": path, "find": name, "replacement": "x"}),
-        tool_call("files_write", {"path": path, "text": name, "overwrite": True}),
-    )
-    assert [act.ok for act in found.acts] == [True] * 4
-    assert (await desktop.read_file(path)) == name.encode()
+async def test_file_names_with_shell_syntax(desktop: DesktopEnvironment, tmp_path: Path) -> None:
+    """Read and written by a toolkit, each is a name and nothing else."""
+    paths = {name: f"{HOME}/names/{name}" for name in HOSTILE}
+    calls = [
+        call
+        for name, path in paths.items()
+        for call in (
+            tool_call("files_read", {"path": path}),
+            tool_call("files_replace", {"path": path, "find": name, "replacement": "x"}),
+            tool_call("files_write", {"path": path, "text": name, "overwrite": True}),
+        )
+    ]
+    found = await obey(tmp_path, desktop, *calls)
+    assert [act.ok for act in found.acts] == [True] * (len(calls) + 1)
+    for name, path in paths.items():
+        assert (await desktop.read_file(path)) == name.encode()
     await nothing_is_harmed(desktop)

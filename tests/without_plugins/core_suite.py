@@ -1,7 +1,7 @@
 """For pytest: collects the tests of the core alone, those that need no plugin.
 
-All of them are imported; of those that are made of a table one case is run, by a seed, which finds
-what a test's code asks of a plugin. ``HISA_WITHOUT_PLUGINS=all`` runs every case.
+All of them are imported; of each file a few are run, chosen by a seed and of none that is made of a
+table more than one case. ``HISA_WITHOUT_PLUGINS=all`` runs every case.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ PlannerSettings.model_rebuild(force=True)
 Settings.model_fields["planner"].default = PlannerSettings()
 Settings.model_rebuild(force=True)
 
+_FEW = 4
+"""Tests of a file that are run."""
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _NAMES_A_PLUGIN = re.compile(r"\b(hisa|tests)[./]plugins\b")
@@ -42,14 +44,19 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave one case of each table, unless all are asked for."""
+    """Leave a few tests of each file, unless all are asked for."""
     if os.environ.get("HISA_WITHOUT_PLUGINS") == "all":
         return
     by_test: dict[str, list[pytest.Item]] = {}
     for item in items:
         by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
     chooser = random.Random(0)
-    kept = [chooser.choice(cases) for cases in by_test.values()]
-    chosen = set(kept)
+    by_file: dict[str, list[pytest.Item]] = {}
+    for name, cases in by_test.items():
+        by_file.setdefault(name.partition("::")[0], []).append(chooser.choice(cases))
+    chosen = {
+        item for tests in by_file.values() for item in chooser.sample(tests, min(_FEW, len(tests)))
+    }
+    kept = [item for item in items if item in chosen]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import pytest_asyncio
 
 from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Move, Press, Scroll, Sleep, Write
 from hisa.environments.transport import GuestClient, HisaTransport
@@ -20,7 +21,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.state.roi import roi_pair
 from tests.environments.conformance import only, seen_when
 
-pytestmark = pytest.mark.desktop
+pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 needs_calc = pytest.mark.skipif(
     not shutil.which("soffice"), reason="needs LibreOffice: scripts/install-system.sh"
 )
@@ -29,8 +30,9 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def calc() -> AsyncIterator[DesktopEnvironment]:
+    """On a desktop of its own: an office that was killed starts another way the next time."""
     async with DesktopEnvironment() as desktop:
         await desktop.execute("soffice --calc --norestore >/dev/null 2>&1 &")
         for _ in range(120):
@@ -166,19 +168,20 @@ while True:
 """
 
 
-async def test_a_window_that_just_came_and_tells_nothing_may_still_tell() -> None:
+async def test_a_window_that_just_came_and_tells_nothing_may_still_tell(
+    desktop: DesktopEnvironment,
+) -> None:
     """As an office that starts does: its window shows before the bus knows of it."""
-    async with DesktopEnvironment() as desktop:
-        assert (await desktop.observe(elements=True)).complete
-        await desktop.write_file("/home/user/mute.py", MUTE.encode())
-        await desktop.execute("/usr/bin/python3 ~/mute.py >/dev/null 2>&1 &")
-        looks: list[Observation] = []
-        while not (looks and looks[-1].windows and looks[-1].complete):
-            looks.append(await desktop.observe(elements=True))
-        shown = [look for look in looks if look.windows]
-        assert [window.title for window in shown[0].windows] == ["Mute"]
-        assert not shown[0].complete
-        assert shown[-1].elements == ()
+    assert (await desktop.observe(elements=True)).complete
+    await desktop.write_file("/home/user/mute.py", MUTE.encode())
+    await desktop.execute("/usr/bin/python3 ~/mute.py >/dev/null 2>&1 &")
+    looks: list[Observation] = []
+    while not (looks and looks[-1].windows and looks[-1].complete):
+        looks.append(await desktop.observe(elements=True))
+    shown = [look for look in looks if look.windows]
+    assert [window.title for window in shown[0].windows] == ["Mute"]
+    assert not shown[0].complete
+    assert shown[-1].elements == ()
 
 
 LATE = MUTE.replace(
@@ -197,31 +200,31 @@ while True:
 )
 
 
-async def test_a_window_that_is_not_drawn_in_time_is_named_until_it_is() -> None:
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/late.py", LATE.encode())
-        await desktop.execute("/usr/bin/python3 ~/late.py >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, lambda seen: bool(seen.windows))
-        named = [(await desktop.observe(settle=1.0)).undrawn for _ in range(3)]
-        assert {*seen.undrawn, *(name for names in named for name in names)} == {'window "Mute"'}
-        assert named[1:] == [('window "Mute"',)] * 2
-        await desktop.execute("touch ~/paint")
-        seen = await seen_when(desktop, lambda seen: not seen.undrawn)
-        assert seen.windows
+async def test_a_window_that_is_not_drawn_in_time_is_named_until_it_is(
+    desktop: DesktopEnvironment,
+) -> None:
+    await desktop.write_file("/home/user/late.py", LATE.encode())
+    await desktop.execute("/usr/bin/python3 ~/late.py >/dev/null 2>&1 &")
+    seen = await seen_when(desktop, lambda seen: bool(seen.windows))
+    named = [(await desktop.observe(settle=1.0)).undrawn for _ in range(3)]
+    assert {*seen.undrawn, *(name for names in named for name in names)} == {'window "Mute"'}
+    assert named[1:] == [('window "Mute"',)] * 2
+    await desktop.execute("touch ~/paint")
+    seen = await seen_when(desktop, lambda seen: not seen.undrawn)
+    assert seen.windows
 
 
-async def test_a_window_that_shows_is_among_complete_elements() -> None:
-    async with DesktopEnvironment() as desktop:
-        for _ in range(4):
-            await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
-            looks: list[Observation] = []
-            while not (looks and looks[-1].elements):
-                looks.append(await desktop.observe(elements=True))
-            wrong = [look for look in looks if look.windows and look.complete and not look.elements]
-            assert wrong == []
-            await desktop.execute("pkill -KILL -x mousepad")
-            while (await desktop.observe()).windows:
-                pass
+async def test_a_window_that_shows_is_among_complete_elements(desktop: DesktopEnvironment) -> None:
+    for _ in range(4):
+        await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
+        looks: list[Observation] = []
+        while not (looks and looks[-1].elements):
+            looks.append(await desktop.observe(elements=True))
+        wrong = [look for look in looks if look.windows and look.complete and not look.elements]
+        assert wrong == []
+        await desktop.execute("pkill -KILL -x mousepad")
+        while (await desktop.observe()).windows:
+            pass
 
 
 def _page(number: int, link: str) -> bytes:
@@ -235,52 +238,51 @@ def _page(number: int, link: str) -> bytes:
 
 @needs_chromium
 @pytest.mark.browser
-async def test_the_second_page_tells_its_tables_too() -> None:
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/1.html", _page(1, '<a href="2.html">next</a>'))
-        await desktop.write_file("/home/user/2.html", _page(2, ""))
-        await desktop.execute("chromium file:///home/user/1.html >/dev/null 2>&1 &")
-        seen = await _until(desktop, "Page 1")
-        assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
-        await desktop.act([Click(only(seen, "link", name="next").box.centre)])
-        seen = await _until(desktop, "Page 2")
-        assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
-        assert len(_of(seen, "table cell")) == 18
+async def test_the_second_page_tells_its_tables_too(desktop: DesktopEnvironment) -> None:
+    await desktop.write_file("/home/user/1.html", _page(1, '<a href="2.html">next</a>'))
+    await desktop.write_file("/home/user/2.html", _page(2, ""))
+    await desktop.execute("chromium file:///home/user/1.html >/dev/null 2>&1 &")
+    seen = await _until(desktop, "Page 1")
+    assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
+    await desktop.act([Click(only(seen, "link", name="next").box.centre)])
+    seen = await _until(desktop, "Page 2")
+    assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
+    assert len(_of(seen, "table cell")) == 18
 
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_closed_list_of_a_page_tells_what_it_shows() -> None:
+async def test_a_closed_list_of_a_page_tells_what_it_shows(desktop: DesktopEnvironment) -> None:
     options = "<option>None<option selected>Network<option>Software"
     lists = f"<label>Category <select>{options}</select></label><select></select>"
     page = f"<h1>Form</h1>{lists}<table><tr><td>1</table>".encode()
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/form.html", page)
-        await desktop.execute("chromium file:///home/user/form.html >/dev/null 2>&1 &")
-        seen = await _until(desktop, "Form")
-        named, empty = _of(seen, "combo box")
-        assert (named.name, named.text, empty.text) == ("Category", "Network", "")
-        await desktop.act([Click(named.box.centre), Press("down"), Press("enter")])
-        await desktop.observe(settle=2.0)
-        seen = await desktop.observe(elements=True, settle=2.0)
-        assert only(seen, "combo box", name="Category").text == "Software"
+    await desktop.write_file("/home/user/form.html", page)
+    await desktop.execute("chromium file:///home/user/form.html >/dev/null 2>&1 &")
+    seen = await _until(desktop, "Form")
+    named, empty = _of(seen, "combo box")
+    assert (named.name, named.text, empty.text) == ("Category", "Network", "")
+    await desktop.act([Click(named.box.centre), Press("down"), Press("enter")])
+    await desktop.observe(settle=2.0)
+    seen = await desktop.observe(elements=True, settle=2.0)
+    assert only(seen, "combo box", name="Category").text == "Software"
 
 
 @needs_chromium
 @pytest.mark.browser
-async def test_entries_of_a_list_that_scrolled_are_as_new_as_the_picture() -> None:
+async def test_entries_of_a_list_that_scrolled_are_as_new_as_the_picture(
+    desktop: DesktopEnvironment,
+) -> None:
     options = "".join(f"<option>Town {number}" for number in range(400))
     page = f"<h1>Towns</h1><select size=6 aria-label=Towns>{options}</select>".encode()
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/towns.html", page)
-        await desktop.execute("chromium file:///home/user/towns.html >/dev/null 2>&1 &")
-        seen = await _until(desktop, "Towns")
-        at = only(seen, "list box").box.centre
-        for _ in range(6):
-            before = {element.name for element in _of(seen, "list item")}
-            await desktop.act([Scroll(-2, at=at)])
-            seen = await desktop.observe(elements=True, settle=2.0)
-            assert {element.name for element in _of(seen, "list item")} != before
+    await desktop.write_file("/home/user/towns.html", page)
+    await desktop.execute("chromium file:///home/user/towns.html >/dev/null 2>&1 &")
+    seen = await _until(desktop, "Towns")
+    at = only(seen, "list box").box.centre
+    for _ in range(6):
+        before = {element.name for element in _of(seen, "list item")}
+        await desktop.act([Scroll(-2, at=at)])
+        seen = await desktop.observe(elements=True, settle=2.0)
+        assert {element.name for element in _of(seen, "list item")} != before
 
 
 async def _until(desktop: DesktopEnvironment, heading: str) -> Observation:
@@ -312,16 +314,17 @@ function more() {
 
 @needs_chromium
 @pytest.mark.browser
-async def test_what_a_page_tells_before_it_paints_it_is_waited_for() -> None:
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/late.html", LATE_PAGE)
-        await desktop.execute("chromium file:///home/user/late.html >/dev/null 2>&1 &")
-        seen = await _until(desktop, "Late")
-        for number in range(1, 6):
-            await desktop.act([Click(only(seen, "push button", name="more").box.centre)])
-            seen = await desktop.observe(elements=True, settle=patience(3.0))
-            late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
-            assert [_colours(seen, each.box) > 1 for each in late] == [True]
+async def test_what_a_page_tells_before_it_paints_it_is_waited_for(
+    desktop: DesktopEnvironment,
+) -> None:
+    await desktop.write_file("/home/user/late.html", LATE_PAGE)
+    await desktop.execute("chromium file:///home/user/late.html >/dev/null 2>&1 &")
+    seen = await _until(desktop, "Late")
+    for number in range(1, 4):
+        await desktop.act([Click(only(seen, "push button", name="more").box.centre)])
+        seen = await desktop.observe(elements=True, settle=patience(3.0))
+        late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
+        assert [_colours(seen, each.box) > 1 for each in late] == [True]
 
 
 CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style><h1>Code</h1>
@@ -336,21 +339,22 @@ CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style>
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_page_tells_the_lines_of_an_editor_its_cells_and_the_tips_of_buttons() -> None:
+async def test_a_page_tells_the_lines_of_an_editor_its_cells_and_the_tips_of_buttons(
+    desktop: DesktopEnvironment,
+) -> None:
     """As JupyterLab's cells are: each line is an object of its own, of coloured pieces."""
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/home/user/code.html", CODE_PAGE)
-        await desktop.execute("chromium file:///home/user/code.html >/dev/null 2>&1 &")
-        seen = await _until(desktop, "Code")
-        fields = [e for e in seen.elements or () if "multi-line" in e.states]
-        assert [field.text for field in fields] == ["table['sale']\ntable.sum()", "other"]
-        things = Scene(seen).things
-        below = next(thing for thing in things if thing.element == fields[1])
-        assert not any("table" in text for text, _ in below.labels)
-        buttons = [t.element.name for t in things if t.role == "push button"]
-        assert "Save it" in buttons, "the tip of what holds it alone"
-        cells = [(t.element.name, t.element.text) for t in things if t.role == "cell"]
-        assert cells == [("Markdown", "Totals"), ("Code", "1 + 1")]
+    await desktop.write_file("/home/user/code.html", CODE_PAGE)
+    await desktop.execute("chromium file:///home/user/code.html >/dev/null 2>&1 &")
+    seen = await _until(desktop, "Code")
+    fields = [e for e in seen.elements or () if "multi-line" in e.states]
+    assert [field.text for field in fields] == ["table['sale']\ntable.sum()", "other"]
+    things = Scene(seen).things
+    below = next(thing for thing in things if thing.element == fields[1])
+    assert not any("table" in text for text, _ in below.labels)
+    buttons = [t.element.name for t in things if t.role == "push button"]
+    assert "Save it" in buttons, "the tip of what holds it alone"
+    cells = [(t.element.name, t.element.text) for t in things if t.role == "cell"]
+    assert cells == [("Markdown", "Totals"), ("Code", "1 + 1")]
 
 
 _FORM = """
@@ -401,24 +405,25 @@ _CLICKED = (
 )
 
 
-async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is() -> None:
+async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is(
+    desktop: DesktopEnvironment,
+) -> None:
     """GTK tells a window at GDK_SCALE=2 at half its place; one beside it is where it is told."""
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/tmp/form.py", _FORM.encode())
-        for scale, title, left in ((1, "Plain", 20), (2, "Fine", 300)):
-            start = f"GDK_SCALE={scale} /usr/bin/python3 /tmp/form.py {title} {left}"
-            await desktop.execute(f"{start} >/dev/null 2>&1 &")
-            await seen_when(desktop, lambda seen, title=title: _title(seen) == title)  # type: ignore[misc]
-        for window in ("Fine", "Plain"):
-            for parts in _CLICKED:
-                await _click_through(desktop, window, parts)
-                said = f"did {parts[-1][1]}"
-                seen = await seen_when(
-                    desktop,
-                    lambda seen, at=(window, "label", said): bool(_parts(seen, *at)),  # type: ignore[misc]
-                )
-                assert _parts(seen, window, "label", said)
-                assert seen.complete
+    await desktop.write_file("/tmp/form.py", _FORM.encode())
+    for scale, title, left in ((1, "Plain", 20), (2, "Fine", 300)):
+        start = f"GDK_SCALE={scale} /usr/bin/python3 /tmp/form.py {title} {left}"
+        await desktop.execute(f"{start} >/dev/null 2>&1 &")
+        await seen_when(desktop, lambda seen, title=title: _title(seen) == title)  # type: ignore[misc]
+    for window in ("Fine", "Plain"):
+        for parts in _CLICKED:
+            await _click_through(desktop, window, parts)
+            said = f"did {parts[-1][1]}"
+            seen = await seen_when(
+                desktop,
+                lambda seen, at=(window, "label", said): bool(_parts(seen, *at)),  # type: ignore[misc]
+            )
+            assert _parts(seen, window, "label", said)
+            assert seen.complete
 
 
 async def _click_through(
@@ -458,25 +463,26 @@ Gtk.main()
 
 
 @pytest.mark.parametrize("scale", [1, 2])
-async def test_a_scrolled_icon_is_clicked_where_it_is(scale: int) -> None:
+async def test_a_scrolled_icon_is_clicked_where_it_is(
+    desktop: DesktopEnvironment, scale: int
+) -> None:
     """GTK tells icons where they would be if nothing was scrolled."""
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/tmp/icons.py", _ICONS.encode())
-        await desktop.execute(f"GDK_SCALE={scale} /usr/bin/python3 /tmp/icons.py >/dev/null 2>&1 &")
+    await desktop.write_file("/tmp/icons.py", _ICONS.encode())
+    await desktop.execute(f"GDK_SCALE={scale} /usr/bin/python3 /tmp/icons.py >/dev/null 2>&1 &")
+    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
+    pane = only(seen, "layered pane").box
+    for _ in range(2):
+        await desktop.act([Scroll(dy=-3, at=pane.centre)])
         seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
-        pane = only(seen, "layered pane").box
-        for _ in range(2):
-            await desktop.act([Scroll(dy=-3, at=pane.centre)])
-            seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
-            inside = [e for e in _of(seen, "icon") if _is_inside(e.box, pane)]
-            assert inside
-            await desktop.act([Click(inside[0].box.centre)])
-            said = f"did {inside[0].text}"
-            seen = await seen_when(
-                desktop,
-                lambda seen, said=said: bool(_parts(seen, "Icons", "label", said)),  # type: ignore[misc]
-            )
-            assert _parts(seen, "Icons", "label", said)
+        inside = [e for e in _of(seen, "icon") if _is_inside(e.box, pane)]
+        assert inside
+        await desktop.act([Click(inside[0].box.centre)])
+        said = f"did {inside[0].text}"
+        seen = await seen_when(
+            desktop,
+            lambda seen, said=said: bool(_parts(seen, "Icons", "label", said)),  # type: ignore[misc]
+        )
+        assert _parts(seen, "Icons", "label", said)
 
 
 def _is_inside(box: BoundingBox, other: BoundingBox) -> bool:
@@ -510,22 +516,21 @@ Gtk.main()
 """
 
 
-async def test_what_pops_up_out_of_a_pane_is_told_whole() -> None:
+async def test_what_pops_up_out_of_a_pane_is_told_whole(desktop: DesktopEnvironment) -> None:
     """GTK 3's viewports end what is seen of their parts, but not a popover or a list of choices."""
-    async with DesktopEnvironment() as desktop:
-        await desktop.write_file("/tmp/popover.py", _POPOVER.encode())
-        await desktop.execute("/usr/bin/python3 /tmp/popover.py >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "toggle button")))
-        assert "Row 9" not in {each.name for each in seen.elements or ()}
-        choices = only(seen, "combo box").box
-        await desktop.act([Click(only(seen, "toggle button", name="More").box.centre)])
-        seen = await seen_when(desktop, lambda seen: "Entry 7" in _names(seen))
-        assert {f"Entry {number}" for number in range(8)} <= _names(seen)
-        await desktop.act([Press("esc")])
-        await seen_when(desktop, lambda seen: "Entry 7" not in _names(seen))
-        await desktop.act([Click(choices.centre)])
-        seen = await seen_when(desktop, lambda seen: "Choice 7" in _names(seen))
-        assert {f"Choice {number}" for number in range(8)} <= _names(seen)
+    await desktop.write_file("/tmp/popover.py", _POPOVER.encode())
+    await desktop.execute("/usr/bin/python3 /tmp/popover.py >/dev/null 2>&1 &")
+    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "toggle button")))
+    assert "Row 9" not in {each.name for each in seen.elements or ()}
+    choices = only(seen, "combo box").box
+    await desktop.act([Click(only(seen, "toggle button", name="More").box.centre)])
+    seen = await seen_when(desktop, lambda seen: "Entry 7" in _names(seen))
+    assert {f"Entry {number}" for number in range(8)} <= _names(seen)
+    await desktop.act([Press("esc")])
+    await seen_when(desktop, lambda seen: "Entry 7" not in _names(seen))
+    await desktop.act([Click(choices.centre)])
+    seen = await seen_when(desktop, lambda seen: "Choice 7" in _names(seen))
+    assert {f"Choice {number}" for number in range(8)} <= _names(seen)
 
 
 def _names(seen: Observation) -> set[str]:
@@ -533,17 +538,16 @@ def _names(seen: Observation) -> set[str]:
 
 
 @pytest.mark.skipif(not shutil.which("featherpad"), reason="needs Qt 5: featherpad")
-async def test_a_program_of_qt_is_read_and_outlives_it() -> None:
+async def test_a_program_of_qt_is_read_and_outlives_it(desktop: DesktopEnvironment) -> None:
     """Qt 5 ends when it is asked for all properties of an element at once."""
-    async with DesktopEnvironment() as desktop:
-        start = "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad --standalone /etc/hostname"
-        await desktop.execute(f"{start} >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "page tab")))
-        names = [element.name for element in _of(seen, "push button")]
-        assert {"New", "Open", "Reload"} <= set(names)
-        again = await desktop.observe(elements=True)
-        assert _of(again, "page tab")
-        assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0
+    start = "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad --standalone /etc/hostname"
+    await desktop.execute(f"{start} >/dev/null 2>&1 &")
+    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "page tab")))
+    names = [element.name for element in _of(seen, "push button")]
+    assert {"New", "Open", "Reload"} <= set(names)
+    again = await desktop.observe(elements=True)
+    assert _of(again, "page tab")
+    assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0
 
 
 async def test_a_pointer_that_becomes_another_over_a_field_is_no_change() -> None:
