@@ -99,7 +99,21 @@ async def test_a_configured_model_is_asked_and_its_tokens_counted(folder: Path) 
     assert len(server.requests) == len(TARGETS)
 
 
-@pytest.mark.parametrize("way", ["eyes", "elements:1"])
+async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    found = await asked(suite, "choice:1")
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
+    assert {each.calls for each in found.values()} <= {0, 1}
+    assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
+    wrong = await asked(suite, "choice:0")
+    asked_about = [each for each in wrong.values() if each.calls]
+    assert asked_about
+    assert "right" not in {each.outcome for each in asked_about}
+
+
+@pytest.mark.parametrize("way", ["eyes", "choice:2", "choice:", "elements:1"])
 async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):

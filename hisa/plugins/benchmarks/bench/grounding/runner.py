@@ -88,6 +88,7 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
 
 
 async def _answer(target: Target, way: Way, look: Observation) -> Answer:
+    way.aim(target, look)
     before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
     started = time.monotonic()
     place, reason, candidates = await _resolved(target.description, way, way.shown(look))
