@@ -3,7 +3,6 @@
     python -m benchmarks.click_grounder --jobs 2 --out clicks.json
     python -m benchmarks.click_grounder --arm click --seed 0 --updates 200
     python -m benchmarks.click_grounder --arm click --style plain --style square
-    python -m benchmarks.click_grounder --merge first.json second.json
 
 Each arm of each seed is a process with one thread, which draws the pages of its seed once. Tests
 are on the same held-out pages: on which share the likeliest reply clicks into the true box. Needs
@@ -29,12 +28,12 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from hisa.plugins.benchmarks.bench.stats import wilson
+from benchmarks.red_team.report import rate
 from hisa.plugins.training import box_cleaning
 from hisa.plugins.training import widget_pages as pages
 
 PAGES, TESTED = 4096, 1000
-WAYS = ("updates", "pages", "channels", "batch", "rate")
+WAYS = ("updates", "pages")
 ARMS: dict[str, dict[str, Any]] = {
     "click": {},
     "click+iou": {"reward": "click+iou"},
@@ -98,10 +97,8 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     counts["bad left"] = sum("planted" in t.place for t in train)
     held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
     tests = {s: Pool([*pages.targets(held_out, s, every=False)]) for s in pages.STYLES}
-    how = {name: getattr(options, name) for name in ("channels", "batch", "rate")} | how
     trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train)
     cold, curve = trainer.settings.cold_start, []
-    ready = time.perf_counter()
     for step in range(cold + updates + 1):
         row = trainer.step(pool) if step else {}
         if step in (0, cold + updates) or (step >= cold and (step - cold) % options.every == 0):
@@ -118,11 +115,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
         "hits": {style: trainer.hits(test) for style, test in tests.items()},
         "entropy": row["entropy"],
         "settings": str(trainer.settings),
-        "styles": options.styles,
-        "steps a second": round(step / (time.perf_counter() - ready), 1),
-        "render_s": round(ready - started, 1),
         "seconds": round(time.perf_counter() - started, 1),
-        "torch": torch.__version__,
     }
 
 
@@ -147,23 +140,18 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
     return rows
 
 
-def share(hits: int, of: int) -> str:
-    low, high = wilson(hits, of)
-    return f"{hits / of:.3f} [{low:.3f}, {high:.3f}]"
-
-
 def tables(rows: list[dict[str, Any]]) -> None:
     print("arm | seed | random | cold start | end, held-out pages | square | dusk | entropy | s")
     for arm in ARMS:
         own = [row for row in rows if row["arm"] == arm]
         for row in sorted(own, key=lambda row: row["seed"]):
             cold = dict(row["curve"])[row["cold"]] / row["of"] if row["cold"] else math.nan
-            ends = " | ".join(share(row["hits"][style], row["of"]) for style in pages.STYLES)
+            ends = " | ".join(rate(row["hits"][style], row["of"]) for style in pages.STYLES)
             start = f"{arm} | {row['seed']} | {row['curve'][0][1] / row['of']:.3f} | {cold:.3f}"
             print(f"{start} | {ends} | {row['entropy']:.2f} | {row['seconds']:.0f}")
         if own:
             hits, of = sum(row["hits"]["plain"] for row in own), sum(row["of"] for row in own)
-            print(f"{arm} | all {len(own)} | | | {share(hits, of)}, {own[0]['updates']} updates")
+            print(f"{arm} | all {len(own)} | | | {rate(hits, of)}, {own[0]['updates']} updates")
             print(f"  boxes: {', '.join(str(row['counts']) for row in own)}")
 
 
@@ -174,18 +162,12 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=1400)
     parser.add_argument("--pages", type=int, default=PAGES)
     parser.add_argument("--style", action="append", dest="styles", choices=list(pages.STYLES))
-    parser.add_argument("--channels", type=int, default=32)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--merge", nargs="+", type=Path, help="print tables of such files")
     options = parser.parse_args()
     options.styles, options.every = options.styles or ["plain"], max(200, options.updates // 10)
     arms, seeds = options.arm or list(ARMS), options.seed or [0, 1, 2]
-    if options.merge:
-        rows = [row for path in options.merge for row in json.loads(path.read_text())]
-    elif len(arms) == len(seeds) == 1:
+    if len(arms) == len(seeds) == 1:
         rows = [run(arms[0], seeds[0], options)]
     else:
         rows = run_all(arms, seeds, options)

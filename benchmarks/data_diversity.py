@@ -68,18 +68,13 @@ def evenly(pools: Pools, count: int, seed: int) -> list[str]:
 
 
 def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
-    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair.
-
-    The sum over pairs is had from the sum of the unit vectors: |sum v|^2 = n + 2 sum v_i v_j.
-    """
+    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair."""
     import numpy as np
 
-    texts = texts[:_EMBEDDED]
-    if (count := len(texts)) < 2:
+    if (count := len(texts := texts[:_EMBEDDED])) < 2:
         return None
-    distinct = list(dict.fromkeys(texts))
-    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
-    total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
+    total = np.array(embedder.embed(texts), np.float64).sum(axis=0)
+    # Of unit vectors |sum v|^2 = n + 2 sum v_i v_j.
     return 1.0 - (float(total @ total) - count) / (count * (count - 1))
 
 
