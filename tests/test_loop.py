@@ -111,22 +111,26 @@ async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_w
 
 
 async def test_every_planner_request_is_bounded_for_500_steps(tmp_path: Path) -> None:
-    seen: list[ModelRequest] = []
+    texts: list[int] = []
+    pictures: set[int] = set()
 
     def endless(request: ModelRequest) -> str:
-        seen.append(request)
+        texts.append(len(request.text))
+        pictures.add(request.images)
+        planner.requests.clear()  # five hundred pictures are some gigabytes
         which = ("Agree", "OK", "Save")[request.step % 3]
         return click(f'"{which}"').replace("Go on.", "I think long. " * 100)
 
     def chatty(request: ModelRequest) -> str:
+        state.requests.clear()
         return "Succeeded. " + "Much was to be seen at (10, 20). " * 400
 
-    bench = Bench(tmp_path, FunctionModel(endless), state=FunctionModel(chatty), max_steps=500)
+    planner, state = FunctionModel(endless), FunctionModel(chatty)
+    bench = Bench(tmp_path, planner, state=state, max_steps=500)
     result, run = await bench.run()
-    assert (result.status, len(seen)) == ("max_steps", 500)
-    assert {request.images for request in seen} == {1}
-    early = max(len(request.text) for request in seen[5:10])
-    assert max(len(request.text) for request in seen[10:]) <= 1.15 * early
+    assert (result.status, len(texts)) == ("max_steps", 500)
+    assert pictures == {1}
+    assert max(texts[10:]) <= 1.15 * max(texts[5:10])
     assert sum(isinstance(event, Refined) for event in run.events) == 100
 
 
