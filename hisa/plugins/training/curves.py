@@ -36,9 +36,23 @@ __all__ = [
 
 METRICS_FILE = "metrics.jsonl"
 MEASURES = (
-    "reward", "entropy", "kl", "ppo_kl", "margin", "best_of_n", "turns", "reply_length", "greedy",
-    "truncated", "age_mean", "age_p95", "dropped_groups", "failed_episodes", "clipped", "seconds",
-)  # fmt: skip
+    "reward",
+    "entropy",
+    "kl",
+    "ppo_kl",
+    "margin",
+    "best_of_n",
+    "turns",
+    "reply_length",
+    "greedy",
+    "truncated",
+    "age_mean",
+    "age_p95",
+    "dropped_groups",
+    "failed_episodes",
+    "clipped",
+    "seconds",
+)
 """Those that are drawn; the first eight are those of figure 6."""
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
 _MOST_RUNS = 6

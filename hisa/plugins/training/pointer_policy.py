@@ -230,8 +230,14 @@ class PointerPolicy:
             network = PointerNetwork(width=header.sizes.width, layers=header.sizes.layers)
             network.load_state_dict(tensors)
         except (
-            OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError, RuntimeError
-        ) as error:  # fmt: skip
+            OSError,
+            SafetensorError,
+            ValueError,
+            KeyError,
+            TypeError,
+            RecursionError,
+            RuntimeError,
+        ) as error:
             reason = str(error).splitlines()[0][:200]
             raise UsageError(
                 f"{path}: damaged, or no checkpoint that hisa train has written: {reason}",
