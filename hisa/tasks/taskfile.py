@@ -15,6 +15,7 @@ from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.find_format import task_named, task_of_file
 from hisa.text.safe_text import encodable
+from hisa.text.yaml_text import read_yaml
 
 __all__ = ["MAX_FILE", "load_task", "read_tree", "task_from_text"]
 
@@ -65,7 +66,7 @@ def read_tree(path: Path) -> Any:
         raise UsageError(f"{path}: cannot be read: {error}") from error
     kind = "JSON" if path.suffix.lower() == ".json" else "YAML"
     try:
-        return json.loads(text) if kind == "JSON" else yaml.safe_load(text)
+        return json.loads(text) if kind == "JSON" else read_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid {kind}: {error}") from error
 

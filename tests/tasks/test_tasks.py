@@ -150,6 +150,23 @@ def test_a_result_that_is_no_path_of_the_machine_is_refused(tmp_path: Path, resu
         load_task(path)
 
 
+@pytest.mark.parametrize(
+    "results", ["&a [*a]", "[" * 5000 + "]" * 5000], ids=["part of itself", "deep"]
+)
+def test_results_without_an_end_are_refused(tmp_path: Path, results: str) -> None:
+    with pytest.raises(UsageError, match="not valid YAML"):
+        load_task(write(tmp_path, f"instruction: x\nresults: {results}\n"))
+
+
+def test_aliases_that_unfold_into_millions_are_refused(tmp_path: Path) -> None:
+    """Ten lines of ten aliases each hung the run for hours, at the first message about them."""
+    rows = ["a0: &a0 x"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 11)]
+    with pytest.raises(UsageError, match="aliases unfold into"):
+        load_task(write(tmp_path, "\n".join(rows) + "\ninstruction: *a10\n"))
+    shared = "instruction: x\nsetup: [&run {run: ls}, *run, *run]\n"
+    assert load_task(write(tmp_path, shared)).instruction == "x"
+
+
 async def test_setup_writes_copies_and_names_the_step_that_fails(tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("from beside")
     text = "instruction: x\nsetup:\n- write: {path: /w, text: hi}\n"

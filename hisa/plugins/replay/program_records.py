@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from hisa.errors import UsageError
 from hisa.text.prompt_text import one_line
+from hisa.text.yaml_text import read_yaml
 
 __all__ = ["Effect", "Program", "ProgramStep", "Proof", "Target", "read_program", "write_program"]
 
@@ -113,7 +114,7 @@ def read_program(place: Path) -> Program:
             text = stream.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise ValueError(f"larger than {_LARGEST >> 20} MiB")
-        return Program.model_validate(yaml.safe_load(text))
+        return Program.model_validate(read_yaml(text))
     except FileNotFoundError as error:
         raise UsageError(f"no program at {place}", fix="hisa replay") from error
     except (OSError, ValueError, ValidationError, yaml.YAMLError) as error:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
 from hisa.protocols import Task
+from hisa.text.yaml_text import read_yaml
 
 __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
 
@@ -65,7 +66,7 @@ def load_subject(name: str) -> Subject:
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
-        keys = yaml.safe_load(path.read_text("utf-8"))
+        keys = read_yaml(path.read_text("utf-8"))
         folder = str(path.resolve().parent)
         return Subject.model_validate({"name": path.parent.name, **keys, "folder": folder})
     except FileNotFoundError as error:

@@ -30,6 +30,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
     unlike,
     verdict,
 )
+from hisa.text.yaml_text import read_yaml
 
 __all__: list[str] = []
 
@@ -106,7 +107,7 @@ def _read_yaml(value: object) -> Any:
     if len(text) > _MAX_YAML:
         raise Unreadable(f"more than {_MAX_YAML} characters of YAML")
     try:
-        return yaml.safe_load(text)
+        return read_yaml(text)
     except yaml.YAMLError as error:
         raise Unreadable(f"not valid YAML: {error}") from error
 
