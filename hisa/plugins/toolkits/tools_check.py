@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.protocols import Task
 
-__all__ = ["CAPABILITIES", "ExampleRun", "ToolCheck", "check_tool", "check_tools", "run_examples"]
+__all__ = ["ExampleRun", "ToolCheck", "check_tool", "check_tools", "run_examples"]
 
 _TASK = "Bring each fresh desktop to the initial state of this task file."
 
@@ -104,8 +103,8 @@ def _lines(checks: Sequence[ToolCheck]) -> Iterator[str]:
         yield "no tool of another package is installed; name a tool or a toolkit"
         return
     for check in checks:
-        cost = f"{check.line_tokens} tokens in a prompt, {check.whole_tokens} with all of it"
-        yield f"{'ok' if check.ok else 'FAILED':<8}{check.name}  ({cost}, by estimate)"
+        cost = f"{check.tokens} tokens in a prompt, by estimate"
+        yield f"{'ok' if check.ok else 'FAILED':<8}{check.name}  ({cost})"
         yield from (f"        wrong: {problem}" for problem in check.problems)
         for each in check.examples:
             yield f"        example {each.input}: {each.state}{f': {each.said}' * bool(each.said)}"
@@ -115,11 +114,8 @@ def _lines(checks: Sequence[ToolCheck]) -> Iterator[str]:
     yield f"{len(checks)} tools, {failed} failed; examples: {counted or 'none'}"
 
 
-CAPABILITIES = frozenset(("elements", "execute", "person", "throw_away", "unchanged"))
-"""All that a tool can need of a machine; see `hisa.protocols.Environment`."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """Names that every server takes as that of a function."""
-_BACKWARD = re.compile(r"(A|An|The|This|What|How|Why|Where|Which|Is|Are|Was|Were|Has|Have)\b")
 _SAID = 300
 """Characters of a result that are shown."""
 
@@ -142,10 +138,8 @@ class ToolCheck:
     source: str
     problems: tuple[str, ...]
     """What is wrong; empty where nothing is."""
-    line_tokens: int
-    """Its line in a prompt, by estimate."""
-    whole_tokens: int
-    """All of it, as `tool_help` tells it."""
+    tokens: int
+    """What it takes in a prompt, by estimate."""
     examples: tuple[ExampleRun, ...] = ()
 
     @property
@@ -156,14 +150,13 @@ class ToolCheck:
 
 def check_tool(tool: BaseTool) -> ToolCheck:
     """Check a description, its examples included, without calling anything."""
-    whole = estimate_tokens(tool.describe())
+    shown = tool.describe() if tool.always else offered_line(tool)
     return ToolCheck(
         tool.name,
         tool.kit,
         tool.source,
         tuple(_problems(tool)),
-        whole if tool.always else estimate_tokens(offered_line(tool)),
-        whole,
+        estimate_tokens(shown),
         tuple(ExampleRun(line, "not run") for line in tool.examples),
     )
 
@@ -205,38 +198,23 @@ def _wrong_words(tool: BaseTool) -> Iterator[str]:
             f"first line has {len(first)} characters: prompts show {SUMMARY_CHARACTERS}, so say "
             "what the tool does in one clause and the rest below"
         )
-    if _BACKWARD.match(first):
-        yield f"first line begins with {first.split()[0]!r}: begin with a verb, as in 'Count the …'"
 
 
 def _wrong_schema(tool: BaseTool) -> Iterator[str]:
-    try:
-        json.dumps(dict(tool.parameters))
-    except (TypeError, ValueError) as error:
-        yield f"schema of the input is no JSON: {error}"
-        return
+    typed = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"}
     for name, field in tool.parameters.get("properties", {}).items():
-        if not _is_typed(field):
+        if not typed & set(field):
             yield f"argument {name!r}: any value fits; give it a type"
 
 
-def _is_typed(field: Mapping[str, Any]) -> bool:
-    return bool({"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} & set(field))
-
-
 def _wrong_traits(tool: BaseTool) -> Iterator[str]:
-    needs = tool.traits.needs
-    for each in sorted(needs.capabilities - CAPABILITIES):
-        yield f"needs {each!r}, which no machine has: there are {', '.join(sorted(CAPABILITIES))}"
-    for app in needs.apps:
+    for app in tool.traits.needs.apps:
         if app != app.lower() or not app.strip():
             yield f"needs the application {app!r}: classes of windows are compared in small letters"
     for effect in sorted(set(tool.traits.effects) - set(EFFECTS)):
         yield f"effect {effect!r}: there are {', '.join(EFFECTS)}"
     if tool.traits.reads and tool.traits.effects:
         yield f"it only reads, and may {', '.join(tool.traits.effects)}: one of both is wrong"
-    if tool.traits.seconds <= 0:
-        yield f"time limit of {tool.traits.seconds:g} s"
 
 
 async def run_examples(

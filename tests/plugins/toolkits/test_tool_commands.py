@@ -181,7 +181,7 @@ def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- check
 
 
-@tool(reads=True, effects=("delete",), needs=Needs(frozenset({"wings"}), ("Calc",)))
+@tool(reads=True, effects=("delete",), needs=Needs(apps=("Calc",)))
 def the_wrong(anything: Any, number: int = 0) -> str:
     """The thing that this does is told in a great many more words than any of the prompts can show.
 
@@ -220,9 +220,7 @@ def test_all_that_is_wrong_with_a_description_is_told() -> None:
     told = "\n".join(found.problems)
     for part in (
         "characters: prompts show 90",
-        "begins with 'The'",
         "argument 'anything': any value fits",
-        "needs 'wings'",
         "application 'Calc'",
         "only reads, and may delete",
         'example {"anything": 1, "number": "many"}',
@@ -230,7 +228,6 @@ def test_all_that_is_wrong_with_a_description_is_told() -> None:
     ):
         assert part in told, (part, told)
     assert check_tool(Tool(doubled)).ok
-    assert check_tool(Tool(doubled)).line_tokens < check_tool(Tool(doubled)).whole_tokens
 
 
 async def test_examples_are_executed_and_each_failure_says_why() -> None:

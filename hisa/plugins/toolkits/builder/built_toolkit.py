@@ -101,29 +101,22 @@ def wrapper(described: FunctionDescription, code: str = "") -> Function:
     own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
     signature = inspect.Signature([*map(_signed, order), own])
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = _documentation(described)
+    call.__doc__ = f"{described.summary.strip()}\n\nIt returns {described.returns.strip()}"
     call.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     setattr(call, "__signature__", signature)  # noqa: B010 - no attribute of functions, to mypy
-    return tool(effects=described.effects, reads=described.reads, seconds=2 * _CALL_SECONDS)(call)
+    return tool(effects=described.effects, seconds=2 * _CALL_SECONDS)(call)
 
 
 def _signed(parameter: Parameter) -> inspect.Parameter:
     kind = TYPES[parameter.type]
-    default = inspect.Parameter.empty if parameter.required else parameter.default
-    if default is None:
-        kind = kind | None
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, Field(description=parameter.description)],
+        default=inspect.Parameter.empty if parameter.required else None,
+        annotation=Annotated[
+            kind if parameter.required else kind | None, Field(description=parameter.description)
+        ],
     )
-
-
-def _documentation(described: FunctionDescription) -> str:
-    returns = f"It returns {described.returns.strip().rstrip('.')}."
-    parts = (described.summary.strip(), described.details.strip(), returns)
-    return "\n\n".join(part for part in parts if part)
 
 
 def built_toolkit(package: str) -> Toolkit:

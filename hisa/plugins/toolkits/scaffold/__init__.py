@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
-import shutil
-import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -36,7 +34,7 @@ def check_name(name: str) -> None:
             f"first, at most {_LONGEST} characters",
             fix="hisa tools new word-count",
         )
-    if keyword.iskeyword(module) or _is_taken(module):
+    if keyword.iskeyword(module) or importlib.util.find_spec(module) is not None:
         raise UsageError(
             f"name {name!r}: a Python module {module!r} is there already",
             fix=f"hisa tools new my-{name.replace('_', '-')}",
@@ -49,15 +47,6 @@ def check_name(name: str) -> None:
 def module_of(name: str) -> str:
     """Returns the name of the module, which is the tool's too."""
     return name.replace("-", "_")
-
-
-def _is_taken(module: str) -> bool:
-    if module in sys.stdlib_module_names:
-        return True
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return True
 
 
 def new_folder(path: Path) -> Path:
@@ -95,11 +84,9 @@ def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
 
 
 def install_command(shown: str) -> str:
-    """Returns the command that installs a package from its folder, with what is here.
+    """Returns the command that installs a package from its folder.
 
     No network is needed where the packages' build backend is installed beside HiSA.
     """
-    beside = shutil.which("pip") == str(Path(sys.executable).with_name("pip"))
-    pip = "pip" if beside else f"{sys.executable} -m pip"
     alone = importlib.util.find_spec("hatchling") is not None
-    return f"{pip} install -e {shown} --no-deps" + " --no-build-isolation" * alone
+    return f"pip install -e {shown} --no-deps" + " --no-build-isolation" * alone
