@@ -92,7 +92,7 @@ def test_what_the_api_refuses(items: list[dict[str, Any]], more: Any, message: s
         with pytest.raises(openai.BadRequestError, match=message), client(server) as asked:
             asked.responses.create(
                 model="m",
-                input=[{"role": "user", "content": "Go."}, *items],
+                input=[{"role": "user", "content": "Go."}, *items],  # type: ignore[list-item]
                 **{"tools": [TOOL], "truncation": "auto", **more},
             )
         assert not server.requests

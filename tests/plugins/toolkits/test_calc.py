@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
-import re
 import time
-import zipfile
 from typing import Any
 
 import openpyxl
@@ -18,6 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from hisa.errors import InvalidReply
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.toolkits import guest_call
 from hisa.plugins.toolkits.calc import CALC
 from tests.plugins.toolkits.conftest import Start, window
 from tests.plugins.toolkits.using import Using
@@ -138,7 +137,7 @@ async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
     assert limit.formula2 == "MAX(9,$B$2)"
 
 
-async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
+async def test_formulas_fill_and_are_copied(calc: Using) -> None:
     name = await fresh(calc)
     assert await calc("formula", cells=f"{name}.E2:F6", formula="=$C2+1") == (
         f"{name}.E2:F6: 11 | 11 / 21 | 21 / 31 | 31 / 6.5 | 6.5 …"
@@ -153,10 +152,6 @@ async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
     assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
     await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
     assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
-    await calc("write", cell=f"{name}.A40", values=[["a,b,3"], ["c, d"]])
-    assert "nothing is split" in await calc("split", cells=f"{name}.A40:A41", separator="x")
-    assert await calc("split", cells=f"{name}.A40:A41") == f"{name}.A40:C41: a | b | 3 / c | d | "
-    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A1:A2", separator="o")
 
 
 async def test_texts_are_replaced_and_cells_cleared(
@@ -215,9 +210,8 @@ async def test_pivot_tables_are_made(calc: Using) -> None:
         columns=["Year"],
         values={"Sales": "sum"},
         to=f"{name}.G1",
-        name="Totals",
     )
-    assert said.startswith(f"pivot table 'Totals' at {name}.G1:")
+    assert said.startswith(f"pivot table 'Pivot' at {name}.G1:")
     table = await lines(calc, f"{name}.G1:J5")
     assert ["North", "20", "30", "50"] in table
     assert f"sheet '{name}'" in await calc("overview")
@@ -253,60 +247,22 @@ async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
     await calc("undo", steps=1)
 
 
-async def test_a_legend_goes_to_the_side_that_is_named(
+STEPS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from guest.calc_cells import FUNCTIONS
+for number in range(20):
+    FUNCTIONS["write"](cell=sys.argv[2], values=[[number]])
+"""
+
+
+async def test_a_refused_call_takes_no_earlier_one_back(
     calc: Using, desktop: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
-    said = await calc("chart", cells=f"{name}.A1:C6", name="Sides", legend="bottom")
-    assert "legend at the bottom" in said
-    assert (await kept(calc, desktop))[name]._charts[-1].legend.position == "b"
-    await calc("undo")
-
-
-async def test_cells_are_highlighted_by_a_style_of_the_document(
-    calc: Using, desktop: DesktopEnvironment
-) -> None:
-    name = await fresh(calc)
-    block = f"{name}.C2:C6"
-    assert "→ Good" in await calc("highlight", cells=block, when="> 15", style="good")
-    rules = [
-        r for each in (await kept(calc, desktop))[name].conditional_formatting for r in each.rules
-    ]
-    assert [rule.dxf.fill.bgColor.rgb for rule in rules] == ["FFCCFFCC"]
-    assert "Good" in await calc.refused("highlight", cells=block, when="> 1", style="Splendid")
-    said = await calc.refused("highlight", cells=block, when="> 1", style="Bad", color="red")
-    assert "not both" in said
-
-
-async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
-    calc: Using, desktop: DesktopEnvironment
-) -> None:
-    name = await fresh(calc)
-    how: dict[str, Any] = {"rows": ["Region"], "columns": ["Year"], "values": {"Sales": "sum"}}
-    other = await fresh(calc)
-    await calc("pivot", cells=f"{other}.A1", to=f"{other}.G1", name="Sums", **how)
-    said = await calc("pivot", cells=f"{name}.A1", to=f"{name}.G1", name="Sums", **how)
-    assert "'Sums1'" in said, "a chart tells pivot tables apart by their names alone"
-    said = await calc("chart", cells=f"{name}.H2:J4", kind="line", title="T", at=f"{name}.A10")
-    assert said == (
-        f"chart 'Chart 1' on '{name}': LineDiagram of pivot table 'Sums1'; title 'T', legend"
-    )
-    assert "charts: Chart 1;" in await calc("overview")
-    said = await calc.refused("chart", cells=f"{name}.G1:J5", rows=True)
-    assert "leave out rows" in said
-    assert "of G1:K5" in await calc("chart", cells=f"{name}.G1:K5", name="Wide")
-    assert "already" in await calc.refused("chart", cells=f"{name}.G1:J5", name="Chart 1")
-    await calc("export", path="/tmp/charts.ods", overwrite=True)
-    with zipfile.ZipFile(io.BytesIO(await desktop.read_file("/tmp/charts.ods"))) as file:
-        inner = [part for part in file.namelist() if part.endswith("/content.xml")]
-        sources = [re.findall('data-pilot-source="(.*?)"', file.read(p).decode()) for p in inner]
-    assert sorted(sources) == [[], ["Sums1"]], "as Calc's own Insert > Chart writes it"
-
-
-async def test_a_refused_call_takes_no_earlier_one_back(calc: Using) -> None:
-    name = await fresh(calc)
-    for number in range(20):
-        await calc("write", cell=f"{name}.F1", values=[[number]])
+    folder = (await desktop.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
+    done = await desktop.execute(["/usr/bin/python3", "-c", STEPS, folder, f"{name}.F1"])
+    assert done.exit_code == 0, done
     await calc("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "already" in await calc.refused("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "charts: Kept" in await calc("overview")
@@ -360,13 +316,13 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
         "title 'Sales', X axis 'Region', Y axis 'Money', legend"
     )
     other = await fresh(calc)
-    said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
+    said = await calc("chart", cells=f"{other}.B1:C6", labels=False, at=f"{other}.M9")
     assert f"on '{other}': BarDiagram of B1:C6" in said, "by a name that no sheet has"
     taken = await calc.refused("chart", cells=f"{other}.B1:C6", name=f"C {name}")
     assert "already" in taken, "of another sheet"
-    series = (await kept(calc, desktop))[other]._charts[-1].series
-    assert len(series) == 5, "one for each row but the header"
-    sheet = (await kept(calc, desktop))[name]
+    book = await kept(calc, desktop)
+    assert len(book[other]._charts[-1].series) == 2
+    sheet = book[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
     assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
     found = {str(each.sqref): each for each in sheet.data_validations.dataValidation}
@@ -393,8 +349,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
         horizontal="center",
         wrap=True,
     )
-    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underlined")
-    assert "mixed" in await calc("style", cells=f"{name}.A1:D2", rotation=0)
+    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underline single")
     await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
     await calc("merge", cells=f"{name}.A8:C8")
     await calc("merge", cells=f"{name}.A9:C9")
@@ -452,11 +407,10 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     await calc("sheet_move", sheet="Kopie ü", position=0)
     names = (await kept(calc, desktop)).sheetnames
     assert (names[0], names[-1]) == (odd, "Kopie ü")
-    await calc("sheet_move", sheet="Kopie ü", position=2)
-    assert (await kept(calc, desktop)).sheetnames[1] == "Kopie ü"
+    said = await calc("sheet_move", sheet="Kopie ü", position=2)
+    assert said.startswith(f"sheets: {odd}, Kopie ü, ")
     await calc("sheet_delete", sheet="Kopie ü")
-    await calc("sheet_delete", sheet=odd)
-    assert odd not in (await kept(calc, desktop)).sheetnames
+    assert odd not in await calc("sheet_delete", sheet=odd)
     for name in ("a/b", "[x]", "'q", "Sheet1"):
         assert "sheet" in await calc.refused("sheet_add", name=name)
     assert "there is no sheet 'none'" in await calc.refused("sheet_delete", sheet="none")
@@ -471,19 +425,14 @@ async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> Non
         paper="A4",
         pages_wide=1,
         pages_tall=0,
-        margins=10,
-        header="Sales",
         area=f"{name}.A1:D5",
-        repeat_rows=f"{name}.1:1",
     )
-    assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, header 'Sales'")
+    assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, prints A1:D5")
     book = await kept(calc, desktop)
     sheet = book[name]
     assert sheet.page_setup.orientation == "landscape"
     assert sheet.page_setup.fitToWidth == 1
     assert "$A$1:$D$5" in sheet.print_area
-    assert sheet.print_title_rows == "$1:$1"
-    assert "Sales" in sheet.oddHeader.center.text
 
 
 async def test_unsaved_work_stays_until_save_is_called(
@@ -508,15 +457,13 @@ async def test_copies_are_written_in_other_formats(
 ) -> None:
     name = await fresh(calc)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="0.00")
-    await calc("export", path="/tmp/table.csv", cells=f"{name}.A1")
+    await calc("export", path="/tmp/table.csv")
     assert (await desktop.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
         "North,2023,10.00,a",
         "South,2023,20.00,b",
     ]
-    for path in ("/tmp/table.pdf", "/tmp/part.pdf"):
-        chosen = f"{name}.A1:B2" if "part" in path else ""
-        await calc("export", path=path, cells=chosen)
-        assert (await desktop.read_file(path)).startswith(b"%PDF")
+    await calc("export", path="/tmp/table.pdf")
+    assert (await desktop.read_file("/tmp/table.pdf")).startswith(b"%PDF")
     assert "there already" in await calc.refused("export", path="/tmp/table.pdf")
     assert "wanted is a name that ends in" in await calc.refused("export", path="/tmp/x.exe")
     assert "there is no folder" in await calc.refused("export", path="/nowhere/x.pdf")
@@ -532,25 +479,20 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
     was = await lines(calc, f"{name}.A1:H9")
     steps: list[tuple[str, dict[str, Any]]] = [
         ("write", {"cell": f"{name}.A1", "values": [["x", "y"], ["2024-01-01", "=1+1"]]}),
-        ("formula", {"cells": f"{name}.E2:E6", "formula": "=C2"}),
         ("sort", {"cells": f"{name}.A1:D6", "by": ["C"]}),
         ("remove_duplicates", {"cells": f"{name}.A1:D6"}),
         ("delete", {"lines": f"{name}.2:3"}),
-        ("insert", {"before": f"{name}.B", "count": 2}),
         ("clear", {"cells": f"{name}.A1:C6", "what": "all"}),
-        ("replace", {"text": "North", "replacement": "N", "cells": f"{name}.A1:D6"}),
     ]
     for function, given in steps:
         await calc(function, **given)
         assert await lines(calc, f"{name}.A1:H9") != was, function
         assert "taken back" in await calc("undo", steps=1)
         assert await lines(calc, f"{name}.A1:H9") == was, function
-    for function, given in steps[:3]:
+    for function, given in steps[:2]:
         await calc(function, **given)
-    assert (await calc("undo", steps=3)).startswith("taken back: Sort, Write formula, Write cells;")
+    assert (await calc("undo", steps=2)).startswith("taken back: Sort, Write cells;")
     assert await lines(calc, f"{name}.A1:H9") == was
-    await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
-    await calc.refused("split", cells=f"{name}.A1:B2")
 
 
 async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
@@ -565,18 +507,15 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
         ("highlight", {"cells": block, "when": "> 1", "background": "red"}),
     ):
         await calc(function, **given)
-        assert _look(await kept(calc, desktop), name) != _PLAIN, function
-        await calc("undo", steps=1)
-        assert _look(await kept(calc, desktop), name) == _PLAIN, function
-
-
-_PLAIN = ((False, "00000000", "General"), 0, 0, 0)
+    assert _look(await kept(calc, desktop), name) == (True, "FFFF0000", "0.00", 1, 1, 1)
+    await calc("undo", steps=5)
+    assert _look(await kept(calc, desktop), name) == (False, "00000000", "General", 0, 0, 0)
 
 
 def _look(book: Any, name: str) -> tuple[Any, ...]:
     sheet, cell = book[name], book[name]["A1"]
     return (
-        (cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        *(cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
         len(sheet.merged_cells.ranges),
         len(sheet.data_validations.dataValidation),
         len(list(sheet.conditional_formatting)),
@@ -608,15 +547,15 @@ async def test_places_that_are_none_are_named(calc: Using, place: str, said: str
     assert said in await calc.refused("read", cells=place)
 
 
-async def test_a_million_cells_are_told_in_part(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_very_many_cells_are_told_in_part(calc: Using) -> None:
     name = await fresh(calc)
     await calc("write", cell=f"{name}.A1", values=[[1, 2]])
-    await calc("formula", cells=f"{name}.A10:J100009", formula="=ROW()")
-    said = await calc("read", cells=f"{name}.A10:J100009")
+    await calc("formula", cells=f"{name}.A10:J20009", formula="=ROW()")
+    said = await calc("read", cells=f"{name}.A10:J20009")
     assert len(said) < 8000
     assert said.splitlines()[2].startswith("10\t10\t10")
     assert "… not shown: " in said.splitlines()[-1]
-    said = await calc.refused("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A100009)/0")
+    said = await calc.refused("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A20009)/0")
     assert "3 with an error" in said
     await calc("undo", steps=1)
     await calc("sheet_delete", sheet=name)
@@ -636,8 +575,8 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> No
             await calc(function, **given)
     refusals: list[tuple[str, dict[str, Any], str]] = [
         ("write", {"cell": "XFD1048576", "values": [[1, 2]]}, "do not fit"),
-        ("style", {"cells": "A1"}, "nothing to change"),
-        ("style", {"cells": "A1", "color": "rainbow"}, "is no color"),
+        ("style", {"cells": "A1"}, "nothing to set"),
+        ("style", {"cells": "A1", "color": "rainbow"}, "is no colour"),
         ("format_numbers", {"cells": "A1", "code": "[[["}, "is no number format"),
         ("highlight", {"cells": "A1", "when": "big"}, "wanted is"),
         ("filter", {"cells": "Sheet1.A1", "where": ["Sales"]}, "wanted is a condition"),
@@ -678,12 +617,19 @@ async def test_a_document_of_another_kind_in_front_is_named(
     assert "sales.xlsx" in await calc("overview")
 
 
-async def test_an_office_that_hangs_is_told(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_an_office_that_hangs_is_told(
+    calc: Using, desktop: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, programs = guest_call._programs()
+    bridge = programs["office_bridge.py"].replace(b"_SILENT = 20.0", b"_SILENT = 2.0")
+    hasty = {**programs, "office_bridge.py": bridge}
+    monkeypatch.setattr(guest_call, "_programs", lambda: (f"{folder}-hasty", hasty))
     await desktop.execute("pkill -STOP -x soffice.bin")
     try:
-        assert "does not answer" in await calc.refused("overview")
+        assert "does not answer for 2 s" in await calc.refused("overview")
     finally:
         await desktop.execute("pkill -CONT -x soffice.bin")
+    monkeypatch.undo()
     assert "sales.xlsx" in await calc("overview")
 
 
@@ -693,7 +639,7 @@ async def test_a_machine_without_the_bridge_of_libreoffice_says_so(
     """Its Python is started without the modules that the system's packages add."""
     await desktop.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
     await desktop.execute("chmod +x /tmp/bare")
-    monkeypatch.setattr("hisa.plugins.toolkits.guest_call.PYTHON", "/tmp/bare")
+    monkeypatch.setattr(guest_call, "PYTHON", "/tmp/bare")
     assert "has no module 'uno'" in await calc.refused("overview")
 
 

@@ -169,7 +169,7 @@ class ToolBuilder:
                 return
 
     async def _write_tests(self, built: Built) -> bool:
-        """Have tests written; returns whether a function that does nothing fails them."""
+        """Write tests; returns whether a function that does nothing fails them."""
         tool = Tool(wrapper(built.described))
 
         def require_fitting(reply: Cases) -> None:
