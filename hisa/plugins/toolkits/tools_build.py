@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,31 +26,25 @@ __all__ = ["accept_tools", "build_tools"]
 
 _APP = re.compile(r"[a-z][a-z0-9._-]{0,59}")
 _TASK = "A task file whose setup opens the application on a fresh desktop."
-_EXAMPLES = "Example tasks, JSON Lines."
-_FILE = click.File(encoding="utf-8", errors="replace")
 _ABOUT = "A text on how programs on the machine reach the application."
 
 
 @click.command("build")
 @click.argument("app")
-@click.option("--examples", type=_FILE, required=True, metavar="FILE", help=_EXAMPLES)
+@click.option("--examples", required=True, metavar="FILE", help="Tasks, JSON Lines.")
 @click.option("--task", "task_file", required=True, metavar="FILE", help=_TASK)
-@click.option("--about", type=_FILE, metavar="FILE", help=_ABOUT)
+@click.option("--about", metavar="FILE", help=_ABOUT)
 @click.option("--out", metavar="DIR", help="The review folder (APP-review); must not be there.")
 @click.option("--model", metavar="NAME", help="Writes plans, tests and programs.")
 @click.pass_context
 def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     """Let a model write tools for APP, the class of the application's windows in small letters.
 
-    It reads the example tasks and the tools that are there, plans what is lacking, and writes tests
-    and programs. They run on the real application, in a private desktop and nowhere else; failures
-    are fed back. What comes of it is a folder to review; nothing is installed. Exit status 1: no
-    function passed its tests.
+    Tests and programs run on the real application, in a private desktop and nowhere else. What
+    comes of it is a folder to review; nothing is installed. Exit status 1: no function passed.
 
     \b
     hisa tools build mousepad --examples tasks.jsonl --task editor.yaml --model gpt-5
-    hisa --set run.budget_usd=2 tools build libreoffice-calc --examples tasks.jsonl \\
-        --task sheet.yaml --about uno.md
     hisa tools accept mousepad-review
     """
     from hisa.plugins.toolkits.tools_chosen import initial_task
@@ -59,8 +53,8 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     if not _APP.fullmatch(app):
         message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
         raise UsageError(message, fix="hisa tools build libreoffice-calc …")
-    about = how["about"].read(20_000) if how["about"] else ""
-    given = {"app": app, "about": about, "examples": _examples(how["examples"])}
+    about = _text(how["about"])[:20_000] if how["about"] else ""
+    given = {"app": app, "about": about, "examples": _examples(_text(how["examples"]))}
     task = initial_task(how["task_file"])
     folder = Path(how["out"] or f"{app}-review")
     if folder.exists():
@@ -91,10 +85,18 @@ def _with_model(settings: Settings, model: str | None) -> Settings:
     return settings.model_copy(update={"models": models})
 
 
-def _examples(lines: Iterable[str]) -> list[str]:
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", fix="name a file of text") from error
+
+
+def _examples(text: str) -> list[str]:
     """The instructions of a file, which has an object with one on each line."""
     try:
-        instructions = [str(json.loads(line)["instruction"]) for line in filter(str.strip, lines)]
+        lines = filter(str.strip, text.splitlines())
+        instructions = [str(json.loads(line)["instruction"]) for line in lines]
     except (ValueError, KeyError, TypeError):
         instructions = []
     if not instructions:
@@ -108,9 +110,9 @@ async def _built(settings: Settings, given: Mapping[str, Any], task: Task, folde
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger
-    from hisa.plugins.toolkits.builder.review_folder import write_review
+    from hisa.plugins.toolkits.builder.built_toolkit import write_review
     from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
-    from hisa.plugins.toolkits.scaffold import new_folder
+    from hisa.plugins.toolkits.tools_new import new_folder
     from hisa.tasks.scorer import TaskScorer
     from hisa.tools.registry import discover
 
@@ -151,8 +153,8 @@ def accept_tools(folder: str) -> None:
     \b
     hisa tools accept mousepad-review
     """
-    from hisa.plugins.toolkits.builder.review_folder import accept
-    from hisa.plugins.toolkits.scaffold import install_command
+    from hisa.plugins.toolkits.builder.built_toolkit import accept
+    from hisa.plugins.toolkits.tools_new import install_command
 
     package, build, left_out = accept(Path(folder))
     say(f"wrote {package}; what each tool says that it may do to a machine, unchecked:")

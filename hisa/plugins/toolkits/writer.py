@@ -51,7 +51,7 @@ writer_tool = GuestTool("writer_program", SLOW, lambda said: ends(str(said), _RE
 
 @writer_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell pages, words, headings, tables, pictures, bookmarks and comments of the document.
+    """Tell pages, words, headings, tables, pictures and comments of the document.
 
     Examples:
         {}

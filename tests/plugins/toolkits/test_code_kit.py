@@ -92,9 +92,6 @@ async def editor() -> AsyncIterator[Editor]:
     async with DesktopEnvironment(profile="osworld" if IS_BUILT else "") as machine:
         found = Editor(machine)
         await found.put("main.py", "import os\n\nprint('colour')\n# Colour: TODO\n")
-        await found.put("docs/read.md", "The colour of it, colour.\n")
-        await found.put("node_modules/far.py", "colour\n")
-        await machine.write_file(f"{PROJECT}/picture.bin", b"\xff\0colour")
         await machine.write_file(f"{USER}/settings.json", b"")
         yield found
 

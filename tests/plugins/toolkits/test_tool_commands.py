@@ -20,8 +20,8 @@ from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_check import check_tool
+from hisa.plugins.toolkits.tools_new import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_run import input_of_words
 from hisa.runs.read import load_run
 from hisa.testing.model_server import FakeServer, Received

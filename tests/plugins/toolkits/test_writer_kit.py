@@ -112,16 +112,16 @@ async def test_text_is_inserted_written_and_deleted_and_undo_takes_it_back(
 ) -> None:
     before = await paper.file()
     await use("insert", text="Summary\nAll in short", before=2)
-    assert (await paper.texts())[:4] == [TEXT[0], "Summary", "All in short", TEXT[1]]
     await use("insert", text="Heading", before=2, style="heading 1")
     await use("insert", text="plain", before=2)
     await use("insert", text="the very last")
     made = (await paper.docx()).paragraphs
-    assert [each.style.name for each in made[:4] if each.style] == [
-        "Normal",
-        "Normal",
-        "Heading 1",
-        "Normal",
+    assert [(each.text, each.style and each.style.name) for each in made[:5]] == [
+        (TEXT[0], "Normal"),
+        ("plain", "Normal"),
+        ("Heading", "Heading 1"),
+        ("Summary", "Normal"),
+        ("All in short", "Normal"),
     ]
     assert made[-1].text == "the very last"
     said = await use("write", paragraph="last", text="really the last")
@@ -156,9 +156,10 @@ async def test_text_is_found_and_replaced(paper: Paper, use: Using) -> None:
     assert "paragraph 3:" in said
     said = await use("replace", find="colour", replacement="color", match_case=False)
     assert said == "2 places replaced"
-    assert (await paper.texts())[2] == "The color of water is no color at all."
     await use("replace", find="^(\\w+) point$", replacement="point: $1", regex=True)
-    assert (await paper.texts())[3:6] == ["point: first", "point: second", "point: third"]
+    texts = await paper.texts()
+    assert texts[2] == "The color of water is no color at all."
+    assert texts[3:6] == ["point: first", "point: second", "point: third"]
     said = await use("replace", find="nowhere", replacement="")
     assert said == "'nowhere' is not found; nothing was changed"
     said = await use("replace", find="water", replacement="waters")
@@ -257,7 +258,6 @@ async def test_pages_have_a_size_a_footer_and_breaks(paper: Paper, use: Using) -
     assert round(section.page_width.cm, 1) == 29.7
     assert round(section.left_margin.cm, 1) == 3.0
     assert 'w:num="2"' in section._sectPr.xml
-    await use("page", landscape=False, columns=1)
     said = await use("header_footer", which="footer", text="Page {page} of {pages}")
     assert said.startswith("the footer of page style ")
     await use("header_footer", which="header", text="{title} {date}", align="right")
@@ -265,8 +265,8 @@ async def test_pages_have_a_size_a_footer_and_breaks(paper: Paper, use: Using) -
     assert section.footer.paragraphs[0].text.startswith("Page 1 of 1")
     assert " PAGE" in section.footer._element.xml
     assert "NUMPAGES" in section.footer._element.xml
-    await use("header_footer", which="header", on=False)
-    assert "".join(each.text for each in (await paper.docx()).sections[0].header.paragraphs) == ""
+    said = await use("header_footer", which="header", on=False)
+    assert "has no header now" in said
     said = await use("page_break", paragraph="4")
     assert said == "paragraph 4 begins a page; 2 pages"
     assert 'fo:break-before="page"' in await paper.odt()
