@@ -35,9 +35,9 @@ _numbers = itertools.count(1)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def calc(desktop: DesktopEnvironment, start: Start) -> Using:
+async def calc(machine: DesktopEnvironment, start: Start) -> Using:
     """Calc with a workbook of one sheet, made by somebody else."""
-    using = Using(CALC, desktop)
+    using = Using(CALC, machine)
     assert "LibreOffice is not running" in await using.refused("overview")
     book = openpyxl.Workbook()
     sheet = book.active
@@ -47,7 +47,7 @@ async def calc(desktop: DesktopEnvironment, start: Start) -> Using:
         sheet.append(row)
     held = io.BytesIO()
     book.save(held)
-    await desktop.write_file("/home/user/sales.xlsx", held.getvalue())
+    await machine.write_file("/home/user/sales.xlsx", held.getvalue())
     await start("soffice --norestore --nologo ~/sales.xlsx", "sales.xlsx")
     return using
 
@@ -60,10 +60,10 @@ async def fresh(calc: Using) -> str:
     return name
 
 
-async def kept(calc: Using, desktop: DesktopEnvironment, *, values: bool = False) -> Any:
+async def kept(calc: Using, machine: DesktopEnvironment, *, values: bool = False) -> Any:
     """The workbook as another library reads it."""
     await calc("export", path="/tmp/copy.xlsx", overwrite=True)
-    data = await desktop.read_file("/tmp/copy.xlsx")
+    data = await machine.read_file("/tmp/copy.xlsx")
     return openpyxl.load_workbook(io.BytesIO(data), data_only=values)
 
 
@@ -95,13 +95,13 @@ async def test_a_workbook_is_told_and_read(calc: Using) -> None:
     assert "not found" in await calc("find", text="5.50001")
 
 
-async def test_what_is_written_is_as_typed(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_what_is_written_is_as_typed(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     rows = [["2024-03-01", "'0012", "=C2*2", True, "15%"], [None, "", "=1/0", "x\ty\nz", -1e300]]
     said = await calc.refused("write", cell=f"{name}.F1", values=rows)
     assert said.startswith(f"written, but {name}.F1:J2: 2024-03-01 | 0012 | 20 | TRUE | 15%")
     assert "1 with an error: H2 #DIV/0!" in said
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sheet["F1"].is_date
     assert sheet["G1"].value == "0012"
     assert sheet["H1"].value == "=C2*2"
@@ -112,7 +112,7 @@ async def test_what_is_written_is_as_typed(calc: Using, desktop: DesktopEnvironm
 
 
 async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     formula = f'=IF(SUM({name}!C2,C3,{{1,2;3,4}})=40,"a,b;c","no")'
@@ -129,7 +129,7 @@ async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
     when = 'formula AND($B2=2024,$A2="South")'
     assert ";" in await calc("highlight", cells=f"{name}.A2:D6", when=when, color="red")
     await calc("validate", cells=f"{name}.C2:C6", rule="between 0 and MAX(9,$B$2)")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sheet["F1"].value == f'=IF(SUM({name}!C2,C3,{{1,2;3,4}})=40,"a,b;c","no")'
     (rules,) = sheet.conditional_formatting
     assert rules.rules[0].formula == ['AND($B2=2024,$A2="South")']
@@ -155,7 +155,7 @@ async def test_formulas_fill_and_are_copied(calc: Using) -> None:
 
 
 async def test_texts_are_replaced_and_cells_cleared(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     block = f"{name}.A1:D6"
@@ -169,7 +169,7 @@ async def test_texts_are_replaced_and_cells_cleared(
     assert "0 filled cells there now, 6 before" in await calc("clear", cells=f"{name}.D:D")
     await calc("style", cells=f"{name}.A1:C1", bold=True)
     await calc("clear", cells=f"{name}.A1:C1", what="formats")
-    assert not (await kept(calc, desktop))[name]["A1"].font.b
+    assert not (await kept(calc, machine))[name]["A1"].font.b
     assert (await lines(calc, f"{name}.A1:C1")) == [["Region", "Year", "Sales"]]
 
 
@@ -177,7 +177,7 @@ async def test_texts_are_replaced_and_cells_cleared(
 
 
 async def test_tables_are_sorted_filtered_and_made_single(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("sort", cells=f"{name}.A1", by=["Region", "-C"])
@@ -191,7 +191,7 @@ async def test_tables_are_sorted_filtered_and_made_single(
     assert "2 of 5" in await calc(
         "filter", cells=f"{name}.A1", where=["D = b", "C = 30"], any_of=True
     )
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sum(sheet.row_dimensions[row].hidden for row in range(1, 7)) == 3
     assert "5 of 5" in await calc("filter", cells=f"{name}.A1", where=[])
     said = await calc("remove_duplicates", cells=f"{name}.A1")
@@ -222,7 +222,7 @@ async def test_pivot_tables_are_made(calc: Using) -> None:
 
 
 async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("clear", cells=f"{name}.A4:D6")
@@ -241,7 +241,7 @@ async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
     table = await lines(calc, f"'{own}'.A1:G3")
     assert table[0][:3] == ["", "Data", "Year"]
     assert table[1][1:5] == ["Sum - Sales", "", "Sum - Units", ""]
-    book = await kept(calc, desktop)
+    book = await kept(calc, machine)
     assert book.sheetnames.index(own) == book.sheetnames.index(name) + 1, "behind its source"
     assert not book[own].column_dimensions
     await calc("undo", steps=1)
@@ -257,11 +257,11 @@ for number in range(20):
 
 
 async def test_a_refused_call_takes_no_earlier_one_back(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
-    folder = (await desktop.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
-    done = await desktop.execute(["/usr/bin/python3", "-c", STEPS, folder, f"{name}.F1"])
+    folder = (await machine.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
+    done = await machine.execute(["/usr/bin/python3", "-c", STEPS, folder, f"{name}.F1"])
     assert done.exit_code == 0, done
     await calc("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "already" in await calc.refused("chart", cells=f"{name}.A1:C6", name="Kept")
@@ -269,7 +269,7 @@ async def test_a_refused_call_takes_no_earlier_one_back(
 
 
 async def test_a_condition_that_cannot_be_calculated_is_refused(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     block = f"{name}.C2:C6"
@@ -277,14 +277,14 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
         for function, how in (("highlight", {"when": rule}), ("validate", {"rule": rule})):
             said = await calc.refused(function, cells=block, **how)
             assert "is no formula that can be calculated" in said
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert not list(sheet.conditional_formatting)
     assert not sheet.data_validations.dataValidation
     assert sheet.dimensions == "A1:D6"
     await calc("highlight", cells=block, when="formula $C2/0>1", color="red")
     await calc("highlight", cells=block, when=f"> MAX({name}!$B$2,{{1,2;3,4}})", color="red")
     await calc("validate", cells=f"{name}.E2:E6", rule="> 2024-01-31", kind="date")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     (limit,) = sheet.data_validations.dataValidation
     assert limit.formula1 == "DATE(2024,1,31)"
     rules = {each.formula[0] for found in sheet.conditional_formatting for each in found.rules}
@@ -292,7 +292,7 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
     assert sheet.dimensions == "A1:D6"
 
 
-async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_rules_and_charts_are_in_the_file(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     await calc("highlight", cells=f"{name}.C2:C6", when="> 15", background="red", bold=True)
     await calc("highlight", cells=f"{name}.C2:C6", when="formula $B2=2024", color="blue")
@@ -320,7 +320,7 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
     assert f"on '{other}': BarDiagram of B1:C6" in said, "by a name that no sheet has"
     taken = await calc.refused("chart", cells=f"{other}.B1:C6", name=f"C {name}")
     assert "already" in taken, "of another sheet"
-    book = await kept(calc, desktop)
+    book = await kept(calc, machine)
     assert len(book[other]._charts[-1].series) == 2
     sheet = book[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
@@ -334,7 +334,7 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
 # Looks and lines ----------------------------------------------------------------------------------
 
 
-async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_looks_are_in_the_file(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     said = await calc(
         "style",
@@ -361,7 +361,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
     said = await calc("freeze", rows=1, columns=2)
     assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     font = sheet["B1"].font
     assert (font.b, font.i, font.u, font.name, font.sz) == (
         *(True, True, "single", "DejaVu Serif", 14),
@@ -393,7 +393,7 @@ async def test_lines_and_cells_come_and_go(calc: Using) -> None:
 
 
 async def test_sheets_come_move_and_go_whatever_their_names(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     odd = "It's v1.2 (a & b)"
     await calc("sheet_add", name="plain", position=1)
@@ -405,7 +405,7 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert await calc("read", cells=quoted.replace(".B2", "!B2")) == f"{quoted}\n\tB\n2\t10"
     await calc("sheet_copy", sheet=odd, name="Kopie ü", position=2)
     await calc("sheet_move", sheet="Kopie ü", position=0)
-    names = (await kept(calc, desktop)).sheetnames
+    names = (await kept(calc, machine)).sheetnames
     assert (names[0], names[-1]) == (odd, "Kopie ü")
     said = await calc("sheet_move", sheet="Kopie ü", position=2)
     assert said.startswith(f"sheets: {odd}, Kopie ü, ")
@@ -416,7 +416,7 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert "there is no sheet 'none'" in await calc.refused("sheet_delete", sheet="none")
 
 
-async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_pages_are_set_up(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     said = await calc(
         "page",
@@ -428,7 +428,7 @@ async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> Non
         area=f"{name}.A1:D5",
     )
     assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, prints A1:D5")
-    book = await kept(calc, desktop)
+    book = await kept(calc, machine)
     sheet = book[name]
     assert sheet.page_setup.orientation == "landscape"
     assert sheet.page_setup.fitToWidth == 1
@@ -436,34 +436,34 @@ async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> Non
 
 
 async def test_unsaved_work_stays_until_save_is_called(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
-    before = await desktop.read_file("/home/user/sales.xlsx")
+    before = await machine.read_file("/home/user/sales.xlsx")
     await calc("write", cell="Sheet1.F1", values=[["unsaved"]])
-    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    assert await machine.read_file("/home/user/sales.xlsx") == before
     assert "with unsaved changes" in await calc("overview")
     await calc("export", path="/tmp/there.ods")
     assert "there already" in await calc.refused("save", path="/tmp/there.ods")
-    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    assert await machine.read_file("/home/user/sales.xlsx") == before
     await calc("save", path="~/sales.xlsx")
-    data = await desktop.read_file("/home/user/sales.xlsx")
+    data = await machine.read_file("/home/user/sales.xlsx")
     book = openpyxl.load_workbook(io.BytesIO(data))
     assert book["Sheet1"]["F1"].value == "unsaved"
     assert "; saved)" in await calc("overview")
 
 
 async def test_copies_are_written_in_other_formats(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="0.00")
     await calc("export", path="/tmp/table.csv")
-    assert (await desktop.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
+    assert (await machine.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
         "North,2023,10.00,a",
         "South,2023,20.00,b",
     ]
     await calc("export", path="/tmp/table.pdf")
-    assert (await desktop.read_file("/tmp/table.pdf")).startswith(b"%PDF")
+    assert (await machine.read_file("/tmp/table.pdf")).startswith(b"%PDF")
     assert "there already" in await calc.refused("export", path="/tmp/table.pdf")
     assert "wanted is a name that ends in" in await calc.refused("export", path="/tmp/x.exe")
     assert "there is no folder" in await calc.refused("export", path="/nowhere/x.pdf")
@@ -495,7 +495,7 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
     assert await lines(calc, f"{name}.A1:H9") == was
 
 
-async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_looks_are_taken_back_too(calc: Using, machine: DesktopEnvironment) -> None:
     """LibreOffice lists steps that it then does not take back; so the file is looked at."""
     name = await fresh(calc)
     block = f"{name}.A1:B2"
@@ -507,9 +507,9 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
         ("highlight", {"cells": block, "when": "> 1", "background": "red"}),
     ):
         await calc(function, **given)
-    assert _look(await kept(calc, desktop), name) == (True, "FFFF0000", "0.00", 1, 1, 1)
+    assert _look(await kept(calc, machine), name) == (True, "FFFF0000", "0.00", 1, 1, 1)
     await calc("undo", steps=5)
-    assert _look(await kept(calc, desktop), name) == (False, "00000000", "General", 0, 0, 0)
+    assert _look(await kept(calc, machine), name) == (False, "00000000", "General", 0, 0, 0)
 
 
 def _look(book: Any, name: str) -> tuple[Any, ...]:
@@ -591,61 +591,61 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> No
 
 
 async def test_an_open_dialog_is_named_and_nothing_is_changed(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
-    await desktop.execute("xdotool key ctrl+1")
-    await _focus(desktop, "Format Cells")
-    assert CALC.needs.in_front(await desktop.observe()), "its tools stay offered"
+    await machine.execute("xdotool key ctrl+1")
+    await _focus(machine, "Format Cells")
+    assert CALC.needs.in_front(await machine.observe()), "its tools stay offered"
     said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
     assert said == "the dialog “Format Cells” is open in LibreOffice; answer or close it first"
     assert await lines(calc, f"{name}.A1") == [["Region"]], "reading works beside it"
-    await desktop.execute("xdotool key Escape")
-    await _focus(desktop, "sales.xlsx")
+    await machine.execute("xdotool key Escape")
+    await _focus(machine, "sales.xlsx")
     assert "x" in await calc("write", cell=f"{name}.A1", values=[["x"]])
 
 
 async def test_a_document_of_another_kind_in_front_is_named(
-    calc: Using, desktop: DesktopEnvironment, start: Start
+    calc: Using, machine: DesktopEnvironment, start: Start
 ) -> None:
     await start("soffice --writer --norestore --nologo", "LibreOffice Writer")
     said = await calc.refused("write", cell="A1", values=[["x"]])
     assert "Untitled 1" in said
     assert "a text document, is in front of LibreOffice; bring “sales.xlsx” to the front" in said
-    await desktop.execute("xdotool key ctrl+w")
-    await _focus(desktop, "sales.xlsx")
+    await machine.execute("xdotool key ctrl+w")
+    await _focus(machine, "sales.xlsx")
     assert "sales.xlsx" in await calc("overview")
 
 
 async def test_an_office_that_hangs_is_told(
-    calc: Using, desktop: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+    calc: Using, machine: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, programs = guest_call._programs()
     bridge = programs["office_bridge.py"].replace(b"_SILENT = 20.0", b"_SILENT = 2.0")
     hasty = {**programs, "office_bridge.py": bridge}
     monkeypatch.setattr(guest_call, "_programs", lambda: (f"{folder}-hasty", hasty))
-    await desktop.execute("pkill -STOP -x soffice.bin")
+    await machine.execute("pkill -STOP -x soffice.bin")
     try:
         assert "does not answer for 2 s" in await calc.refused("overview")
     finally:
-        await desktop.execute("pkill -CONT -x soffice.bin")
+        await machine.execute("pkill -CONT -x soffice.bin")
     monkeypatch.undo()
     assert "sales.xlsx" in await calc("overview")
 
 
 async def test_a_machine_without_the_bridge_of_libreoffice_says_so(
-    calc: Using, desktop: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+    calc: Using, machine: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its Python is started without the modules that the system's packages add."""
-    await desktop.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
-    await desktop.execute("chmod +x /tmp/bare")
+    await machine.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+    await machine.execute("chmod +x /tmp/bare")
     monkeypatch.setattr(guest_call, "PYTHON", "/tmp/bare")
     assert "has no module 'uno'" in await calc.refused("overview")
 
 
-async def _focus(desktop: DesktopEnvironment, title: str) -> None:
+async def _focus(machine: DesktopEnvironment, title: str) -> None:
     limit = time.monotonic() + patience(20)
-    while not await window(desktop, title):
+    while not await window(machine, title):
         assert time.monotonic() < limit, f"{title!r} has not come to the front"
         await asyncio.sleep(0.1)
 

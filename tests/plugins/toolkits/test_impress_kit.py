@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pptx
@@ -24,12 +24,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 on_desktop = pytest.mark.desktop
 TITLES = ("One", "Two", "Three")
 UNRECORDED = "(undo does not take this back)"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def machine() -> AsyncIterator[DesktopEnvironment]:
-    async with DesktopEnvironment() as environment:
-        yield environment
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import uuid
 import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 import docx
@@ -32,12 +32,6 @@ TEXT = (
     "third point",
     "The end",
 )
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def machine() -> AsyncIterator[DesktopEnvironment]:
-    async with DesktopEnvironment() as environment:
-        yield environment
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 """Goes through the stages of a build: requirements, and for each function tests and programs.
 
-ComputerRL (appendix A) writes the program first and its tests after it. Here the tests come first
-and are written from the description alone; they count only once a function that does nothing fails
-them.
+Unlike in ComputerRL (appendix A), the tests come first and are written from the description alone;
+they count only once a function that does nothing fails them.
 """
 
 from __future__ import annotations
