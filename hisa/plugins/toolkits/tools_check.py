@@ -1,22 +1,35 @@
-"""``hisa tools check``: what models read of tools, validated."""
+"""``hisa tools check``: what models read of tools, validated; their examples, executed."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.actions.effects import EFFECTS
 from hisa.cli.out import json_option, print_json, say, say_error
-from hisa.errors import InvalidReply
+from hisa.environments.open_environment import open_environment
+from hisa.errors import InvalidReply, ModelFacingError
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.no_machine import NoMachine
 from hisa.plugins.toolkits.tools_chosen import as_object, chosen_tools
+from hisa.protocols import Environment
+from hisa.text.prompt_text import excerpt
 from hisa.tools.base import BaseTool
+from hisa.tools.calling import Input, call_tool, grounded
 from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
 
-__all__ = ["ToolCheck", "check_tool", "check_tools"]
+if TYPE_CHECKING:
+    from hisa.config import Settings
+
+__all__ = ["ToolCheck", "check_tool", "check_tools", "run_examples"]
+
+_RESULT = 300
+"""Characters of a result that are shown."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """Names that every server takes as that of a function."""
@@ -32,37 +45,114 @@ class ToolCheck:
     """What is wrong; empty where nothing is."""
     tokens: int
     """What it takes in a prompt, by estimate."""
+    results: tuple[str, ...] = ()
+    """What came of each example; empty where none was run."""
+    failed: bool = False
+    """Whether an example failed."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong, and no example failed."""
+        return not (self.problems or self.failed)
 
 
 @click.command("check")
 @click.argument("which", metavar="[NAME]", default="")
+@click.option("--no-run", is_flag=True, help="Read the examples, but do not execute them.")
 @json_option
 @click.pass_context
-def check_tools(ctx: click.Context, /, which: str, as_json: bool) -> None:
-    """Check what models read of tools: names, first lines, types, examples, needs and effects.
+def check_tools(ctx: click.Context, /, which: str, no_run: bool, as_json: bool) -> None:
+    """Check what models read of tools, and execute the examples in it.
 
     NAME is an installed tool, a toolkit or a pattern; without one, every tool that no part of HiSA
-    itself brings is checked. Nothing is called. Exit status 1: something is wrong.
+    itself brings is checked. Examples that need a machine run on one private desktop. Exit status
+    1: something is wrong.
 
     \b
     hisa tools check word_count
-    hisa tools check "calc_*"
+    hisa tools check "calc_*" --no-run
     """
     tools, broken = chosen_tools(which)
     checks = list(map(check_tool, tools))
+    if not no_run:
+        checks = asyncio.run(_run_all(tools, checks, ctx.obj))
     if as_json:
         print_json({"tools": list(map(asdict, checks)), "broken": list(map(asdict, broken))})
     else:
         for check in checks:
-            state = "FAILED" if check.problems else "ok"
+            state = "ok" if check.ok else "FAILED"
             say(f"{state:<8}{check.name}  ({check.tokens} tokens in a prompt, by estimate)")
             for problem in check.problems:
                 say(f"        wrong: {problem}")
+            for result in check.results:
+                say(f"        example {result}")
         if not checks:
             say("no tool of another package is installed; name a tool or a toolkit")
         for plugin in broken:
             say_error(f"{plugin.name} ({plugin.source}) failed to load:\n{plugin.traceback}")
-    ctx.exit(1 if broken or any(check.problems for check in checks) else 0)
+    ctx.exit(1 if broken or not all(check.ok for check in checks) else 0)
+
+
+async def _run_all(
+    tools: Sequence[BaseTool], checks: Sequence[ToolCheck], settings: Settings
+) -> list[ToolCheck]:
+    pairs = list(zip(tools, checks, strict=True))
+    tried = [tool for tool, check in pairs if tool.examples and not check.problems]
+    if not any(tool.uses_machine or tool.traits.needs.apps for tool in tried):
+        return [await run_examples(tool, check, NoMachine()) for tool, check in pairs]
+    environment = settings.environment.model_copy(update={"kind": "desktop"})
+    async with open_environment(environment, settings.run.image_limit) as machine:
+        return [await run_examples(tool, check, machine) for tool, check in pairs]
+
+
+async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -> ToolCheck:
+    """Execute the examples of a tool whose description is right; return the check with results.
+
+    Args:
+        tool: to be tried.
+        check: of its description.
+        machine: one that is thrown away; a tool that needs none runs without it.
+
+    Raises:
+        EnvironmentFailed: the machine cannot be looked at.
+    """
+    if check.problems:
+        return check
+    results, failed = [], False
+    for line in tool.examples:
+        missing = await _missing(tool, line, machine)
+        state, output = "not run", missing
+        if not missing:
+            try:
+                place = machine if tool.uses_machine else NoMachine()
+                outcome = await call_tool(tool, _input_of(line), place)
+                state = "ok" if outcome.ok else "failed"
+                output = outcome.output if outcome.ok else outcome.error or outcome.output
+            except ModelFacingError as error:
+                state, output = "failed", str(error)
+        failed = failed or state == "failed"
+        results.append(f"{line}: {state}: {excerpt(output, _RESULT)}")
+    return replace(check, results=tuple(results), failed=failed)
+
+
+async def _missing(tool: BaseTool, line: str, machine: Environment) -> str:
+    """Return what an example cannot run without; empty if nothing is missing."""
+    needs = tool.traits.needs
+    if tool.always:
+        try:
+            grounded(tool, _input_of(line))
+        except InvalidReply as error:
+            return str(error)
+    if lacking := needs.lacking(machine.capabilities):
+        return lacking
+    if needs.apps and not needs.is_open(await machine.observe()):
+        return f"needs {tool.title or needs.apps[0]} open; hisa tools run takes --task FILE"
+    return ""
+
+
+def _input_of(line: str) -> Input:
+    fields = as_object(line)
+    return line if fields is None else fields
 
 
 def check_tool(tool: BaseTool) -> ToolCheck:
@@ -102,11 +192,10 @@ def _wrong_traits(tool: BaseTool) -> Iterator[str]:
 
 def _wrong_examples(tool: BaseTool) -> Iterator[str]:
     for line in tool.examples:
-        given = as_object(line)
-        if given is None and not tool.takes_text:
+        if as_object(line) is None and not tool.takes_text:
             yield f"example {line[:200]}: no JSON object, and {tool.name} takes several values"
             continue
         try:
-            tool.arguments(line if given is None else given)
+            tool.arguments(_input_of(line))
         except InvalidReply as error:
             yield f"example {line}: {error}"

@@ -6,6 +6,7 @@ import importlib.util
 import keyword
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -115,4 +116,5 @@ def install_command(shown: str) -> str:
     No network is needed where the packages' build backend is installed beside HiSA.
     """
     alone = importlib.util.find_spec("hatchling") is not None
-    return f"pip install -e {shown} --no-deps" + " --no-build-isolation" * alone
+    pip = f"{shlex.quote(sys.executable)} -m pip"
+    return f"{pip} install -e {shown} --no-deps" + " --no-build-isolation" * alone

@@ -20,10 +20,11 @@ from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_check import check_tool
+from hisa.plugins.toolkits.tools_check import check_tool, run_examples
 from hisa.plugins.toolkits.tools_new import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_run import input_of_words
 from hisa.runs.read import load_run
+from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from hisa.tools.base import Tool, ToolContext
@@ -96,10 +97,11 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
         shell = Shell(tmp_path, server.url)
         said = shell.run("hisa tools new word-count")
         install, check, *_ = [line.strip() for line in said.partition("next:\n")[2].splitlines()]
-        assert install == "pip install -e ./word-count --no-deps --no-build-isolation"
+        assert install.endswith("-m pip install -e ./word-count --no-deps --no-build-isolation")
         shell.run(install)
         checked = shell.run(check)
         assert checked.startswith("ok      word_count")
+        assert '{"path": "/etc/os-release"}: ok:' in checked
         ran = shell.run('hisa tools run word_count path="~/list.txt" --task task.yaml')
         assert ran == "3 lines\n"
         result = json.loads(shell.run("hisa run task.yaml --model served --json"))
@@ -220,6 +222,23 @@ def test_all_that_is_wrong_with_a_description_is_told() -> None:
     ):
         assert part in told, (part, told)
     assert not check_tool(Tool(doubled)).problems
+
+
+async def test_examples_are_executed_and_each_failure_gives_its_reason() -> None:
+    done = await run_examples(Tool(doubled), check_tool(Tool(doubled)), FakeEnvironment())
+    assert done.results == (
+        '{"number": 4}: ok: 8',
+        "5: ok: 10",
+        '{"number": 13}: failed: ValueError: thirteen is not doubled',
+    )
+    assert not done.ok
+
+
+async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
+    tool = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
+    done = await run_examples(tool, check_tool(tool), FakeEnvironment())
+    assert done.ok
+    assert all("not run: needs LibreOffice Calc open" in result for result in done.results)
 
 
 @pytest.mark.process
