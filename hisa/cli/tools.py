@@ -85,7 +85,6 @@ def _record(tool: BaseTool) -> Mapping[str, Any]:
         "needs": {
             "capabilities": sorted(needs.capabilities),
             "apps": list(needs.apps),
-            "packages": list(needs.packages),
         },
         "effects": list(tool.traits.effects),
         "reads": tool.traits.reads,
@@ -99,7 +98,6 @@ def _needed(tool: BaseTool) -> str:
     needs = tool.traits.needs
     parts = [f"needs {' or '.join(needs.apps)} in front"] * bool(needs.apps)
     parts += [f"needs {', '.join(sorted(needs.capabilities))}"] * bool(needs.capabilities)
-    parts += [f"needs the module {name}" for name in needs.packages]
     return "".join(f"; {part}" for part in parts)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import Any, TypeVar
 
 from hisa.actions.effects import Effect
@@ -28,8 +26,6 @@ class Needs:
     """Applications, by the class of their windows, as ``hisa run`` shows it: patterns such as
     "libreoffice-calc" or "chrom*", in small letters. The tool is offered while one of them is in
     front, and can be used while one of them has a window."""
-    packages: tuple[str, ...] = ()
-    """Python modules that must be installed beside HiSA."""
     windows: int = 0
     """It is offered while there are so many."""
     dialogs: tuple[str, ...] = ()
@@ -41,7 +37,6 @@ class Needs:
         return Needs(
             self.capabilities | other.capabilities,
             other.apps or self.apps,
-            tuple(dict.fromkeys((*self.packages, *other.packages))),
             max(self.windows, other.windows),
             other.dialogs or self.dialogs,
         )
@@ -49,10 +44,7 @@ class Needs:
     def lacking(self, capabilities: Iterable[str]) -> str:
         """Returns what is not there, whatever is on the screen; empty where nothing is missing."""
         without = sorted(self.capabilities - set(capabilities))
-        if without:
-            return f"the machine lacks {', '.join(without)}"
-        absent = [name for name in self.packages if not _is_installed(name)]
-        return f"not installed: {', '.join(absent)}" if absent else ""
+        return f"the machine lacks {', '.join(without)}" if without else ""
 
     def in_front(self, look: Observation) -> bool:
         """Whether the application that it is for has the focus; True where it is for none."""
@@ -77,14 +69,6 @@ def _is_among(app: str, patterns: tuple[str, ...]) -> bool:
 
 
 NO_NEEDS = Needs()
-
-
-@cache
-def _is_installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.screen.roles import FIELDS
-from hisa.text.prompt_text import excerpt, one_line
+from hisa.text.prompt_text import one_line
 
 __all__ = ["read_look"]
 
@@ -30,10 +30,6 @@ _ROLES = {
 """ARIA's roles, and a few of Chromium's own, to those of a desktop's accessibility tree."""
 _STATES = {"focused": "focused", "checked": "checked", "selected": "selected"}
 _STATES |= {"expanded": "expanded", "pressed": "pressed", "disabled": "disabled"}
-_WORDLESS = ("title", "alt", "class", "id")
-"""Attributes that tell what a picture without a name is, the best first."""
-_HINT = 40
-"""Characters of it at most."""
 _DEEP, _TEXT = 4, 120
 """Levels below a part of a page that listens to clicks whose texts name it, and characters."""
 _SEEN = 0.5
@@ -82,7 +78,6 @@ def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[El
     about = seen.get("extra_element_properties") or {}
     nodes = (seen.get("axtree_object") or {}).get("nodes") or ()
     by_id = {node.get("nodeId"): node for node in nodes}
-    hints = _hints(seen.get("dom_object") or {})
     shown, taken = [], set[Any]()
     for node in _in_order(nodes, by_id):
         # A browser's own parts of a field have its number and its box, and no place of their own.
@@ -96,11 +91,8 @@ def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[El
             continue
         on_screen = _on_screen(box, screen)
         if on_screen is not None:
-            drawn = known.get("clickable") and _ROLES.get(role) not in FIELDS
-            hint = hints.get(node.get("backendDOMNodeId"), "") if drawn else ""
             taken.add(bid)
-            element = _element(node, known, on_screen, by_id, window, hint=hint)
-            shown.append((node.get("nodeId"), element))
+            shown.append((node.get("nodeId"), _element(node, known, on_screen, by_id, window)))
     yield from _in_front(shown, by_id)
 
 
@@ -142,22 +134,6 @@ def _in_order(
                 waiting += [child for child in children if child is not None][::-1]
 
 
-def _hints(page: Mapping[str, Any]) -> dict[Any, str]:
-    """Returns what the attributes of a page's nodes say of them, by the number of the node.
-
-    Pages draw many buttons as pictures whose only word stands in their source: ``class="trash"``.
-    """
-    strings, hints = page.get("strings") or (), {}
-    for document in page.get("documents") or ():
-        nodes = document.get("nodes") or {}
-        numbers, attributes = nodes.get("backendNodeId") or (), nodes.get("attributes") or ()
-        for number, indices in zip(numbers, attributes, strict=False):
-            words = [strings[index] if 0 <= index < len(strings) else "" for index in indices]
-            named = dict(zip(words[::2], words[1::2], strict=False))
-            hints[number] = next((named[name] for name in _WORDLESS if named.get(name)), "")
-    return hints
-
-
 def _on_screen(box: list[float], screen: Size) -> BoundingBox | None:
     left, top, width, height = (float(side) for side in box)
     sides = max(0.0, left), max(0.0, top), left + width, top + height
@@ -173,8 +149,6 @@ def _element(
     box: BoundingBox,
     by_id: Mapping[Any, Mapping[str, Any]],
     window: str,
-    *,
-    hint: str,
 ) -> Element:
     value = (node.get("value") or {}).get("value")
     name = str((node.get("name") or {}).get("value") or "")
@@ -192,7 +166,7 @@ def _element(
         states=_states(node, known),
         app="browser",
         window=window,
-        description=one_line(about or ("" if name or value else excerpt(hint, _HINT))),
+        description=one_line(about),
     )
 
 

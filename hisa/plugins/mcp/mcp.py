@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hisa.cli.out import examples
+from hisa.errors import UsageError
 
 if TYPE_CHECKING:
     from hisa.config import Settings
 
 __all__ = ["mcp"]
 
-_ALLOW = "An environment that clients may use, besides private desktops; a pattern."
+_ENV = "Where runs act; by default on private desktops."
 
 
 @click.group(epilog=examples("hisa mcp serve"))
@@ -31,15 +32,15 @@ def mcp() -> None:
 @mcp.command(
     epilog=examples(
         "hisa mcp serve",
-        "hisa mcp serve --allow-env vm:office",
+        "hisa mcp serve --env vm:office",
     )
 )
-@click.option("--allow-env", multiple=True, metavar="KIND", help=_ALLOW)
+@click.option("--env", metavar="KIND", help=_ENV)
 @click.pass_obj
-def serve(settings: Settings, *, allow_env: tuple[str, ...]) -> None:
+def serve(settings: Settings, *, env: str | None) -> None:
     """Serve HiSA to an MCP client over standard input and output: it has tasks done.
 
-    Clients get private desktops and nothing else, unless --allow-env names more. Models, budgets,
+    Clients get private desktops and nothing else, unless --env names another. Models, budgets,
     folders and rules are those of the settings; where these want a person asked, there is nobody,
     and it is not done.
     """
@@ -50,4 +51,10 @@ def serve(settings: Settings, *, allow_env: tuple[str, ...]) -> None:
     require_mcp()
     from hisa.plugins.mcp.mcp_transport import serve_client  # imports the whole protocol
 
-    asyncio.run(serve_client(settings, allow_env))
+    if env:
+        environment = settings.environment.model_copy(update={"kind": env})
+        settings = settings.model_copy(update={"environment": environment})
+    elif settings.environment.family != "desktop":
+        message = f"environment {settings.environment.kind!r} is not offered to clients unasked"
+        raise UsageError(message, fix=f"hisa mcp serve --env {settings.environment.kind}")
+    asyncio.run(serve_client(settings))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,9 +15,11 @@ from pydantic import Field
 
 from hisa import agent
 from hisa.config import Settings
+from hisa.errors import HisaError, OperatorError
 from hisa.events import Abstracted, Event, RunStarted
-from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.tasks.taskfile import task_from_text
+from hisa.text.prompt_text import printable
+from hisa.text.redact import redact
 from hisa.text.safe_text import safe_line
 
 __all__ = ["RunOutcome", "TaskRuns"]
@@ -49,21 +51,17 @@ class TaskRuns:
     """The runs that clients ask for.
 
     Args:
-        choose: gives the settings of a client's run, as `hisa.plugins.mcp.mcp_allowed.chosen`.
+        settings: of the server, and of each run.
     """
 
-    def __init__(self, choose: Callable[..., Settings]) -> None:
-        self._choose = choose
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._under_way: set[asyncio.Task[agent.RunResult]] = set()
 
     async def run_task(
         self,
         ctx: Context[Any, Any],
         instruction: Annotated[str, Field(description="The task in words.", pattern=r"\S")],
-        env: Annotated[
-            str, Field(description="Such as desktop or desktop:PROFILE; empty: as configured.")
-        ] = "",
-        model: Annotated[str, Field(description="The planner's model; empty: as configured.")] = "",
         max_steps: Annotated[
             int, Field(ge=0, description="At most so many steps; 0: as configured.")
         ] = 0,
@@ -73,19 +71,21 @@ class TaskRuns:
         Takes minutes. Each step is told as progress; a cancellation stops the run, and its folder
         stays.
         """
-        settings = self._choose(env=env, model=model, steps=max_steps)
-        with to_client():
+        most = min(max_steps or self._settings.run.max_steps, self._settings.run.max_steps)
+        run = self._settings.run.model_copy(update={"max_steps": most})
+        settings = self._settings.model_copy(update={"run": run})
+        with _to_client():
             task = task_from_text(instruction)
         if len(self._under_way) >= _MOST:
             raise ToolError(f"{_MOST} runs are under way; wait for one, or cancel one")
         lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
-        telling = asyncio.create_task(_tell(ctx, lines, settings.run.max_steps))
+        telling = asyncio.create_task(_tell(ctx, lines, most))
         work = asyncio.create_task(
             agent.run(task, settings=settings, on_event=lambda event: _note(event, lines))
         )
         self._under_way.add(work)
         try:
-            with to_client():
+            with _to_client():
                 return _outcome(await asyncio.shield(work))
         finally:
             await self._end(work, telling, lines)
@@ -116,6 +116,23 @@ class TaskRuns:
             self._under_way.discard(work)
 
 
+def _said(text: object) -> str:
+    """A text as clients get it: without secrets and control characters."""
+    return printable(redact(str(text)))
+
+
+@contextmanager
+def _to_client() -> Iterator[None]:
+    """Tell a client what an error of HiSA says, and the change that helps."""
+    try:
+        yield
+    except OperatorError as error:
+        fix = f" (try: {error.fix})" if error.fix else ""
+        raise ToolError(_said(f"{error}{fix}")) from error
+    except HisaError as error:
+        raise ToolError(_said(error)) from error
+
+
 def _note(event: Event, lines: asyncio.Queue[tuple[int, str]]) -> None:
     match event:
         case RunStarted():
@@ -131,7 +148,7 @@ async def _tell(ctx: Context[Any, Any], lines: asyncio.Queue[tuple[int, str]], m
     while (line := await lines.get())[0]:
         step, text = line
         try:
-            await ctx.report_progress(max(0, step), most, safe_line(said(text), _LINE))
+            await ctx.report_progress(max(0, step), most, safe_line(_said(text), _LINE))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the client has gone
 
@@ -142,6 +159,6 @@ def _outcome(result: agent.RunResult) -> RunOutcome:
         status=result.status,
         success=result.success,
         steps=result.steps,
-        message=said(result.message),
+        message=_said(result.message),
         folder=str(result.folder),
     )

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from hisa.config import Settings
-from hisa.plugins.mcp.mcp_allowed import chosen
 from hisa.plugins.mcp.mcp_tasks import TaskRuns
 from hisa.version import __version__
 
@@ -25,14 +22,13 @@ is kept."""
 _WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True)
 
 
-async def serve_client(settings: Settings, allow_env: Sequence[str]) -> None:
+async def serve_client(settings: Settings) -> None:
     """Serve until the client has gone, or a signal comes; the runs are stopped then, and kept.
 
     Args:
-        settings: the effective ones; clients can change none but those that the tool names.
-        allow_env: patterns of environments that clients may use, besides private desktops.
+        settings: the effective ones; clients can only lower the limit of steps.
     """
-    runs = TaskRuns(partial(chosen, settings, allow_env))
+    runs = TaskRuns(settings)
     server: MCPServer[object] = MCPServer(
         "hisa", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
     )

@@ -18,7 +18,7 @@ NEW = Command(
 )
 CHECK = Command(
     "hisa.plugins.toolkits.tools_check:check_tools",
-    "Check tools: what models read of them, and the examples in it, by executing those.",
+    "Check what models read of tools: names, first lines, types, examples, needs and effects.",
 )
 RUN = Command(
     "hisa.plugins.toolkits.tools_run:run_tool",

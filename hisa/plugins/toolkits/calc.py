@@ -157,21 +157,6 @@ async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool 
     """
 
 
-@calc_tool(seconds=SLOW)
-async def split(
-    context: ToolContext,
-    cells: Place,
-    separator: Annotated[str, Field(min_length=1, max_length=20)] = ",",
-    overwrite: bool = False,
-) -> None:
-    r"""Split the texts of a column into columns: the first part stays, the others go beside it.
-
-    Examples:
-        {"cells": "A2:A20", "separator": ";"}
-        {"cells": "B2:B9", "separator": " ", "overwrite": true}
-    """
-
-
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[Sequence[Name], Field(max_length=64)]
 ChartKind = Literal[
@@ -186,7 +171,6 @@ ChartKind = Literal[
     "scatter",
     "net",
 ]
-Legend = bool | Literal["top", "bottom", "left", "right"]
 Function = Literal["sum", "count", "average", "max", "min", "product", "countnums", "stdev", "var"]
 
 
@@ -246,17 +230,14 @@ async def highlight(
     background: str = "",
     bold: bool = False,
     add: bool = True,
-    style: str = "",
 ) -> None:
     """Add a conditional format: a look that cells have while a condition holds.
 
     ``when`` is "> 5", "= \\"x\\"", "between 1 and 9" or, seen from the first cell, "formula $B2>3";
-    an empty one with add=false takes all conditional formats of the cells away. ``style`` is a cell
-    style of the document, such as Good or Bad, in place of colors.
+    an empty one with add=false takes all conditional formats of the cells away.
 
     Examples:
         {"cells": "C2:C20", "when": "> 100", "background": "#ffaaaa"}
-        {"cells": "C2:C20", "when": "< 0", "style": "Bad"}
         {"cells": "C2:C20", "when": "", "add": false}
     """
 
@@ -289,9 +270,7 @@ async def pivot(
     values: Annotated[Mapping[Name, Function] | list[Name], Field(min_length=1, max_length=16)],
     rows: Names = (),
     columns: Names = (),
-    filters: Names = (),
     to: str = "",
-    name: str = "",
 ) -> None:
     """Make a pivot table of a table with a header, on a new sheet or at a cell.
 
@@ -316,15 +295,12 @@ async def chart(
     name: str = "",
     header: bool = True,
     labels: bool = True,
-    legend: Legend = True,
-    rows: bool = False,
+    legend: bool = True,
 ) -> None:
     """Make a chart of cells, placed at a cell.
 
     ``cells`` may be several blocks, as "A1:A9,C1:C9". ``header``: the first row names the series;
-    ``labels``: the first column names the points; with ``rows`` each row is a series, and the other
-    way round. ``legend`` may name its side. Without ``at`` it stands beside the cells. Of cells of
-    a pivot table it becomes a pivot chart, which shows and follows the whole table.
+    ``labels``: the first column names the points. Without ``at`` it stands beside the cells.
 
     Examples:
         {"cells": "A1:C9", "kind": "line", "title": "Sales", "x_title": "Month"}
@@ -409,15 +385,14 @@ async def style(
     bold: bool | None = None,
     italic: bool | None = None,
     underline: bool | None = None,
-    strikethrough: bool | None = None,
+    strike: bool | None = None,
     font: Annotated[str, Field(min_length=1, max_length=200)] | None = None,
     size: Annotated[float, Field(ge=2, le=400)] | None = None,
-    color: str | None = None,
-    background: str | None = None,
+    color: str = "",
+    background: str = "",
     horizontal: Literal["left", "center", "right", "block", "standard"] | None = None,
     vertical: Literal["top", "center", "bottom", "standard"] | None = None,
     wrap: bool | None = None,
-    rotation: Annotated[float, Field(ge=-360, le=360)] | None = None,
 ) -> None:
     """Set font, colors and alignment of cells; what is not given stays.
 
@@ -514,23 +489,19 @@ async def page(
     context: ToolContext,
     sheet: str = "",
     landscape: bool | None = None,
-    paper: Literal["A3", "A4", "A5", "letter", "legal"] | None = None,
+    paper: Literal["", "A3", "A4", "A5", "letter", "legal"] = "",
     pages_wide: Pages | None = None,
     pages_tall: Pages | None = None,
-    margins: Annotated[float, Field(ge=0, le=100)] | None = None,
-    header: str | None = None,
-    footer: str | None = None,
     area: str | None = None,
-    repeat_rows: str | None = None,
 ) -> None:
-    """Set how a sheet is printed: paper, scale, margins, header, area; what is not given stays.
+    """Set how a sheet is printed: paper, scale, area; what is not given stays.
 
-    ``pages_wide`` and ``pages_tall`` fit it to so many pages; 0: any number. ``margins`` are in mm,
-    ``area`` are the cells that are printed, ``repeat_rows`` rows that every page begins with.
+    ``pages_wide`` and ``pages_tall`` fit it to so many pages; 0: any number. ``area`` are the cells
+    that are printed.
 
     Examples:
         {"landscape": true, "pages_wide": 1, "pages_tall": 0}
-        {"sheet": "Sheet2", "area": "A1:F40", "repeat_rows": "1:1", "header": "Sales"}
+        {"sheet": "Sheet2", "area": "A1:F40"}
     """
 
 
@@ -547,17 +518,14 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 
 
 @calc_tool(seconds=SLOW)
-async def export(
-    context: ToolContext, path: Path, cells: str = "", overwrite: bool = False
-) -> None:
+async def export(context: ToolContext, path: Path, overwrite: bool = False) -> None:
     """Write a copy as .pdf, .csv, .html, .xlsx, .ods or .xls; the open file stays what it is.
 
-    A .csv has the shown sheet, or the sheet of ``cells``, as it is shown. A .pdf has all sheets, or
-    ``cells``.
+    A .csv has the shown sheet, as it is shown; a .pdf has all sheets.
 
     Examples:
         {"path": "~/Documents/sales.pdf"}
-        {"path": "/tmp/sheet2.csv", "cells": "Sheet2.A1", "overwrite": true}
+        {"path": "/tmp/sales.csv", "overwrite": true}
     """
 
 
@@ -577,7 +545,7 @@ CALC = Toolkit(
         *(overview, read, write, formula, fill, style, format_numbers, sort, filter, chart),
         *(find, replace, copy, clear, insert, delete, pivot, save, undo, sheet_add),
         *(sheet_rename, sheet_delete, sheet_copy, sheet_move, merge, size, freeze),
-        *(highlight, validate, remove_duplicates, split, visible, page, export),
+        *(highlight, validate, remove_duplicates, visible, page, export),
     ),
     needs=Needs(frozenset({"execute"}), apps=("libreoffice-calc",), dialogs=OFFICE_DIALOGS),
 )

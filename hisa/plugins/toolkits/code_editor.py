@@ -1,8 +1,8 @@
 """Visual Studio Code or its open build: files shown, extensions, settings, keys, tasks, search.
 
 ComputerRL counts 12 functions for Code (appendix B, table 5). These use the ``code`` command and
-the editor's own files; comments in them stay. The published editor reads those again as soon as
-they change; a window of the open build does once it is loaded again, see `reload`.
+the editor's own files, where these have no comments. The published editor reads those again as soon
+as they change; a window of the open build does once it is loaded again, see `reload`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,6 @@ Layout = Literal[
 ]
 Which = Annotated[str, Field(coerce_numbers_to_str=True)]
 """A slide, slides or a shape, by number or otherwise."""
-Centimetres = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
 
 
 impress_tool = GuestTool("impress_program", SLOW, lambda said: ends(str(said), _READ))
@@ -137,15 +136,12 @@ async def background(slide: Which, context: ToolContext, color: str = "", image:
 @impress_tool({"format": "format_"})
 async def size(
     context: ToolContext,
-    format: Literal["", "16:9", "4:3", "16:10", "A4"] = "",  # noqa: A002
-    width_cm: Centimetres | None = None,
-    height_cm: Centimetres | None = None,
+    format: Literal["16:9", "4:3", "16:10", "A4"],  # noqa: A002
 ) -> None:
-    """Set the size or orientation of all slides; what is on them stays where it is.
+    """Set the size of all slides; what is on them stays where it is.
 
     Examples:
-        {"format": "4:3"}
-        {"width_cm": 21, "height_cm": 29.7}
+        4:3
     """
 
 
@@ -235,7 +231,6 @@ async def text_box(
     width_cm: Extent = 10,
     height_cm: Extent = 1.5,
     size: Points | None = None,
-    name: str = "",
 ) -> None:
     """Insert a text box.
 
@@ -278,7 +273,6 @@ async def format_paragraphs(
     before_pt: Points | None = None,
     after_pt: Points | None = None,
     bullets: Literal["", "bullets", "numbers", "letters", "none"] = "",
-    vertical: Literal["", "top", "middle", "bottom"] = "",
 ) -> None:
     """Set alignment, line spacing, bullets or numbers of a shape's paragraphs.
 
@@ -300,15 +294,12 @@ async def shape_change(
     degrees: Annotated[float, Field(ge=-360, le=360)] | None = None,
     fill: str = "",
     line: str = "",
-    line_pt: Points | None = None,
-    order: Literal["", "front", "back"] = "",
-    name: str = "",
 ) -> None:
-    """Move, resize, turn (clockwise), colour, raise, lower or name a shape.
+    """Move, resize, turn (clockwise) or colour a shape.
 
     Examples:
         {"slide": "1", "shape": "2", "left_cm": 4, "top_cm": 6, "width_cm": 12}
-        {"slide": "3", "shape": "Logo", "degrees": 45, "order": "front"}
+        {"slide": "3", "shape": "Logo", "degrees": 45, "fill": "#ffcc00"}
     """
 
 
@@ -330,7 +321,6 @@ async def image_insert(
     top_cm: Length | None = None,
     width_cm: Extent | None = None,
     height_cm: Extent | None = None,
-    name: str = "",
 ) -> None:
     """Insert a picture from a file; in the middle by default, proportions kept with one length.
 
@@ -348,7 +338,6 @@ async def table_insert(
     top_cm: Length = 4,
     width_cm: Extent = 20,
     height_cm: Extent = 5,
-    name: str = "",
 ) -> None:
     """Insert a table with texts.
 
@@ -378,7 +367,6 @@ async def replace(
     find: Annotated[str, Field(min_length=1)],
     replacement: str,
     context: ToolContext,
-    regex: bool = False,
     match_case: bool = True,
 ) -> None:
     """Find and replace text on all slides.

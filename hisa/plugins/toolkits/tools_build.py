@@ -15,11 +15,11 @@ import click
 
 from hisa.cli.out import say, say_error
 from hisa.errors import UsageError
+from hisa.text.prompt_text import one_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.toolkits.builder.build_records import Build
-    from hisa.plugins.toolkits.builder.tool_builder import BuildRequest
     from hisa.protocols import Task
 
 __all__ = ["accept_tools", "build_tools"]
@@ -31,7 +31,7 @@ _ABOUT = "A text on how programs on the machine reach the application."
 
 @click.command("build")
 @click.argument("app")
-@click.option("--examples", required=True, metavar="FILE", help="Example tasks, JSON Lines.")
+@click.option("--examples", required=True, metavar="FILE", help="Tasks, JSON Lines.")
 @click.option("--task", "task_file", required=True, metavar="FILE", help=_TASK)
 @click.option("--about", metavar="FILE", help=_ABOUT)
 @click.option("--out", metavar="DIR", help="The review folder (APP-review); must not be there.")
@@ -40,38 +40,31 @@ _ABOUT = "A text on how programs on the machine reach the application."
 def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     """Let a model write tools for APP, the class of the application's windows in small letters.
 
-    It reads the example tasks and the tools that are there, plans what is lacking, and writes tests
-    and programs. They run on the real application, in a private desktop and nowhere else; failures
-    are fed back. What comes of it is a folder to review; nothing is installed. Exit status 1: no
-    function passed its tests.
+    Tests and programs run on the real application, in a private desktop and nowhere else. What
+    comes of it is a folder to review; nothing is installed. Exit status 1: no function passed.
 
     \b
     hisa tools build mousepad --examples tasks.jsonl --task editor.yaml --model gpt-5
-    hisa --set run.budget_usd=2 tools build libreoffice-calc --examples tasks.jsonl \\
-        --task sheet.yaml --about uno.md
     hisa tools accept mousepad-review
     """
-    from hisa.models.announced import announced
-    from hisa.models.open_models import require_models
     from hisa.plugins.toolkits.tools_chosen import initial_task
 
-    settings: Settings = ctx.obj
-    if how["model"]:
-        planner = settings.models.planner.model_copy(update={"model": how["model"]})
-        models = settings.models.model_copy(update={"planner": planner})
-        settings = settings.model_copy(update={"models": models})
-    name = settings.models.planner.model
-    if (brought := announced(name)) is not None and brought.by_rules:
-        message = f"the {name} model follows rules and writes no programs"
-        raise UsageError(message, fix=f"hisa tools build {app} … --model NAME")
-    request = _request(app, how)
+    settings = _with_model(ctx.obj, how["model"])
+    if not _APP.fullmatch(app):
+        message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
+        raise UsageError(message, fix="hisa tools build libreoffice-calc …")
+    about = _text(how["about"])[:20_000] if how["about"] else ""
+    given = {"app": app, "about": about, "examples": _examples(_text(how["examples"]))}
     task = initial_task(how["task_file"])
-    require_models(settings.models, settings.planner)
     folder = Path(how["out"] or f"{app}-review")
     if folder.exists():
         raise UsageError(f"{folder} is there already, and is left as it is", fix="--out DIR")
-    build = asyncio.run(_built(settings, request, task, folder))
-    say(f"{len(build.passed)} of {len(build.functions)} functions pass; {folder}/report.md")
+    build = asyncio.run(_built(settings, given, task, folder))
+    say(f"{len(build.passed)} of {len(build.functions)} functions pass")
+    for built in build.functions:
+        problems = "; ".join(built.failures[-1]) if built.failures else built.given_up
+        state = "passed" if built.passed else f"failed: {one_line(problems)}"
+        say(f"  {built.described.name}: {state}")
     if build.stopped:
         say(f"ended early: {build.stopped}")
     if build.passed:
@@ -79,55 +72,58 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     ctx.exit(0 if build.passed else 1)
 
 
-def _request(app: str, how: Mapping[str, Any]) -> BuildRequest:
-    from hisa.plugins.toolkits.builder.tool_builder import BuildRequest
-    from hisa.tools.registry import discover
+def _with_model(settings: Settings, model: str | None) -> Settings:
+    from hisa.models.announced import announced
+    from hisa.models.open_models import require_models
 
-    if not _APP.fullmatch(app):
-        message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
-        raise UsageError(message, fix="hisa tools build libreoffice-calc …")
-    about = _text(how["about"], "--about")[:20_000] if how["about"] else ""
-    existing = [
-        tool
-        for tool in discover()[0]
-        if any(fnmatchcase(app, pattern) for pattern in tool.traits.needs.apps)
-    ]
-    return BuildRequest(app, about, _examples(how["examples"]), tuple(existing))
+    planner = settings.models.planner.model_copy(update={"model": model} if model else {})
+    models = settings.models.model_copy(update={"planner": planner})
+    if (brought := announced(planner.model)) is not None and brought.by_rules:
+        message = f"the {planner.model} model follows rules and writes no programs"
+        raise UsageError(message, fix="hisa tools build APP … --model NAME")
+    require_models(models, settings.planner)
+    return settings.model_copy(update={"models": models})
 
 
-def _text(path: str, option: str) -> str:
+def _text(path: str) -> str:
     try:
-        return Path(path).read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"{option} {path}: {error}", fix=f"{option} FILE") from error
+        return Path(path).read_text("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", fix="name a file of text") from error
 
 
-def _examples(path: str) -> tuple[str, ...]:
+def _examples(text: str) -> list[str]:
     """The instructions of a file, which has an object with one on each line."""
     try:
-        lines = filter(str.strip, _text(path, "--examples").splitlines())
-        instructions = tuple(str(json.loads(line)["instruction"]) for line in lines)
+        lines = filter(str.strip, text.splitlines())
+        instructions = [str(json.loads(line)["instruction"]) for line in lines]
     except (ValueError, KeyError, TypeError):
-        instructions = ()
+        instructions = []
     if not instructions:
-        message = f"{path}: wanted is an object with an instruction a line, and at least one"
+        message = "--examples: wanted is an object with an instruction a line, and at least one"
         raise UsageError(message, fix='{"instruction": "Make the first row bold."}')
     return instructions
 
 
-async def _built(settings: Settings, request: BuildRequest, task: Task, folder: Path) -> Build:
+async def _built(settings: Settings, given: Mapping[str, Any], task: Task, folder: Path) -> Build:
     from hisa.environments.open_environment import open_environment
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
     from hisa.models.spending import Ledger
-    from hisa.plugins.toolkits.builder.review_folder import write_review
+    from hisa.plugins.toolkits.builder.built_toolkit import write_review
     from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
-    from hisa.plugins.toolkits.scaffold import new_folder
+    from hisa.plugins.toolkits.tools_new import new_folder
     from hisa.tasks.scorer import TaskScorer
+    from hisa.tools.registry import discover
 
     run, ledger = settings.run, Ledger()
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     scorer = TaskScorer(settings=settings.tasks)
+    existing = [
+        tool
+        for tool in discover()[0]
+        if any(fnmatchcase(given["app"], pattern) for pattern in tool.traits.needs.apps)
+    ]
     async with (
         open_models(settings.models, settings.planner, lambda _: None, budget, ledger) as models,
         open_environment(settings.environment) as environment,
@@ -135,37 +131,36 @@ async def _built(settings: Settings, request: BuildRequest, task: Task, folder: 
         builder = ToolBuilder(
             models["planner"],
             environment,
-            request,
             prepare=lambda machine: scorer.prepare(task, machine),
+            existing=existing,
             report=say_error,
+            **given,
         )
         build = await builder.build()
-    write_review(new_folder(folder), build, ledger.total.as_dict())
+    write_review(new_folder(folder), build)
+    say(", ".join(f"{name}: {value}" for name, value in ledger.total.as_dict().items()))
     return build
 
 
 @click.command("accept")
 @click.argument("folder", metavar="DIR")
-@click.option("--to", metavar="PACKAGE_DIR", help="The package's folder; must not be there.")
-def accept_tools(folder: str, to: str | None) -> None:
+def accept_tools(folder: str) -> None:
     """Make a package of what passed in DIR, a review folder that "hisa tools build" wrote.
 
-    The programs are data of the package and run inside the machine alone. A program that was
-    changed after its tests ran is left out.
+    It lies beside DIR. The programs are data of it and run inside the machine alone. A program that
+    was changed after its tests ran is left out.
 
     \b
     hisa tools accept mousepad-review
-    hisa tools accept mousepad-review --to plugins/mousepad-tools
     """
-    from hisa.plugins.toolkits.builder.review_folder import accept, says_of_itself
-    from hisa.plugins.toolkits.scaffold import install_command
+    from hisa.plugins.toolkits.builder.built_toolkit import accept
+    from hisa.plugins.toolkits.tools_new import install_command
 
-    package, build, left_out = accept(Path(folder), Path(to) if to else None)
-    say(f"wrote {package}; what each tool says that it does to a machine, unchecked:")
+    package, build, left_out = accept(Path(folder))
+    say(f"wrote {package}; what each tool says that it may do to a machine, unchecked:")
     for built in build.functions:
-        say(f"  {built.described.name}: {says_of_itself(built.described)}")
+        effects = ", ".join(built.described.effects)
+        say(f"  {built.described.name}: {effects or 'none of delete, send and the like'}")
     for line in left_out:
         say(f"left out: {line}")
-    say("next:")
-    say(f"  {install_command(shlex.quote(str(package)))}")
-    say(f"  hisa tools check {build.kit} --no-run")
+    say(f"next:\n  {install_command(shlex.quote(str(package)))}")

@@ -1,27 +1,23 @@
-"""``hisa tools check``: descriptions validated, examples executed."""
+"""``hisa tools check``: what models read of tools, validated; their examples, executed."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.actions.effects import EFFECTS
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.environments.open_environment import open_environment
-from hisa.errors import InvalidReply, ModelFacingError, UsageError
+from hisa.errors import InvalidReply, ModelFacingError
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_chosen import as_object, chosen_tools, initial_task, with_kind
+from hisa.plugins.toolkits.tools_chosen import as_object, chosen_tools
 from hisa.protocols import Environment
-from hisa.tasks.scorer import TaskScorer
 from hisa.text.prompt_text import excerpt
 from hisa.tools.base import BaseTool
 from hisa.tools.calling import Input, call_tool, grounded
@@ -29,108 +25,14 @@ from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
-    from hisa.protocols import Task
 
-__all__ = ["CAPABILITIES", "ExampleRun", "ToolCheck", "check_tool", "check_tools", "run_examples"]
+__all__ = ["ToolCheck", "check_tool", "check_tools", "run_examples"]
 
-_TASK = "Bring each fresh desktop to the initial state of this task file."
-
-
-@click.command("check")
-@click.argument("which", metavar="[NAME]", default="")
-@click.option("--task", "task_file", metavar="FILE", help=_TASK)
-@click.option("--env", metavar="KIND", help="Where to run examples; it has to be thrown away.")
-@click.option("--run/--no-run", "execute", default=True, help="Execute the examples, or not.")
-@json_option
-@click.pass_context
-def check_tools(
-    ctx: click.Context, /, which: str, task_file: str | None, env: str | None, **how: bool
-) -> None:
-    """Check tools: what models read of them, and the examples in it, by executing those.
-
-    NAME is an installed tool, a toolkit or a pattern; without one, every tool that no part of HiSA
-    itself brings is checked. Examples run on a fresh private desktop. Exit status 1: something is
-    wrong.
-
-    \b
-    hisa tools check word_count --no-run
-    hisa tools check "calc_*" --task sheet.yaml
-    """
-    tools, broken = chosen_tools(which)
-    settings = with_kind(ctx.obj, env)
-    task = initial_task(task_file) if task_file else None
-    checks = asyncio.run(_checked(tools, settings, task, execute=how["execute"]))
-    if how["as_json"]:
-        print_json(
-            {
-                "tools": [{**asdict(check), "ok": check.ok} for check in checks],
-                "broken": [asdict(each) for each in broken],
-            }
-        )
-    else:
-        for line in _lines(checks):
-            say(line)
-        for plugin in broken:
-            say_error(f"{plugin.name} ({plugin.source}) failed to load:\n{plugin.traceback}")
-    ctx.exit(1 if broken or not all(check.ok for check in checks) else 0)
-
-
-async def _checked(
-    tools: Sequence[BaseTool],
-    settings: Settings,
-    task: Task | None,
-    *,
-    execute: bool,
-) -> list[ToolCheck]:
-    checks = list(map(check_tool, tools))
-    tried = [t for t, c in zip(tools, checks, strict=True) if _is_tried(t, c)]
-    if not execute or not tried:
-        return checks
-    if not any(tool.uses_machine for tool in tried):
-        return await run_examples(tools, checks, NoMachine())
-    async with open_environment(settings.environment) as environment:
-        if "throw_away" not in environment.capabilities:
-            raise UsageError(
-                f"environment {environment.name!r} keeps what an example does to it",
-                fix="leave --env out, or give --no-run",
-            )
-        scorer = TaskScorer(settings=settings.tasks)
-        prepare = partial(scorer.prepare, task, environment) if task else None
-        return await run_examples(tools, checks, environment, prepare=prepare)
-
-
-def _lines(checks: Sequence[ToolCheck]) -> Iterator[str]:
-    if not checks:
-        yield "no tool of another package is installed; name a tool or a toolkit"
-        return
-    for check in checks:
-        cost = f"{check.line_tokens} tokens in a prompt, {check.whole_tokens} with all of it"
-        yield f"{'ok' if check.ok else 'FAILED':<8}{check.name}  ({cost}, by estimate)"
-        yield from (f"        wrong: {problem}" for problem in check.problems)
-        for each in check.examples:
-            yield f"        example {each.input}: {each.state}{f': {each.said}' * bool(each.said)}"
-    failed = sum(not check.ok for check in checks)
-    runs = [each.state for check in checks for each in check.examples]
-    counted = ", ".join(f"{runs.count(s)} {s}" for s in ("ok", "failed", "not run") if s in runs)
-    yield f"{len(checks)} tools, {failed} failed; examples: {counted or 'none'}"
-
-
-CAPABILITIES = frozenset(("elements", "execute", "person", "throw_away", "unchanged"))
-"""All that a tool can need of a machine; see `hisa.protocols.Environment`."""
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""Names that every server takes as that of a function."""
-_BACKWARD = re.compile(r"(A|An|The|This|What|How|Why|Where|Which|Is|Are|Was|Were|Has|Have)\b")
-_SAID = 300
+_RESULT = 300
 """Characters of a result that are shown."""
 
-
-@dataclass(frozen=True)
-class ExampleRun:
-    """What came of an example."""
-
-    input: str
-    state: Literal["ok", "failed", "not run"]
-    said: str = ""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""Names that every server takes as that of a function."""
 
 
 @dataclass(frozen=True)
@@ -138,176 +40,162 @@ class ToolCheck:
     """What is to be said of one tool."""
 
     name: str
-    kit: str
     source: str
     problems: tuple[str, ...]
     """What is wrong; empty where nothing is."""
-    line_tokens: int
-    """Its line in a prompt, by estimate."""
-    whole_tokens: int
-    """All of it, as `tool_help` tells it."""
-    examples: tuple[ExampleRun, ...] = ()
+    tokens: int
+    """What it takes in a prompt, by estimate."""
+    results: tuple[str, ...] = ()
+    """What came of each example; empty where none was run."""
+    failed: bool = False
+    """Whether an example failed."""
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong, and no example failed."""
-        return not self.problems and all(each.state != "failed" for each in self.examples)
+        return not (self.problems or self.failed)
+
+
+@click.command("check")
+@click.argument("which", metavar="[NAME]", default="")
+@click.option("--no-run", is_flag=True, help="Read the examples, but do not execute them.")
+@json_option
+@click.pass_context
+def check_tools(ctx: click.Context, /, which: str, no_run: bool, as_json: bool) -> None:
+    """Check what models read of tools, and execute the examples in it.
+
+    NAME is an installed tool, a toolkit or a pattern; without one, every tool that no part of HiSA
+    itself brings is checked. Examples that need a machine run on one private desktop. Exit status
+    1: something is wrong.
+
+    \b
+    hisa tools check word_count
+    hisa tools check "calc_*" --no-run
+    """
+    tools, broken = chosen_tools(which)
+    checks = list(map(check_tool, tools))
+    if not no_run:
+        checks = asyncio.run(_run_all(tools, checks, ctx.obj))
+    if as_json:
+        print_json({"tools": list(map(asdict, checks)), "broken": list(map(asdict, broken))})
+    else:
+        for check in checks:
+            state = "ok" if check.ok else "FAILED"
+            say(f"{state:<8}{check.name}  ({check.tokens} tokens in a prompt, by estimate)")
+            for problem in check.problems:
+                say(f"        wrong: {problem}")
+            for result in check.results:
+                say(f"        example {result}")
+        if not checks:
+            say("no tool of another package is installed; name a tool or a toolkit")
+        for plugin in broken:
+            say_error(f"{plugin.name} ({plugin.source}) failed to load:\n{plugin.traceback}")
+    ctx.exit(1 if broken or not all(check.ok for check in checks) else 0)
+
+
+async def _run_all(
+    tools: Sequence[BaseTool], checks: Sequence[ToolCheck], settings: Settings
+) -> list[ToolCheck]:
+    pairs = list(zip(tools, checks, strict=True))
+    tried = [tool for tool, check in pairs if tool.examples and not check.problems]
+    if not any(tool.uses_machine or tool.traits.needs.apps for tool in tried):
+        return [await run_examples(tool, check, NoMachine()) for tool, check in pairs]
+    environment = settings.environment.model_copy(update={"kind": "desktop"})
+    async with open_environment(environment, settings.run.image_limit) as machine:
+        return [await run_examples(tool, check, machine) for tool, check in pairs]
+
+
+async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -> ToolCheck:
+    """Execute the examples of a tool whose description is right; return the check with results.
+
+    Args:
+        tool: to be tried.
+        check: of its description.
+        machine: one that is thrown away; a tool that needs none runs without it.
+
+    Raises:
+        EnvironmentFailed: the machine cannot be looked at.
+    """
+    if check.problems:
+        return check
+    results, failed = [], False
+    for line in tool.examples:
+        missing = await _missing(tool, line, machine)
+        state, output = "not run", missing
+        if not missing:
+            try:
+                place = machine if tool.uses_machine else NoMachine()
+                outcome = await call_tool(tool, _input_of(line), place)
+                state = "ok" if outcome.ok else "failed"
+                output = outcome.output if outcome.ok else outcome.error or outcome.output
+            except ModelFacingError as error:
+                state, output = "failed", str(error)
+        failed = failed or state == "failed"
+        results.append(f"{line}: {state}: {excerpt(output, _RESULT)}")
+    return replace(check, results=tuple(results), failed=failed)
+
+
+async def _missing(tool: BaseTool, line: str, machine: Environment) -> str:
+    """Return what an example cannot run without; empty if nothing is missing."""
+    needs = tool.traits.needs
+    if tool.always:
+        try:
+            grounded(tool, _input_of(line))
+        except InvalidReply as error:
+            return str(error)
+    if lacking := needs.lacking(machine.capabilities):
+        return lacking
+    if needs.apps and not needs.is_open(await machine.observe()):
+        return f"needs {tool.title or needs.apps[0]} open; hisa tools run takes --task FILE"
+    return ""
+
+
+def _input_of(line: str) -> Input:
+    fields = as_object(line)
+    return line if fields is None else fields
 
 
 def check_tool(tool: BaseTool) -> ToolCheck:
     """Check a description, its examples included, without calling anything."""
-    whole = estimate_tokens(tool.describe())
-    return ToolCheck(
-        tool.name,
-        tool.kit,
-        tool.source,
-        tuple(_problems(tool)),
-        whole if tool.always else estimate_tokens(offered_line(tool)),
-        whole,
-        tuple(ExampleRun(line, "not run") for line in tool.examples),
-    )
+    shown = tool.describe() if tool.always else offered_line(tool)
+    return ToolCheck(tool.name, tool.source, tuple(_problems(tool)), estimate_tokens(shown))
 
 
 def _problems(tool: BaseTool) -> Iterator[str]:
     if not _NAME.fullmatch(tool.name):
         yield f"name {tool.name!r}: letters, digits, _ and - alone, at most 64, a letter first"
-    yield from _wrong_words(tool)
-    yield from _wrong_schema(tool)
-    yield from _wrong_traits(tool)
-    for line in tool.examples:
-        try:
-            tool.arguments(_input(tool, line))
-        except InvalidReply as error:
-            yield f"example {line}: {error}"
-
-
-def _input(tool: BaseTool, line: str) -> Input:
-    """Returns the input of an example: an object, or the line itself where one text is taken.
-
-    Raises:
-        InvalidReply: it is neither.
-    """
-    found = as_object(line)
-    if found is not None:
-        return found
-    if tool.takes_text:
-        return line
-    raise InvalidReply(f"{line[:200]!r} is not a JSON object, and {tool.name} takes several values")
-
-
-def _wrong_words(tool: BaseTool) -> Iterator[str]:
     first = tool.summary.strip().rstrip(".")
     if not first:
         yield "no first line: it is what a model sees first"
-        return
-    if len(first) > SUMMARY_CHARACTERS and not tool.always:
+    elif len(first) > SUMMARY_CHARACTERS and not tool.always:
         yield (
             f"first line has {len(first)} characters: prompts show {SUMMARY_CHARACTERS}, so say "
             "what the tool does in one clause and the rest below"
         )
-    if _BACKWARD.match(first):
-        yield f"first line begins with {first.split()[0]!r}: begin with a verb, as in 'Count the …'"
-
-
-def _wrong_schema(tool: BaseTool) -> Iterator[str]:
-    try:
-        json.dumps(dict(tool.parameters))
-    except (TypeError, ValueError) as error:
-        yield f"schema of the input is no JSON: {error}"
-        return
+    typed = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"}
     for name, field in tool.parameters.get("properties", {}).items():
-        if not _is_typed(field):
+        if not typed & set(field):
             yield f"argument {name!r}: any value fits; give it a type"
-
-
-def _is_typed(field: Mapping[str, Any]) -> bool:
-    return bool({"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} & set(field))
+    yield from _wrong_traits(tool)
+    yield from _wrong_examples(tool)
 
 
 def _wrong_traits(tool: BaseTool) -> Iterator[str]:
-    needs = tool.traits.needs
-    for each in sorted(needs.capabilities - CAPABILITIES):
-        yield f"needs {each!r}, which no machine has: there are {', '.join(sorted(CAPABILITIES))}"
-    for app in needs.apps:
+    for app in tool.traits.needs.apps:
         if app != app.lower() or not app.strip():
             yield f"needs the application {app!r}: classes of windows are compared in small letters"
     for effect in sorted(set(tool.traits.effects) - set(EFFECTS)):
         yield f"effect {effect!r}: there are {', '.join(EFFECTS)}"
     if tool.traits.reads and tool.traits.effects:
         yield f"it only reads, and may {', '.join(tool.traits.effects)}: one of both is wrong"
-    if tool.traits.seconds <= 0:
-        yield f"time limit of {tool.traits.seconds:g} s"
 
 
-async def run_examples(
-    tools: Sequence[BaseTool],
-    checks: Sequence[ToolCheck],
-    environment: Environment,
-    *,
-    prepare: Callable[[], Awaitable[object]] | None = None,
-) -> list[ToolCheck]:
-    """Execute the examples of tools whose descriptions are right; returns the checks with them.
-
-    Each toolkit, and each tool without one, begins on a fresh machine. A tool that needs no
-    machine runs without one.
-
-    Args:
-        tools: to be tried.
-        checks: of each of them.
-        environment: one that is thrown away.
-        prepare: brings a fresh machine to the state that the examples begin with; None: as it is.
-
-    Raises:
-        EnvironmentFailed: the machine cannot be brought up.
-    """
-    done = []
-    pairs = list(zip(tools, checks, strict=True))
-    for _, group in groupby(pairs, key=lambda pair: pair[0].kit or pair[0].name):
-        members = list(group)
-        if any(_is_tried(tool, check) and tool.uses_machine for tool, check in members):
-            await environment.reset()
-            if prepare is not None:
-                await prepare()
-        for tool, check in members:
-            tried = _is_tried(tool, check)
-            done.append(await _with_runs(tool, check, environment) if tried else check)
-    return done
-
-
-def _is_tried(tool: BaseTool, check: ToolCheck) -> bool:
-    return bool(check.examples) and not check.problems
-
-
-async def _with_runs(tool: BaseTool, check: ToolCheck, environment: Environment) -> ToolCheck:
-    machine = environment if tool.uses_machine else NoMachine()
-    runs = [await _run(tool, each.input, machine) for each in check.examples]
-    return replace(check, examples=tuple(runs))
-
-
-async def _run(tool: BaseTool, line: str, environment: Environment) -> ExampleRun:
-    if why := await _not_runnable(tool, environment):
-        return ExampleRun(line, "not run", why)
-    value = _input(tool, line)
-    if tool.always:
+def _wrong_examples(tool: BaseTool) -> Iterator[str]:
+    for line in tool.examples:
+        if as_object(line) is None and not tool.takes_text:
+            yield f"example {line[:200]}: no JSON object, and {tool.name} takes several values"
+            continue
         try:
-            grounded(tool, value)
+            tool.arguments(_input_of(line))
         except InvalidReply as error:
-            return ExampleRun(line, "not run", str(error))
-    try:
-        outcome = await call_tool(tool, value, environment)
-    except ModelFacingError as error:
-        return ExampleRun(line, "failed", str(error))
-    said = outcome.output if outcome.ok else outcome.error or outcome.output
-    return ExampleRun(line, "ok" if outcome.ok else "failed", excerpt(said, _SAID))
-
-
-async def _not_runnable(tool: BaseTool, environment: Environment) -> str:
-    """Returns what the machine lacks for the tool; empty where nothing is missing."""
-    if lacking := tool.traits.needs.lacking(environment.capabilities):
-        return lacking
-    if not tool.traits.needs.apps:
-        return ""
-    look = await environment.observe()
-    if tool.traits.needs.is_open(look):
-        return ""
-    return f"needs {tool.title or tool.traits.needs.apps[0]} open: give --task FILE that opens it"
+            yield f"example {line}: {error}"

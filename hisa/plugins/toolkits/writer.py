@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS, GuestTool
 from hisa.text.prompt_text import ends
@@ -40,19 +40,7 @@ Length = Annotated[float, Field(ge=-100, le=500, allow_inf_nan=False)]
 Points = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Underline = Literal["", "none", "single", "double", "dotted", "dashed", "wavy"]
 Position = Literal["", "normal", "superscript", "subscript"]
-Caps = Literal["", "none", "upper", "lower", "title", "small"]
 Align = Literal["", "left", "center", "right", "justify"]
-Side = Literal["", "left", "center", "right"]
-
-
-class TabStop(BaseModel):
-    """One tab stop."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    position_cm: Annotated[float, Field(ge=0, le=100)]
-    align: Literal["left", "center", "right", "decimal"] = "left"
-    fill: Annotated[str, Field(min_length=1, max_length=1)] = " "
 
 
 writer_tool = GuestTool("writer_program", SLOW, lambda said: ends(str(said), _READ))
@@ -63,7 +51,7 @@ writer_tool = GuestTool("writer_program", SLOW, lambda said: ends(str(said), _RE
 
 @writer_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell pages, words, headings, tables, pictures, bookmarks and comments of the document.
+    """Tell pages, words, headings, tables, pictures and comments of the document.
 
     Examples:
         {}
@@ -74,7 +62,7 @@ async def overview(context: ToolContext) -> None:
 async def read(context: ToolContext, paragraphs: str = "all") -> None:
     """Read paragraphs with their numbers and styles; tables stand between them by name.
 
-    `paragraphs`, here and in the other tools: "3", "2-5", "1,4-6", "last", "all", "selection" or
+    `paragraphs`, here and in the other tools: "3", "2-5", "1,4-6", "last", "all" or
     "style:Heading 1". They are those of the text itself; cells have tools of their own.
 
     Examples:
@@ -113,14 +101,11 @@ async def write(paragraph: str, text: str, context: ToolContext) -> None:
 
 
 @writer_tool()
-async def delete(
-    context: ToolContext, paragraphs: str = "", text: str = "", occurrence: Number = 0
-) -> None:
-    """Delete whole paragraphs, or a text in them or everywhere.
+async def delete(paragraphs: str, context: ToolContext) -> None:
+    """Delete whole paragraphs; `replace` takes a text away.
 
     Examples:
-        {"paragraphs": "4-6"}
-        {"text": " (draft)"}
+        4-6
     """
 
 
@@ -131,7 +116,6 @@ async def replace(
     context: ToolContext,
     regex: bool = False,
     match_case: bool = True,
-    whole_words: bool = False,
 ) -> None:
     """Find and replace text everywhere, in tables, notes, headers and footers too.
 
@@ -166,7 +150,6 @@ async def format_text(
     context: ToolContext,
     paragraphs: str = "",
     text: str = "",
-    occurrence: Number = 0,
     bold: bool | None = None,
     italic: bool | None = None,
     underline: Underline = "",
@@ -176,14 +159,11 @@ async def format_text(
     color: str = "",
     highlight: str = "",
     position: Position = "",
-    caps: Caps = "",
-    spacing_pt: float | None = None,
-    style: str = "",
 ) -> None:
     """Format words: bold, italic, underline, font, size, colour, highlight, superscript.
 
-    It is about every place of `text`, or the one of number `occurrence`, or whole `paragraphs`;
-    with both, the places in these. Colours are names or #rrggbb. `style` is a character style.
+    It is about every place of `text`, or whole `paragraphs`; with both, the places in these.
+    Colours are names or #rrggbb.
 
     Examples:
         {"text": "H2O", "font": "Liberation Sans", "size": 14, "color": "#c00000"}
@@ -201,10 +181,7 @@ async def format_paragraphs(
     before_pt: Points | None = None,
     after_pt: Points | None = None,
     left_cm: Length | None = None,
-    right_cm: Length | None = None,
     first_line_cm: Length | None = None,
-    background: str = "",
-    keep_with_next: bool | None = None,
 ) -> None:
     """Set alignment, line spacing, spacing and indents of paragraphs; 1 is single spacing.
 
@@ -227,9 +204,6 @@ async def style(paragraphs: str, name: str, context: ToolContext) -> None:
 async def change_style(
     name: str,
     context: ToolContext,
-    family: Literal["paragraph", "character"] = "paragraph",
-    parent: str = "",
-    create: bool = False,
     font: str = "",
     size: Points | None = None,
     bold: bool | None = None,
@@ -242,13 +216,12 @@ async def change_style(
     left_cm: Length | None = None,
     first_line_cm: Length | None = None,
 ) -> None:
-    """Change how a style looks, and so all text that has it; or create one.
+    """Change how a paragraph style looks, and so all text that has it.
 
     The default font of a document is that of the style "Default Paragraph Style".
 
     Examples:
         {"name": "Default Paragraph Style", "font": "Liberation Sans", "size": 11}
-        {"name": "Remark", "create": true, "parent": "Default Paragraph Style", "italic": true}
     """
 
 
@@ -258,22 +231,12 @@ async def make_list(
     context: ToolContext,
     kind: Literal["bullet", "number", "letter", "capital", "roman", "none"] = "bullet",
     level: Annotated[int, Field(ge=1, le=10)] = 1,
-    restart: bool = False,
 ) -> None:
     """Make paragraphs a bulleted or numbered list, or no list.
 
     Examples:
         {"paragraphs": "3-6", "kind": "number"}
         {"paragraphs": "4", "kind": "bullet", "level": 2}
-    """
-
-
-@writer_tool()
-async def tab_stops(paragraphs: str, stops: tuple[TabStop, ...], context: ToolContext) -> None:
-    """Set the tab stops of paragraphs; those that were set before are gone.
-
-    Examples:
-        {"paragraphs": "all", "stops": [{"position_cm": 15, "align": "right", "fill": "."}]}
     """
 
 
@@ -286,27 +249,22 @@ Row = tuple[str, ...]
 @writer_tool()
 async def page(
     context: ToolContext,
-    style: str = "",
-    paper: Literal["", "A3", "A4", "A5", "A6", "B4", "B5", "Letter", "Legal", "Tabloid"] = "",
-    width_cm: Length | None = None,
-    height_cm: Length | None = None,
+    paper: Literal["", "A3", "A4", "A5", "letter", "legal"] = "",
     landscape: bool | None = None,
     top_cm: Length | None = None,
     bottom_cm: Length | None = None,
     left_cm: Length | None = None,
     right_cm: Length | None = None,
     columns: Annotated[int, Field(ge=1, le=20)] | None = None,
-    column_gap_cm: Annotated[float, Field(ge=0, le=10)] = 0.5,
-    background: str = "",
 ) -> None:
-    """Set paper, orientation, margins and columns of a page style; by default the cursor's.
+    """Set paper, orientation, margins and columns of the cursor's page style.
 
     LibreOffice takes a page style back in no undo, and forgets the earlier steps with it.
 
     Examples:
         {"paper": "A4", "landscape": true}
         {"top_cm": 2, "bottom_cm": 2, "left_cm": 2.5, "right_cm": 2.5}
-        {"columns": 2, "column_gap_cm": 1}
+        {"columns": 2}
     """
 
 
@@ -317,12 +275,10 @@ async def header_footer(
     text: str = "",
     on: bool = True,
     align: Literal["left", "center", "right"] = "center",
-    style: str = "",
 ) -> None:
     """Set the header or footer, with page numbers and other fields; or take it away.
 
-    In `text` {page}, {pages}, {date}, {time}, {title}, {author} and {file} are fields. As with
-    `page`, there is no undo.
+    In `text` {page}, {pages}, {date} and {title} are fields. As with `page`, there is no undo.
 
     Examples:
         {"which": "footer", "text": "Page {page} of {pages}"}
@@ -331,18 +287,12 @@ async def header_footer(
 
 
 @writer_tool()
-async def page_break(
-    paragraph: str,
-    context: ToolContext,
-    style: str = "",
-    number_from: Number = 0,
-    remove: bool = False,
-) -> None:
-    """Begin a new page with a paragraph, or no longer; with `style`, of another page style.
+async def page_break(paragraph: str, context: ToolContext, remove: bool = False) -> None:
+    """Begin a new page with a paragraph, or no longer.
 
     Examples:
         {"paragraph": "7"}
-        {"paragraph": "7", "style": "Landscape", "number_from": 1}
+        {"paragraph": "7", "remove": true}
     """
 
 
@@ -399,14 +349,10 @@ async def image_insert(
     before: Number = 0,
     width_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
     height_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
-    anchor: Literal["paragraph", "character", "page"] = "paragraph",
-    align: Side = "center",
-    wrap: Literal["none", "both", "through"] = "none",
-    description: str = "",
 ) -> None:
-    """Insert a picture from a file before a paragraph, or at the end.
+    """Insert a picture from a file before a paragraph, or at the end; it stands in a line.
 
-    With one length the proportions stay. `anchor` "character": it stands in the line like a letter.
+    With one length the proportions stay.
 
     Examples:
         {"path": "~/Pictures/chart.png", "before": 4, "width_cm": 10}
@@ -453,7 +399,7 @@ WRITER = Toolkit(
         *(format_text, format_paragraphs, style, delete, make_list),
         *(table_insert, table_read, table_write),
         *(image_insert, header_footer, page, page_break, save, export),
-        *(change_case, change_style, tab_stops, undo),
+        *(change_case, change_style, undo),
     ),
     Needs(frozenset({"execute"}), apps=("libreoffice-writer",), dialogs=OFFICE_DIALOGS),
 )

@@ -233,7 +233,7 @@ def test_a_point_outside_of_the_picture_fails_the_step(tmp_path: Path) -> None:
     assert "outside the screenshot" in asked[1].text
 
 
-@pytest.mark.parametrize("answer", ["once", "kind", "refuse", "stop", None])
+@pytest.mark.parametrize("answer", ["once", "refuse", "stop", None])
 def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
     form = FakeEnvironment()
     questions: list[Question] = []
@@ -249,7 +249,7 @@ def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
         assert (result.status, clicked, len(questions)) == ("stopped", 0, 1)
         return
     assert result.status == "succeeded"
-    allowed = answer in ("once", "kind")
+    allowed = answer == "once"
     assert clicked == (2 if allowed else 0)
     assert len(questions) == (2 if answer else 0)  # each is asked for itself
     assert {question.action for question in questions} <= {"safety"}

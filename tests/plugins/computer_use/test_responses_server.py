@@ -72,21 +72,19 @@ def test_a_loop_as_the_library_documents_it() -> None:
     assert [len(request.images) for request in server.requests] == [0, 1]
 
 
+CALL: Any = {"type": "computer_call", "id": "i", "call_id": "c1", "action": LOOK}
+CHECK = [{"id": "sc_odd", "code": "odd", "message": "Odd."}]
+OUTPUT: Any = {"type": "computer_call_output", "call_id": "c1", "output": SHOWN}
+
+
 @pytest.mark.parametrize(
     ("items", "more", "message"),
     [
-        ([{"call": {}}], {}, "No tool output found for computer_call c1"),
-        ([{"output": {"call_id": "c9"}}], {}, "No tool call found for call_id c9"),
-        ([{"call": {}}, {"output": {"output": {"type": "text"}}}], {}, "must be a computer_screen"),
-        ([{"call": {"checks": True}}, {"output": {}}], {}, "sc_odd.*must be acknowledged"),
-        ([{"call": {}}, {"output": {"checks": True}}], {}, "no such safety checks"),
-        ([{"reasoning": {}}], {}, "not kept when store is false"),
-        ([], {"truncation": "disabled"}, "requires truncation"),
+        ([CALL], {}, "No tool output found for computer_call c1"),
+        ([{**CALL, "pending_safety_checks": CHECK}, OUTPUT], {}, "sc_odd.*must be acknowledged"),
+        ([{"type": "reasoning", "id": "rs_1", "summary": []}], {}, "not kept when store is false"),
         ([], {"extra_body": {"max_tokens": 5}}, "Unknown parameter: 'max_tokens'"),
         ([], {"tools": [{"type": "computer_use_preview"}]}, "display_width and display_height"),
-        ([], {"tools": [{"type": "function", "name": "x"}]}, "name and parameters are required"),
-        ([], {"tools": [{"type": "mouse"}]}, "Invalid value: 'mouse'"),
-        ([{"role": "assistant", "content": [{"type": "input_text", "text": "x"}]}], {}, "input_te"),
     ],
 )
 def test_what_the_api_refuses(items: list[dict[str, Any]], more: Any, message: str) -> None:
@@ -94,28 +92,7 @@ def test_what_the_api_refuses(items: list[dict[str, Any]], more: Any, message: s
         with pytest.raises(openai.BadRequestError, match=message), client(server) as asked:
             asked.responses.create(
                 model="m",
-                input=[{"role": "user", "content": "Go."}, *map(_item, items)],
+                input=[{"role": "user", "content": "Go."}, *items],  # type: ignore[list-item]
                 **{"tools": [TOOL], "truncation": "auto", **more},
             )
         assert not server.requests
-
-
-def _item(short: dict[str, Any]) -> Any:
-    check = [{"id": "sc_odd", "code": "odd", "message": "Odd."}]
-    if "call" in short:
-        pending = check if short["call"].get("checks") else []
-        return {
-            "type": "computer_call",
-            "id": "i",
-            "call_id": "c1",
-            "status": "completed",
-            "action": LOOK,
-            "pending_safety_checks": pending,
-        }
-    if "output" in short:
-        done = {"acknowledged_safety_checks": check} if short["output"].get("checks") else {}
-        given = {k: v for k, v in short["output"].items() if k != "checks"}
-        return {"type": "computer_call_output", "call_id": "c1", "output": SHOWN, **done, **given}
-    if "reasoning" in short:
-        return {"type": "reasoning", "id": "rs_1", "summary": []}
-    return short

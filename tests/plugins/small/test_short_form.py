@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hisa.actions import Click, Hotkey, Press, Slot, Write
+from hisa.actions import Click, Hotkey, Slot, Write
 from hisa.config import PlannerSettings, Settings
 from hisa.errors import ConfigError, InvalidReply
 from hisa.events import Event, Planned, PlanRejected
@@ -103,7 +103,6 @@ def test_rules_that_do_not_bear_on_the_screen_stay_out() -> None:
     ("reply", "actions", "description"),
     [
         ({"action": "click", "element": 3}, (Click(Slot(1)),), "element: 3"),
-        ({"action": "click", "element": "element 3"}, (Click(Slot(1)),), "element: 3"),
         (
             {"action": "type", "element": 1, "text": "Ada"},
             (Click(Slot(1)), Write("Ada")),
@@ -115,7 +114,6 @@ def test_rules_that_do_not_bear_on_the_screen_stay_out() -> None:
             "element: 2",
         ),
         ({"action": "type", "text": 7}, (Write("7"),), ""),
-        ({"action": "press", "text": "enter"}, (Press("enter"),), ""),
         ({"action": "press", "text": "ctrl+s"}, (Hotkey(("ctrl", "s")),), ""),
     ],
 )
@@ -138,13 +136,10 @@ def test_ends_and_waits_are_the_tools_of_the_long_form(action: str, tool: str) -
     ("reply", "words"),
     [
         ("nothing", "no JSON object"),
-        ('{"thought": "x"}', "key 'action' is missing"),
         ('{"action": "click", "element": 4}', "allowed: 1 to 3"),
         ('{"action": "click", "element": 99999999999999999999}', "allowed: 1 to 3"),
-        ('{"action": "type", "element": 1, "text": ""}', "'text' is empty"),
         ('{"action": "press", "text": "the red key"}', "key"),
         ('{"action": "scroll", "element": 1, "text": "away"}', "'up' and 'down'"),
-        ('{"action": "drag", "element": 1}', "'to' is None"),
         ('{"action": "type", "element": 1, "text": "a\\u202eb"}', "reading order"),
     ],
 )

@@ -18,27 +18,27 @@ _IDLE_SECONDS = 60.0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desktop() -> AsyncIterator[DesktopEnvironment]:
+async def machine() -> AsyncIterator[DesktopEnvironment]:
     """One for the whole module."""
     async with DesktopEnvironment() as environment:
         yield environment
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def start(desktop: DesktopEnvironment) -> Start:
+async def start(machine: DesktopEnvironment) -> Start:
     """Starts applications on the module's desktop."""
 
     async def started(command: str, title: str) -> None:
-        await desktop.execute(f"{command} >/dev/null 2>&1 &")
+        await machine.execute(f"{command} >/dev/null 2>&1 &")
         limit = time.monotonic() + patience(_IDLE_SECONDS)
-        while not await window(desktop, title):
+        while not await window(machine, title):
             assert time.monotonic() < limit, f"no window with {title!r} after {command!r}"
             await asyncio.sleep(0.2)
 
     return started
 
 
-async def window(desktop: DesktopEnvironment, title: str) -> bool:
+async def window(machine: DesktopEnvironment, title: str) -> bool:
     """Whether a window with that in its title has the focus."""
-    active = (await desktop.observe()).active
+    active = (await machine.observe()).active
     return active is not None and title in active.title

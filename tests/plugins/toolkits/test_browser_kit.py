@@ -85,7 +85,7 @@ import http.server, json, os
 os.chdir("/home/user/site")
 class Site(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        self.note({"kind": "get", "path": self.path, "cookie": self.headers.get("Cookie", "")})
+        self.note({"kind": "get", "path": self.path})
         if self.path == "/":
             self.say(open("page.html", "rb").read(), "text/html")
         elif self.path == "/labels":
@@ -96,19 +96,17 @@ class Site(http.server.BaseHTTPRequestHandler):
             rows = "".join(f"<p>Paragraph number {n} of this page" for n in range(400))
             self.say(f"<title>Long</title>{rows}".encode(), "text/html")
         else:
-            self.say(b"<title>Other</title><p>another page", "text/html", "pet=cat; Max-Age=9000")
+            self.say(b"<title>Other</title><p>another page", "text/html")
     def do_POST(self):
         self.note(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.say(b"", "text/plain")
     def note(self, what):
         with open("log.jsonl", "a") as log:
             log.write(json.dumps(what) + "\\n")
-    def say(self, body, kind, cookie=""):
+    def say(self, body, kind):
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        if cookie:
-            self.send_header("Set-Cookie", cookie)
         self.end_headers()
         self.wfile.write(body)
     def log_message(self, *_):
@@ -174,19 +172,6 @@ class Site:
                 with contextlib.suppress(ToolFailed):
                     if wanted in await self.use(function, **given):
                         return
-                await asyncio.sleep(0.3)
-
-    async def json_file(self, name: str, holds: Callable[[Any], Any]) -> Any:
-        """A file of the browser's profile, once it is so; it is written with a delay."""
-        async with asyncio.timeout(60):
-            while True:
-                path = f"/home/user/.config/chromium/Default/{name}"
-                try:
-                    told = json.loads(await self.machine.read_file(path))
-                except (FileNotFoundError, ValueError):
-                    told = None
-                if told is not None and holds(told):
-                    return told
                 await asyncio.sleep(0.3)
 
 
@@ -408,48 +393,6 @@ class TestFiles:
         assert told == "/home/user/Downloads/report.csv: 8 bytes"
         assert await site.machine.read_file("/home/user/Downloads/report.csv") == b"a,b\n1,2\n"
         assert "no folder" in await site.use.refused("download", link="Report", folder="/no")
-
-
-class TestKept:
-    pytestmark = desktop
-
-    async def test_bookmarks_are_made_and_listed(self, site: Site) -> None:
-        await site.page()
-        told = await site.use("bookmark", folder="Work/Daily")
-        assert told == f"Bookmarks bar/Work/Daily: 'Orders' {SITE}/"
-        await site.use("bookmark", address="https://example.org/", title="Example")
-        kept = await site.json_file("Bookmarks", lambda told: "example.org" in json.dumps(told))
-        work, example = kept["roots"]["bookmark_bar"]["children"]
-        assert work["children"][0]["children"][0]["name"] == "Orders"
-        assert example["name"] == "Example"
-        assert await site.use("bookmarks", words="daily") == told
-        assert len((await site.use("tabs")).splitlines()) == 1, "the browser's own page is gone"
-
-    async def test_settings_are_told_and_set(self, site: Site) -> None:
-        assert await site.use("settings", words="do_not_track") == "enable_do_not_track = false"
-        told = await site.use("setting", name="enable_do_not_track", value=True)
-        assert told == "enable_do_not_track = true; it was false"
-        await site.json_file("Preferences", lambda told: told.get("enable_do_not_track") is True)
-        size = "webkit.webprefs.default_font_size"
-        assert await site.use("setting", name=size, value=20) == f"{size} = 20; it was 16"
-        wrong = await site.use.refused("setting", name="enable_do_not_track", value="on")
-        assert "is true or false" in wrong
-        assert "no setting 'x.y'" in await site.use.refused("setting", name="x.y", value=1)
-
-    async def test_cookies_are_deleted(self, site: Site) -> None:
-        await site.use("visit", address=f"{SITE}/other?first")
-        assert (
-            await site.use("clear_cookies", site="example.org") == "Deleted 0 cookies; 1 are left"
-        )
-        await site.use("visit", address=f"{SITE}/other?second")
-        second = await site.until(lambda told: told.get("path") == "/other?second")
-        assert second["cookie"] == "pet=cat"
-        assert await site.use("clear_cookies", site="127.0.0.1") == "Deleted 1 cookies; 0 are left"
-        await site.use("visit", address=f"{SITE}/other?third")
-        third = await site.until(lambda told: told.get("path") == "/other?third")
-        assert third["cookie"] == ""
-        assert await site.use("clear_cookies", site="all") == "Deleted 1 cookies; 0 are left"
-        assert "is empty" in await site.use.refused("clear_cookies", site="")
 
 
 class TestRestart:

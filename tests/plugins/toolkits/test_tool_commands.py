@@ -20,8 +20,8 @@ from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_check import check_tool, run_examples
+from hisa.plugins.toolkits.tools_new import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_run import input_of_words
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
@@ -97,11 +97,11 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
         shell = Shell(tmp_path, server.url)
         said = shell.run("hisa tools new word-count")
         install, check, *_ = [line.strip() for line in said.partition("next:\n")[2].splitlines()]
-        assert install == "pip install -e ./word-count --no-deps --no-build-isolation"
+        assert install.endswith("-m pip install -e ./word-count --no-deps --no-build-isolation")
         shell.run(install)
         checked = shell.run(check)
+        assert checked.startswith("ok      word_count")
         assert '{"path": "/etc/os-release"}: ok:' in checked
-        assert "1 tools, 0 failed; examples: 2 ok" in checked
         ran = shell.run('hisa tools run word_count path="~/list.txt" --task task.yaml')
         assert ran == "3 lines\n"
         result = json.loads(shell.run("hisa run task.yaml --model served --json"))
@@ -181,7 +181,7 @@ def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- check
 
 
-@tool(reads=True, effects=("delete",), needs=Needs(frozenset({"wings"}), ("Calc",)))
+@tool(reads=True, effects=("delete",), needs=Needs(apps=("Calc",)))
 def the_wrong(anything: Any, number: int = 0) -> str:
     """The thing that this does is told in a great many more words than any of the prompts can show.
 
@@ -206,68 +206,46 @@ def doubled(number: int) -> str:
 
 
 async def first_line(path: str, context: ToolContext) -> str:
-    """Read the first line of a file.
-
-    Examples:
-        /tmp/none
-    """
+    """Read the first line of a file."""
     return (await context.environment.read_file(path)).decode().splitlines()[0]
 
 
 def test_all_that_is_wrong_with_a_description_is_told() -> None:
-    found = check_tool(Tool(the_wrong))
-    assert not found.ok
-    told = "\n".join(found.problems)
+    told = "\n".join(check_tool(Tool(the_wrong)).problems)
     for part in (
         "characters: prompts show 90",
-        "begins with 'The'",
         "argument 'anything': any value fits",
-        "needs 'wings'",
         "application 'Calc'",
         "only reads, and may delete",
         'example {"anything": 1, "number": "many"}',
-        "example plain: 'plain' is not a JSON object",
+        "example plain: no JSON object",
     ):
         assert part in told, (part, told)
-    assert check_tool(Tool(doubled)).ok
-    assert check_tool(Tool(doubled)).line_tokens < check_tool(Tool(doubled)).whole_tokens
+    assert not check_tool(Tool(doubled)).problems
 
 
-async def test_examples_are_executed_and_each_failure_says_why() -> None:
-    tools = [Tool(doubled), Tool(first_line)]
-    checks = [check_tool(each) for each in tools]
-    done = await run_examples(tools, checks, FakeEnvironment())
-    assert [(e.state, e.said) for e in done[0].examples] == [
-        ("ok", "8"),
-        ("ok", "10"),
-        ("failed", "ValueError: thirteen is not doubled"),
-    ]
-    assert [(e.state, e.said) for e in done[1].examples] == [
-        ("failed", "FileNotFoundError: /tmp/none")
-    ]
-    assert not any(each.ok for each in done)
+async def test_examples_are_executed_and_each_failure_gives_its_reason() -> None:
+    done = await run_examples(Tool(doubled), check_tool(Tool(doubled)), FakeEnvironment())
+    assert done.results == (
+        '{"number": 4}: ok: 8',
+        "5: ok: 10",
+        '{"number": 13}: failed: ValueError: thirteen is not doubled',
+    )
+    assert not done.ok
 
 
 async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
-    sheet = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
-    there = Tool(doubled, kit="form", title="Form", needs=Needs(apps=("fake",)))
-    lacking = Tool(doubled, kit="off", needs=Needs(frozenset({"person"})))
-    sheet.uses_machine = there.uses_machine = lacking.uses_machine = True
-    tools = [sheet, there, lacking]
-    checks = [check_tool(each) for each in tools]
-    done = await run_examples(tools, checks, FakeEnvironment())
-    assert {e.state for e in done[0].examples} == {"not run"}
-    assert "needs LibreOffice Calc open" in done[0].examples[0].said
-    assert [e.state for e in done[1].examples] == ["ok", "ok", "failed"]
-    assert "lacks person" in done[2].examples[0].said
+    tool = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
+    done = await run_examples(tool, check_tool(tool), FakeEnvironment())
+    assert done.ok
+    assert all("not run: needs LibreOffice Calc open" in result for result in done.results)
 
 
 @pytest.mark.process
 def test_check_reads_what_is_installed(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    (row,) = hisa.json("tools", "check", "wait", "--no-run")["tools"]
-    assert (row["name"], row["ok"], row["source"]) == ("wait", True, "hisa-agent")
-    assert {each["state"] for each in row["examples"]} <= {"not run"}
+    (row,) = hisa.json("tools", "check", "wait")["tools"]
+    assert (row["name"], row["problems"], row["source"]) == ("wait", [], "hisa-agent")
     assert "no tool or toolkit" in hisa.refused("tools", "check", "nothing")
 
 

@@ -4,7 +4,6 @@ files tell."""
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -40,10 +39,8 @@ with open("/home/user/Videos/v.y4m", "wb") as video:
         video.write(b"FRAME\\n" + frame)
 with open("/home/user/.asoundrc", "w") as device:
     device.write("pcm.!default { type null }\\nctl.!default { type null }\\n")
-with open("/home/user/Videos/words.srt", "w") as words:
-    words.write("1\\n00:00:00,000 --> 00:59:00,000\\nMMMMMMMMMM\\n")
 """
-"""Two sounds, a grey video of a minute, subtitles for it, and a device that swallows sound."""
+"""Two sounds, a grey video of a minute, and a device that swallows sound."""
 FILES = "file:///home/user"
 
 
@@ -95,15 +92,6 @@ class Player:
     async def is_so(self, name: str, value: str) -> None:
         await self.until(lambda told: told.get(name) == value)
 
-    async def decoded(self) -> int:
-        """Blocks of sound that were decoded, as the interface's own page tells it."""
-        url = "http://127.0.0.1:8080/requests/status.json"
-        done = await self.machine.execute(["curl", "-s", "-u", ":password", url])
-        return int(json.loads(done.output)["stats"]["decodedaudio"])
-
-    async def decoded_since(self, before: int) -> bool:
-        return await self.decoded() > before
-
     async def video(self) -> Image.Image:
         """What the screen shows of the video: rows and columns with much of its grey."""
         screen = (await self.machine.observe()).screenshot.pixels.convert("L")
@@ -113,10 +101,6 @@ class Player:
         boxes = [share.point(lambda level: 255 * (level > 25)).getbbox() for share in shares]
         across, down = [box or (0, 0, 1, 1) for box in boxes]
         return screen.crop((across[0], down[1], across[2], down[3]))
-
-    async def white(self) -> int:
-        """White points inside the video."""
-        return sum((await self.video()).histogram()[250:])
 
     async def eventually(self, holds: Callable[[], Awaitable[Any]]) -> None:
         async with asyncio.timeout(30):

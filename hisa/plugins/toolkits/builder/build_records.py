@@ -13,7 +13,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -57,19 +56,12 @@ class _Reply(BaseModel):
 
 
 class Parameter(_Reply):
-    """An argument of a function; ``default`` is of one that is not required, null: none."""
+    """An argument of a function; one that is not required is null where it is not given."""
 
     name: _Name
     type: Kind
     description: _Line
     required: bool = True
-    default: Any = None
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if not self.required and self.default is not None:
-            TypeAdapter(TYPES[self.type]).validate_python(self.default, strict=True)
-        return self
 
 
 class FunctionDescription(_Reply):
@@ -79,10 +71,8 @@ class FunctionDescription(_Reply):
     summary: Annotated[
         str, Field(min_length=8, max_length=SUMMARY_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*$")
     ]
-    details: Annotated[str, Field(max_length=1000)] = ""
     parameters: Annotated[tuple[Parameter, ...], Field(strict=False, max_length=8)] = ()
     returns: _Line
-    reads: bool = False
     effects: Annotated[tuple[Effect, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")

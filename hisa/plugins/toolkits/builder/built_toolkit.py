@@ -4,6 +4,9 @@ The description gives name, arguments and documentation; nothing of a model's is
 executed on this side. An accepted package is this and a file of data::
 
     toolkit = built_toolkit("my_package")
+
+The folder that a person reviews holds that data and the newest program of each function; it is no
+package, and can be neither installed nor imported.
 """
 
 from __future__ import annotations
@@ -13,28 +16,31 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from hisa.errors import DeveloperError, ToolFailed
+from hisa.errors import DeveloperError, ToolFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.toolkits.builder.build_records import (
     TYPES,
     Build,
+    Built,
     FunctionDescription,
     Parameter,
 )
 from hisa.plugins.toolkits.guest_call import call_guest
+from hisa.plugins.toolkits.tools_new import fill_template, new_folder
 from hisa.protocols import Environment, Outcome
 from hisa.text.prompt_text import ends, printable
 from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs, tool
 
-__all__ = ["DATA", "Answer", "built_toolkit", "call_program", "wrapper"]
+__all__ = ["Answer", "accept", "built_toolkit", "call_program", "wrapper", "write_review"]
 
-DATA = "toolkit.json"
+_DATA = "toolkit.json"
 """The file of a review folder, and of a package, that holds a `Build`."""
 _CALL_SECONDS = 60.0
 """Time limit of one call of a program; as of HiSA's own guest programs."""
@@ -101,37 +107,84 @@ def wrapper(described: FunctionDescription, code: str = "") -> Function:
     own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
     signature = inspect.Signature([*map(_signed, order), own])
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = _documentation(described)
+    call.__doc__ = f"{described.summary.strip()}\n\nIt returns {described.returns.strip()}"
     call.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     setattr(call, "__signature__", signature)  # noqa: B010 - no attribute of functions, to mypy
-    return tool(effects=described.effects, reads=described.reads, seconds=2 * _CALL_SECONDS)(call)
+    return tool(effects=described.effects, seconds=2 * _CALL_SECONDS)(call)
 
 
 def _signed(parameter: Parameter) -> inspect.Parameter:
     kind = TYPES[parameter.type]
-    default = inspect.Parameter.empty if parameter.required else parameter.default
-    if default is None:
-        kind = kind | None
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, Field(description=parameter.description)],
+        default=inspect.Parameter.empty if parameter.required else None,
+        annotation=Annotated[
+            kind if parameter.required else kind | None, Field(description=parameter.description)
+        ],
     )
-
-
-def _documentation(described: FunctionDescription) -> str:
-    returns = f"It returns {described.returns.strip().rstrip('.')}."
-    parts = (described.summary.strip(), described.details.strip(), returns)
-    return "\n\n".join(part for part in parts if part)
 
 
 def built_toolkit(package: str) -> Toolkit:
     """The toolkit of a package by its import name. Raises: DeveloperError for damaged data."""
     try:
-        build = Build.model_validate_json(files(package).joinpath(DATA).read_text("utf-8"))
+        build = Build.model_validate_json(files(package).joinpath(_DATA).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise DeveloperError(f"package {package!r}: {DATA} cannot be read: {error}") from error
+        raise DeveloperError(f"package {package!r}: {_DATA} cannot be read: {error}") from error
     functions = tuple(wrapper(built.described, built.code) for built in build.functions)
     needs = Needs(frozenset({"execute"}), (build.app,))
     return Toolkit(build.kit, build.app, functions, needs)
+
+
+# The folder to review ---------------------------------------------------------------------------
+
+
+def write_review(folder: Path, build: Build) -> None:
+    """Write a build into a folder that is there and empty."""
+    for built in build.functions:
+        _program(folder, built).write_bytes(_code(built))
+    (folder / _DATA).write_bytes(build.model_dump_json(indent=1).encode("utf-8", "replace"))
+
+
+def _program(folder: Path, built: Built) -> Path:
+    """Returns the file of a function's newest program; as a module it cannot be imported."""
+    return folder / f"{built.described.name}.guest.py"
+
+
+def _code(built: Built) -> bytes:
+    return built.code.encode("utf-8", "replace")
+
+
+def accept(review: Path) -> tuple[Path, Build, list[str]]:
+    """Write an installable package of what passed, beside the review folder.
+
+    Returns its folder, what is in it, and what was left out, each with the reason.
+
+    Raises: UsageError: the folder is no review folder, or nothing in it passed.
+    """
+    try:
+        build = Build.model_validate_json((review / _DATA).read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"{review} holds no build: {str(error)[:300]}"
+        raise UsageError(message, fix="name a folder that `hisa tools build` wrote") from error
+    taken, left_out = [], []
+    for built in build.functions:
+        path = _program(review, built)
+        if not built.passed:
+            left_out.append(f"{built.described.name} failed its tests")
+        elif not path.is_file() or path.read_bytes() != _code(built):
+            left_out.append(f"{built.described.name} was changed after its tests ran")
+        else:
+            taken.append(built)
+    if not taken:
+        reason = "; ".join(left_out) or "no function was tried"
+        raise UsageError(f"{review} has nothing to accept: {reason}")
+    package, module = f"{build.kit}-tools", f"{build.kit}_tools"
+    folder = new_folder(review.resolve().parent / package)
+    (folder / module).mkdir()
+    values = {"package": package, "module": module, "kit": build.kit}
+    fill_template(folder / "pyproject.toml", "built_pyproject.toml", values)
+    fill_template(folder / module / "__init__.py", "built_init.py", values)
+    accepted = build.model_copy(update={"functions": taken})
+    (folder / module / _DATA).write_text(accepted.model_dump_json(indent=1), "utf-8")
+    return folder, accepted, left_out

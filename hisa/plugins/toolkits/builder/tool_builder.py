@@ -1,15 +1,13 @@
 """Goes through the stages of a build: requirements, and for each function tests and programs.
 
-ComputerRL (appendix A) writes the program first and its tests after it. Here the tests come first
-and are written from the description alone; they count only once a function that does nothing fails
-them.
+Unlike in ComputerRL (appendix A), the tests come first and are written from the description alone;
+they count only once a function that does nothing fails them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from hisa.actions.effects import EFFECTS
 from hisa.errors import (
@@ -40,7 +38,7 @@ from hisa.tools.base import BaseTool, Tool
 from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
 from hisa.tools.traits import Needs
 
-__all__ = ["BuildRequest", "ToolBuilder"]
+__all__ = ["ToolBuilder"]
 
 _TRIES, _CORRECTIONS = 3, 2
 """Programs that are written for one function; times that an unusable reply is asked for again."""
@@ -48,27 +46,17 @@ _EXAMPLES, _TOOLS, _SHOWN, _RESULTS = 12_000, 60, 1200, 6_000
 """Characters of example tasks, existing tools, characters of a failure and of all, as shown."""
 
 
-@dataclass(frozen=True)
-class BuildRequest:
-    """What a toolkit is asked for: ``app`` is the class of its windows, in small letters.
-
-    ``about`` tells how programs reach it, in the user's words; ``examples`` are tasks.
-    """
-
-    app: str
-    about: str
-    examples: tuple[str, ...]
-    existing: tuple[BaseTool, ...] = ()
-
-
 class ToolBuilder:
-    """Builds the tools that a request asks for.
+    """Builds tools for an application.
 
     Args:
         model: writes plans, tests and programs.
         environment: a started machine that is thrown away; all programs run there.
-        request: what is asked for.
+        app: the class of the application's windows, in small letters.
+        examples: tasks that the tools are for.
         prepare: brings a fresh machine to the initial state: the application is open.
+        about: how programs reach it, in the user's words.
+        existing: the tools for it that are there.
         report: called with a line on each thing done.
     """
 
@@ -76,12 +64,16 @@ class ToolBuilder:
         self,
         model: Model,
         environment: Environment,
-        request: BuildRequest,
         *,
+        app: str,
+        examples: Sequence[str],
         prepare: Callable[[Environment], Awaitable[object]],
+        about: str = "",
+        existing: Sequence[BaseTool] = (),
         report: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._model, self._environment, self._request = model, environment, request
+        self._model, self._environment, self._app = model, environment, app
+        self._examples, self._about, self._existing = examples, about, existing
         self._prepare, self._report = prepare, report
 
     async def build(self) -> Build:
@@ -99,8 +91,9 @@ class ToolBuilder:
             message = f"{self._model.name} gave no usable plan: {redact(str(error))}"
             raise ModelUnavailable(message, fix="try again, or another --model") from error
         functions = [Built(described=described) for described in plan.functions]
-        name = self._model.name
-        build = Build(app=self._request.app, model=name, needed=plan.needed, functions=functions)
+        build = Build(
+            app=self._app, model=self._model.name, needed=plan.needed, functions=functions
+        )
         names = ", ".join(built.described.name for built in functions) or "nothing"
         self._report(f"{len(plan.needed)} functionalities needed; to be made: {names}")
         for built in functions:
@@ -114,7 +107,7 @@ class ToolBuilder:
         return build
 
     async def _require_open(self) -> None:
-        machine, app = self._environment, self._request.app
+        machine, app = self._environment, self._app
         if "throw_away" not in machine.capabilities:
             raise UsageError(
                 f"{machine.name} keeps what is done to it, and programs of a model are tried there",
@@ -132,7 +125,7 @@ class ToolBuilder:
 
     async def _requirements(self) -> Requirements:
         """Returns what the tasks need, and which functions are to be made."""
-        tools = self._request.existing
+        tools = self._existing
         system = render(
             "tool_requirements",
             most=6,
@@ -140,7 +133,7 @@ class ToolBuilder:
             types=", ".join(f'"{name}"' for name in TYPES),
             effects=", ".join(f'"{name}"' for name in EFFECTS),
         )
-        tasks = ({"instruction": example} for example in self._request.examples)
+        tasks = ({"instruction": example} for example in self._examples)
         lines = "\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
         shown = "\n".join(map(offered_line, tools[:_TOOLS])) or "(none)"
         taken = {tool.name for tool in tools}
@@ -175,7 +168,7 @@ class ToolBuilder:
                 return
 
     async def _write_tests(self, built: Built) -> bool:
-        """Ask for tests, and once more where a function that does nothing passes them."""
+        """Write tests; returns whether a function that does nothing fails them."""
         tool = Tool(wrapper(built.described))
 
         def require_fitting(reply: Cases) -> None:
@@ -185,16 +178,11 @@ class ToolBuilder:
                 except InvalidReply as error:
                     raise InvalidReply(f"case {number}: {error}") from error
 
-        idle = f"def {built.described.name}(**arguments):\n    return None\n"
         given = {"requirements": built.described.model_dump_json(indent=2)}
-        for again in (False, True):
-            system = render("tool_tests", shown=again, least=2, most=6)
-            built.cases = (await self._ask(system, given, Cases, require_fitting)).cases
-            if await self._failures(built, idle):
-                return True
-            problem = "A function that does nothing and returns null passes every case."
-            given[untrusted("results")] = problem
-        return False
+        system = render("tool_tests", least=2, most=6)
+        built.cases = (await self._ask(system, given, Cases, require_fitting)).cases
+        idle = f"def {built.described.name}(**arguments):\n    return None\n"
+        return bool(await self._failures(built, idle))
 
     async def _ask(
         self,
@@ -204,8 +192,8 @@ class ToolBuilder:
         check: Callable[[Reply], None],
     ) -> Reply:
         """A usable reply. Raises: InvalidReply where there is none, and what the model raises."""
-        about = self._request.about.strip() or "Nothing is said about how programs reach it."
-        task = f"An application whose windows are of the class {self._request.app}.\n{about}"
+        about = self._about.strip() or "Nothing is said about how programs reach it."
+        task = f"An application whose windows are of the class {self._app}.\n{about}"
         user = sections({tag: guard_tags(text) for tag, text in {"task": task, **given}.items()})
         messages = (Message("system", (TextPart(system),)), Message("user", (TextPart(user),)))
         schema = kind.model_json_schema()

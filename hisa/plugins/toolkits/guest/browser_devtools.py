@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .files_common import Refused, wait_until
+from .files_common import Refused
 
 if TYPE_CHECKING:
     from typing import Self  # newer than the Python of some machines
@@ -34,7 +34,6 @@ __all__ = [
     "chosen",
     "found_port",
     "front",
-    "own_page",
     "port_of",
     "processes",
     "targets",
@@ -279,7 +278,7 @@ class Tab(Devtools):
                 contextId=world["executionContextId"],
             )
             self._page = made["result"]["objectId"]
-        answer = self._value(
+        said = self.call(
             "Runtime.callFunctionOn",
             functionDeclaration="function (name, given) { return this.call(name, given); }",
             objectId=self._page,
@@ -287,33 +286,13 @@ class Tab(Devtools):
             returnByValue=True,
             seconds=seconds,
         )
-        if isinstance(answer, dict) and "problem" in answer:
-            raise Refused(str(answer["problem"]))
-        return answer
-
-    def built_in(self, function: str, /, *given: Any) -> Any:
-        """Returns what a function of ours answers that runs in one of the browser's own pages.
-
-        Args:
-            function: the source of a JavaScript function; texts of others come as arguments.
-            given: its arguments, as JSON values.
-        """
-        window = self.call("Runtime.evaluate", expression="window")["result"]["objectId"]
-        return self._value(
-            "Runtime.callFunctionOn",
-            functionDeclaration=function,
-            objectId=window,
-            arguments=[{"value": each} for each in given],
-            returnByValue=True,
-            awaitPromise=True,
-        )
-
-    def _value(self, method: str, **params: Any) -> Any:
-        said = self.call(method, **params)
         if wrong := said.get("exceptionDetails"):
             thrown = wrong.get("exception", {}).get("description") or wrong.get("text")
             raise Refused(str(thrown)[:300])
-        return said["result"].get("value")
+        answer = said["result"].get("value")
+        if isinstance(answer, dict) and "problem" in answer:
+            raise Refused(str(answer["problem"]))
+        return answer
 
     def again(self) -> None:
         """Forget the page's world; another document has another."""
@@ -389,29 +368,3 @@ def front(*, acts: bool = False) -> Iterator[Tab]:
 def whole_browser() -> Devtools:
     """Connects to the browser itself."""
     return Devtools(str(ask(found_port(), "/json/version")["webSocketDebuggerUrl"]))
-
-
-@contextlib.contextmanager
-def own_page(address: str, ready: str) -> Iterator[Tab]:
-    """Opens one of the browser's own pages behind the others, and closes it at the end.
-
-    Args:
-        address: ``chrome://…``.
-        ready: source of a function that returns true as soon as the page can be asked.
-    """
-    port = found_port()
-    with whole_browser() as browser:
-        made = browser.call("Target.createTarget", url=address, background=True)["targetId"]
-        try:
-            target = next(each for each in ask(port, "/json/list") if each["id"] == made)
-            with Tab(target) as tab:
-                deadline = time.monotonic() + _LOAD
-                while tab.built_in(ready) is not True:
-                    if time.monotonic() > deadline:
-                        raise Refused(f"{address} does not load")
-                    time.sleep(_POLL)
-                yield tab
-        finally:
-            with contextlib.suppress(Refused):
-                browser.call("Target.closeTarget", targetId=made)
-                wait_until(lambda: made not in [each["id"] for each in targets(port)], _LOAD, "")

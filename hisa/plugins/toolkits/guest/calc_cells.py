@@ -297,28 +297,7 @@ def _block_at(start: Area, columns: int, rows: int) -> Area:
     return Area(start.sheet, start.left, start.top, right, bottom)
 
 
-@changes("calc", "Text to columns")
-def split(desk: Desk, cells: str, separator: str, overwrite: bool) -> str:
-    """Split the texts of one column over the columns at its right."""
-    block = filled(area(desk, cells))
-    if block.columns > 1:
-        raise Refused(f"{block.label} are {block.columns} columns; wanted is one")
-    if not separator:
-        raise Refused("separator is empty")
-    parts = [[each.strip() for each in row[0].split(separator)] for row in shown(desk, block)]
-    width = max(map(len, parts))
-    if width == 1:
-        return Unchanged(f"no cell of {block.label} has {separator!r}; nothing is split")
-    target = _block_at(block, width, block.rows)
-    beside = Area(block.sheet, block.left + 1, block.top, target.right, block.bottom)
-    if not overwrite and _count(beside):
-        raise Refused(f"{beside.label} is not empty; overwrite=true writes over it")
-    target.range.FormulaArray = tuple((*row, *[""] * (width - len(row))) for row in parts)
-    reveal(desk, target)
-    return state(target)
-
-
 FUNCTIONS = {
     "read": read, "write": write, "formula": formula, "fill": fill, "clear": clear, "find": find,
-    "replace": replace, "copy": copy, "split": split,
+    "replace": replace, "copy": copy,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .calc_places import Area, area, areas, constant, reveal
+from .calc_places import Area, area, areas, reveal
 from .office_bridge import Desk, Refused, changes
 
 __all__ = ["FUNCTIONS"]
@@ -37,17 +37,10 @@ def chart(
     name: str,
     header: bool,
     labels: bool,
-    rows: bool,
     **words: Any,
 ) -> str:
-    """Make a chart of a table; of a pivot table's cells a pivot chart, as Calc's own menu does."""
+    """Make a chart of a table."""
     sources = areas(desk, cells)
-    pivot = _pivot_of(sources)
-    if pivot and rows:
-        raise Refused(
-            f"{cells} is of pivot table {pivot!r}, whose columns are the series: leave out rows, "
-            "or make a pivot table with rows and columns the other way round"
-        )
     target = area(desk, at) if at else _beside(sources[-1])
     taken = _names(desk)
     name = name or _free(taken)
@@ -56,30 +49,16 @@ def chart(
     place = uno.createUnoStruct("com.sun.star.awt.Rectangle")
     corner = target.first.Position
     place.X, place.Y, place.Width, place.Height = corner.X, corner.Y, _WIDTH, _HEIGHT
-    if pivot:
-        target.sheet.PivotCharts.addNewByName(name, place, pivot)
-    else:
-        addresses = tuple(each.range.RangeAddress for each in sources)
-        names = (labels, header) if rows else (header, labels)  # of series, of points
-        target.sheet.Charts.addNewByName(name, place, addresses, *names)
-    made = _found(target.sheet, name).EmbeddedObject
-    _set_kind(made, kind)
-    if rows:
-        made.Diagram.DataRowSource = constant("chart.ChartDataRowSource.ROWS")
-    _set_words(made, words)
+    addresses = tuple(each.range.RangeAddress for each in sources)
+    target.sheet.Charts.addNewByName(name, place, addresses, header, labels)
+    made = target.sheet.Charts.getByName(name).EmbeddedObject
+    service, settings = _KINDS[kind]
+    made.Diagram = made.createInstance(f"com.sun.star.chart.{service}")
+    for key, value in settings.items():
+        setattr(made.Diagram, key, value)
+    _set_words(made, **words)
     reveal(desk, target)
     return _told(target.sheet, name)
-
-
-def _pivot_of(sources: Sequence[Area]) -> str:
-    """The name of the pivot table that holds all these cells; empty where none does."""
-    tables = sources[0].sheet.DataPilotTables
-    for name in tables.ElementNames:
-        out = tables.getByName(name).OutputRange
-        held = Area(sources[0].sheet, out.StartColumn, out.StartRow, out.EndColumn, out.EndRow)
-        if all(source.within(held) == source for source in sources):
-            return str(name)
-    return ""
 
 
 def _beside(source: Area) -> Area:
@@ -98,60 +77,33 @@ def _free(taken: Sequence[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _set_kind(made: Any, kind: str) -> None:
-    service, settings = _KINDS[kind]
-    made.Diagram = made.createInstance(f"com.sun.star.chart.{service}")
-    for key, value in settings.items():
-        setattr(made.Diagram, key, value)
-
-
-def _set_words(made: Any, words: dict[str, Any]) -> None:
-    """Titles and legend; None: as it is."""
-    if words.get("title") is not None:
-        made.HasMainTitle = bool(words["title"])
-        if words["title"]:
-            made.Title.String = words["title"]
-    for key, axis in (("x_title", "XAxis"), ("y_title", "YAxis")):
-        if words.get(key) is not None and hasattr(made.Diagram, f"Has{axis}Title"):
-            setattr(made.Diagram, f"Has{axis}Title", bool(words[key]))
-            if words[key]:
-                getattr(made.Diagram, f"{axis}Title").String = words[key]
-    if words.get("legend") is not None:
-        made.HasLegend = bool(words["legend"])
-        if isinstance(words["legend"], str):
-            side = words["legend"].upper()
-            made.Legend.Alignment = constant(f"chart.ChartLegendPosition.{side}")
-
-
-def _found(sheet: Any, name: str) -> Any:
-    """A chart of a sheet; among all charts, those of pivot tables are only listed."""
-    charts = sheet.PivotCharts if sheet.PivotCharts.hasByName(name) else sheet.Charts
-    return charts.getByName(name)
-
-
-def _source(sheet: Any, found: Any) -> str:
-    if hasattr(found, "PivotTableName"):
-        return f"pivot table {found.PivotTableName!r}"
-    return ", ".join(
-        Area(sheet, each.StartColumn, each.StartRow, each.EndColumn, each.EndRow).cells
-        for each in found.Ranges
-    )
+def _set_words(made: Any, title: str, x_title: str, y_title: str, legend: bool) -> None:
+    made.HasMainTitle = bool(title)
+    if title:
+        made.Title.String = title
+    for axis, text in (("XAxis", x_title), ("YAxis", y_title)):
+        if hasattr(made.Diagram, f"Has{axis}Title"):
+            setattr(made.Diagram, f"Has{axis}Title", bool(text))
+            if text:
+                getattr(made.Diagram, f"{axis}Title").String = text
+    made.HasLegend = legend
 
 
 def _told(sheet: Any, name: str) -> str:
-    found = _found(sheet, name)
-    made = found.EmbeddedObject
+    chart = sheet.Charts.getByName(name)
+    made = chart.EmbeddedObject
     kind = made.Diagram.DiagramType.rsplit(".", 1)[-1]
     words = [f"title {made.Title.String!r}"] if made.HasMainTitle else []
     for axis in ("X", "Y"):
         if getattr(made.Diagram, f"Has{axis}AxisTitle", False):
             title = getattr(made.Diagram, f"{axis}AxisTitle").String
             words.append(f"{axis} axis {title!r}")
-    if made.HasLegend:
-        side = made.Legend.Alignment.value.lower()
-        words.append("legend" if side == "right" else f"legend at the {side}")
-    told = ", ".join(words) or "no title"
-    return f"chart {name!r} on {sheet.Name!r}: {kind} of {_source(sheet, found)}; {told}"
+    words += ["legend"] if made.HasLegend else []
+    source = ", ".join(
+        Area(sheet, each.StartColumn, each.StartRow, each.EndColumn, each.EndRow).cells
+        for each in chart.Ranges
+    )
+    return f"chart {name!r} on {sheet.Name!r}: {kind} of {source}; {', '.join(words) or 'no title'}"
 
 
 FUNCTIONS = {"chart": chart}

@@ -7,7 +7,6 @@ from typing import Any
 from .calc_places import (
     Area,
     area,
-    color_of,
     constant,
     letters,
     lines,
@@ -15,6 +14,7 @@ from .calc_places import (
     reveal,
 )
 from .office_bridge import Desk, Refused, changes, works
+from .writer_looks import character, color, put, shown_color, told_character
 
 __all__ = ["FUNCTIONS"]
 
@@ -125,81 +125,42 @@ _VERTICAL = {"top": 1, "center": 2, "bottom": 3, "standard": 0}
 
 
 @changes("calc", "Format cells")
-def style(desk: Desk, cells: str, **look: Any) -> str:
+def style(
+    desk: Desk,
+    cells: str,
+    underline: bool | None,
+    background: str,
+    horizontal: str | None,
+    vertical: str | None,
+    wrap: bool | None,
+    **look: Any,
+) -> str:
     """Change the look of cells; what is not given stays."""
     block = area(desk, cells)
-    given = {name: value for name, value in look.items() if value is not None}
-    if not given:
-        raise Refused("nothing to change is given, such as bold=true or background='yellow'")
-    found = block.range
-    for name, value in given.items():
-        for key, told in _properties(name, value).items():
-            setattr(found, key, told)
+    if underline is not None:
+        look["underline"] = "single" if underline else "none"
+    properties = character(look)
+    if background:
+        properties["CellBackColor"] = color(background)
+    if horizontal:
+        properties["HoriJustify"] = constant(f"table.CellHoriJustify.{horizontal.upper()}")
+    if vertical:
+        properties["VertJustify"] = _VERTICAL[vertical]
+    if wrap is not None:
+        properties["IsTextWrapped"] = wrap
+    put([block.range], properties)
     reveal(desk, block)
-    return f"{block.label}: {_look_of(desk, block)}"
+    return f"{block.label}: {_told(block.first)}"
 
 
-def _properties(name: str, value: Any) -> dict[str, Any]:
-    """UNO's properties of one word of a look."""
-    italic = constant(f"awt.FontSlant.{'ITALIC' if value else 'NONE'}") if name == "italic" else 0
-    horizontal = constant(f"table.CellHoriJustify.{value.upper()}") if name == "horizontal" else 0
-    known: dict[str, Any] = {
-        "bold": lambda: {"CharWeight": 150.0 if value else 100.0},
-        "italic": lambda: {"CharPosture": italic},
-        "underline": lambda: {"CharUnderline": int(value)},
-        "strikethrough": lambda: {"CharStrikeout": int(value)},
-        "font": lambda: {"CharFontName": value},
-        "size": lambda: {"CharHeight": float(value)},
-        "color": lambda: {"CharColor": color_of(value)},
-        "background": lambda: {"CellBackColor": color_of(value)},
-        "horizontal": lambda: {"HoriJustify": horizontal},
-        "vertical": lambda: {"VertJustify": _VERTICAL[value]},
-        "wrap": lambda: {"IsTextWrapped": value},
-        "rotation": lambda: {"RotateAngle": round(value * 100)},
-    }
-    made: dict[str, Any] = known[name]()
-    return made
-
-
-_SEEN = {
-    "CharFontName": "font", "CharHeight": "size", "CharWeight": "bold", "CharPosture": "italic",
-    "CharUnderline": "underline", "CharStrikeout": "strikethrough", "CharColor": "color",
-    "CellBackColor": "background", "HoriJustify": "horizontal", "VertJustify": "vertical",
-    "IsTextWrapped": "wrap", "RotateAngle": "rotation", "NumberFormat": "number format",
-}  # fmt: skip
-
-
-def _look_of(desk: Desk, block: Area) -> str:
-    states = block.range.getPropertyStates(tuple(_SEEN))
-    differing = [
-        word
-        for word, state in zip(_SEEN.values(), states, strict=True)
-        if state.value == "AMBIGUOUS_VALUE"
-    ]
-    told = _told(desk, block.first)
-    return f"mixed ({', '.join(differing)}); the first cell: {told}" if differing else told
-
-
-def _told(desk: Desk, cell: Any) -> str:
-    words = [f"{cell.CharFontName} {cell.CharHeight:g} pt"]
-    words += ["bold"] if cell.CharWeight > 100 else []
-    words += ["italic"] if cell.CharPosture.value == "ITALIC" else []
-    words += ["underlined"] if cell.CharUnderline > 0 else []
-    words += ["struck through"] if cell.CharStrikeout > 0 else []
-    words += [f"color {_hex(cell.CharColor)}"] if cell.CharColor != -1 else []
-    words += [f"background {_hex(cell.CellBackColor)}"] if cell.CellBackColor != -1 else []
+def _told(cell: Any) -> str:
+    words = [told_character(cell)]
+    words += [f"background {shown_color(cell.CellBackColor)}"] * (cell.CellBackColor != -1)
     words += [cell.HoriJustify.value.lower()] if cell.HoriJustify.value != "STANDARD" else []
     upright = {number: word for word, number in _VERTICAL.items()}.get(cell.VertJustify, "block")
     words += [f"vertically {upright}"] if upright != "standard" else []
     words += ["wrapped"] if cell.IsTextWrapped else []
-    words += [f"turned {cell.RotateAngle / 100:g}°"] if cell.RotateAngle else []
-    code = desk.document.NumberFormats.getByKey(cell.NumberFormat).FormatString
-    words += [f"number format {code}"] if code != "General" else []
     return ", ".join(words)
-
-
-def _hex(color: int) -> str:
-    return f"#{color & 0xFFFFFF:06x}"
 
 
 @works("calc")

@@ -9,6 +9,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
+from . import writer_looks as looks
 from .office_bridge import Desk, Refused, UnoError
 
 __all__ = ["Area", "area", "areas", "lines", "reveal", "sheet_of", "used"]
@@ -285,26 +286,6 @@ def number_format(desk: Desk, code: str) -> int:
         raise Refused(f"{code!r} is no number format; wanted is one as '#,##0.00'") from None
 
 
-_COLORS = {
-    "black": 0x000000, "white": 0xFFFFFF, "red": 0xFF0000, "green": 0x00A933, "blue": 0x2A6099,
-    "yellow": 0xFFFF00, "orange": 0xFF8000, "purple": 0x800080, "gray": 0x808080, "grey": 0x808080,
-    "none": -1,
-}  # fmt: skip
-
-
-def color_of(text: str) -> int:
-    """A colour by name, as LibreOffice's own palette has it, or as "#ff8000".
-
-    Raises:
-        Refused: it is neither.
-    """
-    if text.lower() in _COLORS:
-        return _COLORS[text.lower()]
-    if re.fullmatch(r"#?[0-9A-Fa-f]{6}", text):
-        return int(text.lstrip("#"), 16)
-    raise Refused(f"{text!r} is no color; wanted is '#ff8000' or one of {', '.join(_COLORS)}")
-
-
 def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
     """The name of a cell style with that look; it is made where there is none."""
     parts = [background and f"on {background}", color, "bold" if bold else ""]
@@ -314,22 +295,9 @@ def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
         made = desk.document.createInstance("com.sun.star.style.CellStyle")
         styles.insertByName(name, made)
         if background:
-            made.CellBackColor = color_of(background)
+            made.CellBackColor = looks.color(background)
         if color:
-            made.CharColor = color_of(color)
+            made.CharColor = looks.color(color)
         if bold:
             made.CharWeight = 150.0
     return name
-
-
-def known_style(desk: Desk, name: str) -> str:
-    """The cell style of a name, in capital or small letters.
-
-    Raises:
-        Refused: the document has none.
-    """
-    names = desk.document.StyleFamilies.getByName("CellStyles").ElementNames
-    found = next((known for known in names if known.lower() == name.strip().lower()), "")
-    if not found:
-        raise Refused(f"{name!r} is no cell style; there are {', '.join(names)}")
-    return str(found)

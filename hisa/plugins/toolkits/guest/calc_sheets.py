@@ -6,11 +6,12 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from . import office_files
-from .calc_places import area, of_address, sheet_of, used
+from . import calc_places, office_files
+from .calc_places import of_address, sheet_of, used
 from .calc_text import sheet_text
-from .office_bridge import Desk, Refused, changes, looks, setting, works
+from .office_bridge import Desk, Refused, changes, looks, works
 from .office_files import target_file, write_copy, written
+from .writer_looks import set_paper
 
 __all__ = ["FUNCTIONS"]
 
@@ -118,59 +119,28 @@ def sheet_move(desk: Desk, sheet: str, position: int) -> str:
     return f"sheets: {_order(desk)}"
 
 
-_PAPERS = {"A3": (29700, 42000), "A4": (21000, 29700), "A5": (14800, 21000)}
-_PAPERS |= {"letter": (21590, 27940), "legal": (21590, 35560)}
-
-
 @changes("calc", "Page style")
-def page(desk: Desk, sheet: str, **wanted: Any) -> str:
+def page(
+    desk: Desk,
+    sheet: str,
+    paper: str,
+    landscape: bool | None,
+    pages_wide: int | None,
+    pages_tall: int | None,
+    area: str | None,
+) -> str:
     """Set how a sheet is printed."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if not given:
-        raise Refused("nothing to set is given, such as landscape=true or pages_wide=1")
-    found = sheet_of(desk, sheet)
-    styles = desk.document.StyleFamilies.getByName("PageStyles")
-    style = styles.getByName(found.PageStyle)
-    _paper(style, given)
-    for key, name in (("pages_wide", "ScaleToPagesX"), ("pages_tall", "ScaleToPagesY")):
-        if key in given:
-            setattr(style, name, given[key])
-    if "margins" in given:
-        for side in ("Left", "Right", "Top", "Bottom"):
-            setattr(style, f"{side}Margin", round(given["margins"] * 100))
-    for part in ("header", "footer"):
-        if part in given:
-            _running(style, part.title(), given[part])
-    if "area" in given:
-        areas = (area(desk, given["area"]).range.RangeAddress,) if given["area"] else ()
-        found.setPrintAreas(areas)
-    if "repeat_rows" in given:
-        _repeat(desk, found, given["repeat_rows"])
-    return _page_told(desk, found, style)
-
-
-def _paper(style: Any, given: dict[str, Any]) -> None:
-    landscape = given.get("landscape", style.IsLandscape)
-    now = sorted((style.Width, style.Height))
-    short, long = _PAPERS[given["paper"]] if "paper" in given else now
-    style.IsLandscape = landscape
-    style.Width, style.Height = (long, short) if landscape else (short, long)
-
-
-def _running(style: Any, part: str, text: str) -> None:
-    """Put a text into the middle of the header or footer; an empty one switches it off."""
-    setattr(style, f"{part}IsOn", bool(text))
-    if text:
-        content = getattr(style, f"RightPage{part}Content")
-        content.LeftText.String = content.RightText.String = ""
-        content.CenterText.String = text
-        setattr(style, f"RightPage{part}Content", content)
-
-
-def _repeat(desk: Desk, sheet: Any, rows: str) -> None:
-    sheet.PrintTitleRows = bool(rows)
-    if rows:
-        sheet.setTitleRows(area(desk, rows).range.RangeAddress)
+    target = sheet_of(desk, sheet)
+    style = desk.document.StyleFamilies.getByName("PageStyles").getByName(target.PageStyle)
+    if paper or landscape is not None:
+        set_paper(style, paper, landscape)
+    for value, name in ((pages_wide, "ScaleToPagesX"), (pages_tall, "ScaleToPagesY")):
+        if value is not None:
+            setattr(style, name, value)
+    if area is not None:
+        block = (calc_places.area(desk, area).range.RangeAddress,) if area else ()
+        target.setPrintAreas(block)
+    return _page_told(desk, target, style)
 
 
 def _page_told(desk: Desk, sheet: Any, style: Any) -> str:
@@ -183,20 +153,10 @@ def _page_told(desk: Desk, sheet: Any, style: Any) -> str:
     words.append(f"{style.Width / 100:.0f} x {style.Height / 100:.0f} mm")
     if style.ScaleToPagesX or style.ScaleToPagesY:
         words.append(f"fitted to {style.ScaleToPagesX or 'any'} x {style.ScaleToPagesY or 'any'}")
-    for part in ("Header", "Footer"):
-        if getattr(style, f"{part}IsOn"):
-            content = getattr(style, f"RightPage{part}Content")
-            words.append(f"{part.lower()} {content.CenterText.String!r}")
     printed = [of_address(desk, each).cells for each in sheet.PrintAreas]
     words += [f"prints {', '.join(printed)}"] if printed else []
-    words += [f"repeats rows {_rows(sheet)}"] if sheet.PrintTitleRows else []
     words += [f"the page style is also that of {', '.join(others)}"] if others else []
     return f"{sheet.Name!r}: {', '.join(words)}"
-
-
-def _rows(sheet: Any) -> str:
-    found = sheet.TitleRows
-    return f"{found.StartRow + 1}:{found.EndRow + 1}"
 
 
 # Files and the undo list --------------------------------------------------------------------------
@@ -211,28 +171,15 @@ _EXPORTED = {**_SAVED, ".html": "HTML (StarCalc)", ".pdf": "calc_pdf_Export"}
 
 
 @works("calc")
-def save(desk: Desk, path: str, overwrite: bool) -> str:
-    """Save the document where it lies, or under another name."""
-    return office_files.save(desk, path, overwrite, _SAVED)
-
-
-@works("calc")
-def export(desk: Desk, path: str, cells: str, overwrite: bool) -> str:
+def export(desk: Desk, path: str, overwrite: bool) -> str:
     """Write a copy in another format; the document stays as it is."""
     target = target_file(path, _EXPORTED, overwrite=overwrite)
     ending = target.suffix.lower()
-    block = area(desk, cells) if cells else None
     if ending == ".csv":
-        sheet = block.sheet if block is not None else desk.controller.ActiveSheet
-        target.write_text(sheet_text(desk, sheet, separator=","), encoding="utf-8")
-        return written(target)
-    settings: dict[str, Any] = {}
-    if block is not None:
-        if ending != ".pdf":
-            raise Refused(f"cells can be chosen for .pdf and .csv, not for {ending}")
-        chosen = (setting("Selection", block.range),)
-        settings["FilterData"] = uno.Any("[]com.sun.star.beans.PropertyValue", chosen)
-    write_copy(desk, target, _EXPORTED[ending], **settings)
+        text = sheet_text(desk, desk.controller.ActiveSheet, separator=",")
+        target.write_text(text, encoding="utf-8")
+    else:
+        write_copy(desk, target, _EXPORTED[ending])
     return written(target)
 
 
@@ -240,6 +187,6 @@ FUNCTIONS = {
     "overview": overview, "sheet_add": sheet_add, "sheet_rename": sheet_rename,
     "sheet_delete": sheet_delete, "sheet_copy": sheet_copy, "sheet_move": sheet_move,
 
-    "page": page, "save": save, "export": export,
+    "page": page, "save": office_files.save("calc", _SAVED), "export": export,
     "undo": office_files.undo("calc"),
 }  # fmt: skip

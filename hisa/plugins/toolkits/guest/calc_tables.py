@@ -15,7 +15,6 @@ from .calc_places import (
     cell_address,
     constant,
     filled,
-    known_style,
     letters,
     number,
     of_address,
@@ -234,7 +233,6 @@ def highlight(
     background: str,
     bold: bool,
     add: bool,
-    style: str,
 ) -> str:
     """Give cells a look while a condition holds."""
     block = area(desk, cells)
@@ -243,10 +241,7 @@ def highlight(
         wanted.clear()
     if when:
         operator, first, second = _rule(block, when)
-        look: dict[str, Any] = {"color": color, "background": background, "bold": bold}
-        if style and any(look.values()):
-            raise Refused("give a style or a look of its own, not both")
-        style = known_style(desk, style) if style else style_for(desk, **look)
+        style = style_for(desk, color=color, background=background, bold=bold)
         entry = {"Operator": operator, "Formula1": first, "Formula2": second}
         entry |= {"SourcePosition": cell_address(block), "StyleName": style}
         wanted.addNew(tuple(setting(name, value) for name, value in entry.items()))
@@ -311,12 +306,10 @@ def pivot(
     rows: list[str],
     columns: list[str],
     values: Mapping[str, str] | list[str],
-    filters: list[str],
-    name: str,
 ) -> str:
     """Make a pivot table of a table with a header, as Calc's own dialog does."""
     block = _table(desk, cells)
-    target = area(desk, to) if to else _new_sheet(desk, name, block.sheet)
+    target = area(desk, to) if to else _new_sheet(desk, block.sheet)
     if block.meets(target):
         raise Refused(f"{target.label} lies in {block.label}; choose another place")
     tables = target.sheet.DataPilotTables
@@ -324,7 +317,7 @@ def pivot(
     made.setSourceRange(block.range.RangeAddress)
     made.ShowFilterButton = made.DrillDownOnDoubleClick = False
     functions = values if isinstance(values, Mapping) else dict.fromkeys(values, "sum")
-    layout = (("COLUMN", columns), ("ROW", rows), ("PAGE", filters), ("DATA", functions))
+    layout = (("COLUMN", columns), ("ROW", rows), ("DATA", functions))
     as_table = uno.createUnoStruct("com.sun.star.sheet.DataPilotFieldLayoutInfo")
     # The last field tells the data fields apart; it has no header.
     made.DataPilotFields.getByIndex(made.DataPilotFields.Count - 1).Orientation = _orientation(
@@ -337,24 +330,19 @@ def pivot(
             field.LayoutInfo = as_table
             if place == "DATA":
                 field.Function = _function(functions[head])
-    name = _free_name(name or "Pivot", _pivot_names(desk))
+    sheets = map(desk.document.Sheets.getByName, desk.document.Sheets.ElementNames)
+    taken = [name for sheet in sheets for name in sheet.DataPilotTables.ElementNames]
+    name = _free_name("Pivot", taken)
     tables.insertNewByName(name, cell_address(target), made)
     reveal(desk, target)
     out = of_address(desk, tables.getByName(name).OutputRange)
     return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
 
 
-def _pivot_names(desk: Desk) -> list[str]:
-    """Those of all sheets: a chart names its pivot table without one."""
-    sheets = map(desk.document.Sheets.getByName, desk.document.Sheets.ElementNames)
-    return [name for sheet in sheets for name in sheet.DataPilotTables.ElementNames]
-
-
-def _new_sheet(desk: Desk, name: str, source: Any) -> Area:
+def _new_sheet(desk: Desk, source: Any) -> Area:
     """A sheet behind the one that the table stands on, named as Calc's own dialog names it."""
     sheets = desk.document.Sheets
-    names = sheets.ElementNames
-    name = _free_name(name, names) if name else _free_name(f"Pivot Table_{source.Name}_", names, 1)
+    name = _free_name(f"Pivot Table_{source.Name}_", sheets.ElementNames, 1)
     sheets.insertNewByName(name, source.RangeAddress.Sheet + 1)
     return Area(sheets.getByName(name), 0, 0, 0, 0)
 

@@ -5,18 +5,22 @@ Each function takes and answers plain JSON data; see `files_common.serve`.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .code_jsonc import key_number, load, with_element, with_value, without, write
 from .files_common import Refused, path_of, serve
 
 _COMMANDS = {"code": "Code", "codium": "VSCodium", "code-oss": "Code - OSS"}
 """Command to the folder of its settings under ~/.config."""
+_LARGEST = 4 << 20
+"""Bytes of the largest file of settings; a person's has some thousand."""
 _SECONDS = 100.0
 """Of the command line: its first call starts the open build's server."""
 
@@ -122,10 +126,43 @@ def _file(name: str, folder: str) -> Path:
     return there / ".vscode" / name
 
 
+def load(path: Path, kind: type) -> Any:
+    """Returns what a file holds; empty where it is not there.
+
+    Raises:
+        Refused: it holds something else, or comments, which a change would lose.
+    """
+    if path.exists() and path.stat().st_size > _LARGEST:
+        raise Refused(f"{path} is larger than {_LARGEST >> 20} MiB")
+    text = path.read_text("utf-8-sig") if path.exists() else ""
+    if not text.strip():
+        return kind()
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise Refused(
+            f"{path} is no plain JSON, or has comments: {error}; change it in the editor"
+        ) from error
+    if not isinstance(value, kind):
+        raise Refused(f"{path} holds no {'object' if kind is dict else 'list'}")
+    return value
+
+
+def write(path: Path, value: Any) -> None:
+    """Writes a file whole, in one step."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(json.dumps(value, indent=4, ensure_ascii=False) + "\n")
+    os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else 0o644)
+    os.replace(draft, target)
+
+
 def settings(words: str, folder: str) -> Any:
     """Returns the settings whose names have all the words."""
     path = _file("settings.json", folder)
-    _, kept = load(path, dict)
+    kept = load(path, dict)
     sought = words.lower().split()
     found = {key: kept[key] for key in kept if all(word in key.lower() for word in sought)}
     return {"path": str(path), "set": found}
@@ -134,56 +171,49 @@ def settings(words: str, folder: str) -> Any:
 def setting(name: str, value: Any, folder: str) -> Any:
     """Sets a setting, and returns what it was and is."""
     path = _file("settings.json", folder)
-    text, kept = load(path, dict)
-    write(path, with_value(text, name, value), {**kept, name: value})
-    return {"path": str(path), "before": kept.get(name), "now": load(path, dict)[1][name]}
+    kept = load(path, dict)
+    write(path, {**kept, name: value})
+    return {"path": str(path), "before": kept.get(name), "now": load(path, dict)[name]}
 
 
 def unset(name: str, folder: str) -> Any:
     """Takes a setting out, so that the default holds."""
     path = _file("settings.json", folder)
-    text, kept = load(path, dict)
+    kept = load(path, dict)
     if name not in kept:
         raise Refused(f"{path} does not set {name!r}; it sets {', '.join(kept) or 'nothing'}")
-    rest = {key: value for key, value in kept.items() if key != name}
-    while (number := key_number(text, name)) >= 0:
-        text = without(text, number)
-    write(path, text, rest)
+    write(path, {key: value for key, value in kept.items() if key != name})
     return {"path": str(path), "before": kept[name]}
 
 
 def keys() -> Any:
     """Returns the user's own keys."""
-    return load(_file("keybindings.json", ""), list)[1]
+    return load(_file("keybindings.json", ""), list)
 
 
 def bind(key: str, command: str, when: str, args: Any) -> Any:
     """Adds a key for a command, and returns all of that key."""
     path = _file("keybindings.json", "")
-    text, kept = load(path, list)
+    kept = load(path, list)
     new = {"key": key, "command": command}
     new |= {"when": when} if when else {}
     new |= {"args": args} if args is not None else {}
     if new not in kept:
-        write(path, with_element(text, new), [*kept, new])
-    return [each for each in load(path, list)[1] if each.get("key") == key]
+        write(path, [*kept, new])
+    return [each for each in load(path, list) if each.get("key") == key]
 
 
 def unbind(key: str, command: str) -> Any:
     """Takes the user's own keys for a command out, and returns how many went."""
     path = _file("keybindings.json", "")
-    text, kept = load(path, list)
-    meant = [
-        at
-        for at, each in enumerate(kept)
-        if each.get("key") == key and command in ("", each.get("command"))
+    kept = load(path, list)
+    rest = [
+        each for each in kept if each.get("key") != key or command not in ("", each.get("command"))
     ]
-    if not meant:
+    if len(rest) == len(kept):
         raise Refused(f"{path} has no key {key!r}{f' for {command!r}' if command else ''}")
-    for at in reversed(meant):
-        text = without(text, at)
-    write(path, text, [each for at, each in enumerate(kept) if at not in meant])
-    return len(meant)
+    write(path, rest)
+    return len(kept) - len(rest)
 
 
 _PLACES = {
@@ -197,14 +227,11 @@ def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
     """Adds a task or launch configuration, in place of one of the same name."""
     name, key, version = _PLACES[kind]
     path = _file(name, folder)
-    text, kept = load(path, dict)
+    kept = load(path, dict)
     named = _NAMED[kind]
     others = [each for each in kept.get(key, []) if each.get(named) != new[named]]
-    wanted = {"version": version, **kept, key: [*others, new]}
-    if "version" not in kept:
-        text = with_value(text, "version", version)
-    write(path, with_value(text, key, wanted[key]), wanted)
-    return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[1][key]]}
+    write(path, {"version": version, **kept, key: [*others, new]})
+    return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[key]]}
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -26,7 +26,6 @@ from .office_bridge import Desk, Refused, Unchanged, changes
 from .writer_looks import (
     character,
     color,
-    hundredths,
     paragraph,
     put,
     shown_color,
@@ -39,7 +38,6 @@ from .writer_ranges import excerpt, note_of
 __all__ = ["FUNCTIONS"]
 
 _TABLE = "com.sun.star.drawing.TableShape"
-_VERTICAL = {"top": "TOP", "middle": "CENTER", "bottom": "BOTTOM"}
 
 
 def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> int:
@@ -78,7 +76,6 @@ def text_box(
     width_cm: float,
     height_cm: float,
     size: float | None,
-    name: str,
 ) -> str:
     """Puts a text box on a slide."""
     target = one_slide(desk, slide)
@@ -87,7 +84,6 @@ def text_box(
         number = _insert(target, shape, (left_cm, top_cm, width_cm, height_cm))
         shape.TextAutoGrowHeight = True
         shape.String = text
-        shape.Name = name
         if size:
             put(cursors(shape, ""), character({"size": size}))
     return f"shape {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
@@ -118,21 +114,16 @@ def _words(shape: Any) -> bool:
 
 
 @changes("impress", "Format paragraphs")
-def format_paragraphs(
-    desk: Desk, slides_: str, shape: str, bullets: str, vertical: str, **given: Any
-) -> str:
+def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **given: Any) -> str:
     """Sets alignment, spacing and bullets of the paragraphs of an object."""
     properties = paragraph(given)
     targets = [called(slide, shape) for slide in chosen_slides(desk, slides_)]
     found = [cursor for each in targets for cursor in cursors(each, "")]
     if properties:
         put(found, properties)
-    for each in targets if vertical else ():
-        anchor = _VERTICAL[vertical]
-        each.TextVerticalAdjust = uno.Enum("com.sun.star.drawing.TextVerticalAdjust", anchor)
     for each in targets if bullets else ():
         _mark_all(each, bullets)
-    if not (properties or vertical or bullets):
+    if not (properties or bullets):
         raise Refused("nothing to set was given")
     marks = f", {bullets}" if bullets else ""
     count = note_of(len(targets), "shape")
@@ -177,7 +168,7 @@ def _bullets(cursor: Any, kind: str) -> None:
     cursor.NumberingLevel = 0
 
 
-def _paint(shape: Any, fill: str, line: str, width_pt: float | None) -> None:
+def _paint(shape: Any, fill: str, line: str) -> None:
     """Sets fill and line of an object; "none" leaves it open."""
     for word, kind, part in ((fill, "FillStyle", "Fill"), (line, "LineStyle", "Line")):
         if word:
@@ -186,8 +177,6 @@ def _paint(shape: Any, fill: str, line: str, width_pt: float | None) -> None:
             setattr(shape, kind, uno.Enum(f"com.sun.star.drawing.{kind}", style))
             if number != -1:
                 setattr(shape, f"{part}Color", number)
-    if width_pt is not None:
-        shape.LineWidth = hundredths(width_pt * 2.54 / 72)
 
 
 def _painted(shape: Any) -> str:
@@ -213,22 +202,15 @@ def shape_change(
     degrees: float | None,
     fill: str,
     line: str,
-    line_pt: float | None,
-    order: str,
-    name: str,
 ) -> str:
-    """Moves, resizes, turns, paints or names an object."""
+    """Moves, resizes, turns or paints an object."""
     target_slide = one_slide(desk, slide)
     target = called(target_slide, shape)
     with Unrecorded(desk):
         place(target, (left_cm, top_cm, width_cm, height_cm))
         if degrees is not None:
             target.RotateAngle = round(-degrees * 100) % 36000
-        _paint(target, fill, line, line_pt)
-        if order:
-            target.ZOrder = target_slide.Count - 1 if order == "front" else 0
-        if name:
-            target.Name = name
+        _paint(target, fill, line)
     turned = f", turned {(36000 - target.RotateAngle) % 36000 / 100:g} degrees"
     at = next(at for at, each in enumerate(shapes(target_slide), 1) if each == target)
     return f"shape {at} is now {box_of(target)}{turned}, {_painted(target)}"
@@ -252,7 +234,6 @@ def image_insert(
     top_cm: float | None,
     width_cm: float | None,
     height_cm: float | None,
-    name: str,
 ) -> str:
     """Puts the picture of a file on a slide, in its middle where no place is given."""
     target, picture = one_slide(desk, slide), graphic(desk, path)
@@ -266,7 +247,6 @@ def image_insert(
     with Unrecorded(desk):
         number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
         shape.Graphic = picture
-        shape.Name = name
     return f"shape {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
 
 
@@ -280,7 +260,6 @@ def table_insert(
     top_cm: float,
     width_cm: float,
     height_cm: float,
-    name: str,
 ) -> str:
     """Puts a table on a slide."""
     target = one_slide(desk, slide)
@@ -292,7 +271,6 @@ def table_insert(
         _grow(model.Rows, len(values))
         _grow(model.Columns, max(len(row) for row in values))
         place(shape, box)
-        shape.Name = name
         _fill(model, values, 0, 0)
     size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
     return f"shape {number} of slide {_on(desk, slide)} is a table: {size}, {box_of(shape)}"
@@ -337,14 +315,14 @@ def table_write(
 
 
 @changes("impress", "Find and replace")
-def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bool) -> str:
+def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
     """Replaces text on all slides; what is around it keeps its look."""
-    try:
-        pattern = re.compile(find if regex else re.escape(find), 0 if match_case else re.IGNORECASE)
-    except re.error as error:
-        raise Refused(f"{find!r}: {error}") from error
-    holders = [each for slide in slides(desk) for each in _holders(shapes(slide))]
-    count = sum(_replaced(each, pattern, replacement, regex=regex) for each in holders)
+    pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
+    count = 0
+    for holder in [each for slide in slides(desk) for each in _holders(shapes(slide))]:
+        for match in reversed(list(pattern.finditer(holder.String))):
+            cursor_over(holder, match.start(), match.end()).String = replacement
+            count += 1
     if not count:
         return Unchanged(f"{find!r} is not found; nothing was changed")
     return f"{note_of(count, 'place')} replaced"
@@ -362,18 +340,6 @@ def _holders(objects: Sequence[Any]) -> Iterator[Any]:
             yield from _holders(shapes(each))
         elif _words(each):
             yield each
-
-
-def _replaced(holder: Any, pattern: re.Pattern[str], replacement: str, *, regex: bool) -> int:
-    whole = holder.String
-    found = [match for match in pattern.finditer(whole) if match[0]]
-    for match in reversed(found):
-        cursor = cursor_over(holder, match.start(), match.end())
-        try:
-            cursor.String = match.expand(replacement) if regex else replacement
-        except (re.error, IndexError) as error:
-            raise Refused(f"{replacement!r}: {error}") from error
-    return len(found)
 
 
 FUNCTIONS = {

@@ -209,11 +209,9 @@ def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
 
 
 @changes("impress", "Slide size")
-def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | None) -> str:
+def size(desk: Desk, format_: str) -> str:
     """Sets the size of all slides; what is on them stays where it is."""
-    first = slides(desk)[0]
-    wide, high = _SIZES[format_] if format_ else (first.Width / 1000, first.Height / 1000)
-    wide, high = width_cm or wide, height_cm or high
+    wide, high = _SIZES[format_]
     pages = desk.document.MasterPages
     masters = [pages.getByIndex(at) for at in range(pages.Count)]
     for each in [*masters, *slides(desk)]:

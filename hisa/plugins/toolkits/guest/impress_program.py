@@ -18,12 +18,6 @@ _PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
 
 
 @works("impress")
-def save(desk: Desk, path: str, overwrite: bool) -> str:
-    """Saves the presentation."""
-    return office_files.save(desk, path, overwrite, _ENDINGS)
-
-
-@works("impress")
 def export(desk: Desk, path: str, slide: str, width: int, overwrite: bool) -> str:
     """Writes a copy in another format, or a picture of one slide."""
     endings = {".pdf": "impress_pdf_Export", **_ENDINGS, **_PICTURES}
@@ -53,5 +47,6 @@ def _draw(desk: Desk, url: str, number: str, kind: str, width: int) -> None:
 
 
 if __name__ == "__main__":
-    own = {"save": save, "export": export, "undo": office_files.undo("impress")}
+    own = {"save": office_files.save("impress", _ENDINGS), "export": export}
+    own["undo"] = office_files.undo("impress")
     serve(impress_pages.FUNCTIONS | impress_objects.FUNCTIONS | own)

@@ -37,21 +37,26 @@ def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Pa
     return found
 
 
-def save(desk: Desk, path: str, overwrite: bool, endings: Mapping[str, str]) -> str:
-    """Save a document where it lies or, where a path is given, there from now on."""
-    document = desk.document
-    if path and uno.systemPathToFileUrl(str(Path(path).expanduser())) != document.URL:
-        target = target_file(path, endings, overwrite=overwrite)
-        name = setting("FilterName", endings[target.suffix.lower()])
-        document.storeAsURL(uno.systemPathToFileUrl(str(target)), (name,))
-    elif not document.hasLocation():
-        raise Refused("the document was never saved; give a path, such as '~/Documents/sales.xlsx'")
-    elif document.isReadonly():
-        raise Refused("the document is open read-only; give another path")
-    else:
-        document.store()
-    changed = "; it still has unsaved changes" if document.isModified() else ""
-    return f"{written(Path(uno.fileUrlToSystemPath(document.URL)))}{changed}"
+def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
+    """Returns the function that saves a kind of document where it lies, or there from now on."""
+
+    @works(kind)
+    def store(desk: Desk, path: str, overwrite: bool) -> str:
+        document = desk.document
+        if path and uno.systemPathToFileUrl(str(Path(path).expanduser())) != document.URL:
+            target = target_file(path, endings, overwrite=overwrite)
+            name = setting("FilterName", endings[target.suffix.lower()])
+            document.storeAsURL(uno.systemPathToFileUrl(str(target)), (name,))
+        elif not document.hasLocation():
+            raise Refused("the document was never saved; give a path, such as '~/Documents/a.ods'")
+        elif document.isReadonly():
+            raise Refused("the document is open read-only; give another path")
+        else:
+            document.store()
+        changed = "; it still has unsaved changes" if document.isModified() else ""
+        return f"{written(Path(uno.fileUrlToSystemPath(document.URL)))}{changed}"
+
+    return store
 
 
 def write_copy(desk: Desk, target: Path, filter_name: str, **settings: Any) -> None:

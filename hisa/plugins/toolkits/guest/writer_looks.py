@@ -14,7 +14,6 @@ __all__ = ["COLORS", "character", "color", "paragraph", "put", "told_character",
 _SCRIPTS = ("", "Asian", "Complex")
 """Western, Asian and right-to-left scripts have properties of their own."""
 _UNDERLINES = {"none": 0, "single": 1, "double": 2, "dotted": 3, "dashed": 5, "wavy": 10}
-_CASES = {"none": 0, "upper": 1, "lower": 2, "title": 3, "small": 4}
 _ADJUST = {"left": "LEFT", "right": "RIGHT", "center": "CENTER", "justify": "BLOCK"}
 _SHIFTS = {"normal": (0, 100), "superscript": (14000, 58), "subscript": (-14000, 58)}
 """14000: as high as the font says, 58 % of its size: what the menus set."""
@@ -84,10 +83,6 @@ def character(given: Mapping[str, Any]) -> dict[str, Any]:
         made["CharBackColor"] = color(given["highlight"])
     if given.get("position"):
         made["CharEscapement"], made["CharEscapementHeight"] = _SHIFTS[given["position"]]
-    if given.get("caps"):
-        made["CharCaseMap"] = _CASES[given["caps"]]
-    if given.get("spacing_pt") is not None:
-        made["CharKerning"] = hundredths(given["spacing_pt"] * 2.54 / 72)
     return made
 
 
@@ -105,22 +100,30 @@ def paragraph(given: Mapping[str, Any]) -> dict[str, Any]:
         spacing = uno.createUnoStruct("com.sun.star.style.LineSpacing")
         spacing.Mode, spacing.Height = 0, round(given["line_spacing"] * 100)
         made["ParaLineSpacing"] = spacing
-    lengths = {
-        "left_cm": "ParaLeftMargin",
-        "right_cm": "ParaRightMargin",
-        "first_line_cm": "ParaFirstLineIndent",
-    }
-    for name, property_ in lengths.items():
+    for name, property_ in (
+        ("left_cm", "ParaLeftMargin"),
+        ("first_line_cm", "ParaFirstLineIndent"),
+    ):
         if given.get(name) is not None:
             made[property_] = hundredths(given[name])
     for name, property_ in (("before_pt", "ParaTopMargin"), ("after_pt", "ParaBottomMargin")):
         if given.get(name) is not None:
             made[property_] = hundredths(given[name] * 2.54 / 72)
-    if given.get("background"):
-        made["ParaBackColor"] = color(given["background"])
-    if given.get("keep_with_next") is not None:
-        made["ParaKeepTogether"] = given["keep_with_next"]
     return made
+
+
+_PAPERS = {
+    "A3": (29700, 42000), "A4": (21000, 29700), "A5": (14800, 21000),
+    "letter": (21590, 27940), "legal": (21590, 35560),
+}  # fmt: skip
+
+
+def set_paper(style: Any, paper: str, landscape: bool | None) -> None:
+    """Sets the size of a page style's paper, or its orientation, or both."""
+    wide = style.IsLandscape if landscape is None else landscape
+    short, long = _PAPERS[paper] if paper else sorted((style.Width, style.Height))
+    style.IsLandscape = wide
+    style.Width, style.Height = (long, short) if wide else (short, long)
 
 
 def put(targets: Iterable[Any], properties: Mapping[str, Any]) -> None:
@@ -156,9 +159,8 @@ def told_character(target: Any) -> str:
     said += [f"colour {shown_color(target.CharColor)}"]
     behind = getattr(target, "CharBackColor", _AUTOMATIC)
     said += [f"highlight {shown_color(behind)}"] if behind != _AUTOMATIC else []
-    shift = target.CharEscapement
+    shift = getattr(target, "CharEscapement", 0)
     said += ["superscript" if shift > 0 else "subscript"] if shift else []
-    said += [f"caps {_key(_CASES, target.CharCaseMap)}"] if target.CharCaseMap else []
     return ", ".join(said)
 
 
@@ -176,7 +178,6 @@ def told_paragraph(target: Any) -> str:
     said = [f"align {align.get(word, word.lower())}", f"line spacing {lines}"]
     for name, label in (
         ("ParaLeftMargin", "left"),
-        ("ParaRightMargin", "right"),
         ("ParaFirstLineIndent", "first line"),
     ):
         value = getattr(target, name)

@@ -6,37 +6,25 @@ import re
 from typing import Any
 
 from .office_bridge import Desk, Refused, changes, works
-from .writer_looks import color, hundredths, put, shown_color
-from .writer_ranges import chosen, enum, excerpt, note_of, style_called
+from .writer_looks import hundredths, put, set_paper
+from .writer_ranges import chosen, enum, excerpt, note_of
 
-__all__ = ["FUNCTIONS", "PAPER", "insert_with_fields"]
+__all__ = ["FUNCTIONS"]
 
-PAPER = {
-    "A3": (29.7, 42.0), "A4": (21.0, 29.7), "A5": (14.8, 21.0), "A6": (10.5, 14.8),
-    "B4": (25.0, 35.3), "B5": (17.6, 25.0), "Letter": (21.59, 27.94), "Legal": (21.59, 35.56),
-    "Tabloid": (27.94, 43.18),
-}  # fmt: skip
-"""Width and height in centimetres, upright."""
 _FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
     "page": ("PageNumber", {"NumberingType": 4}),
     "pages": ("PageCount", {"NumberingType": 4}),
     "date": ("DateTime", {"IsDate": True, "IsFixed": False}),
-    "time": ("DateTime", {"IsDate": False, "IsFixed": False}),
     "title": ("DocInfo.Title", {}),
-    "author": ("Author", {"FullName": True}),
-    "file": ("FileName", {"FileFormat": 3}),
 }
-"""4: Arabic numerals; 3: the file's name with its ending."""
+"""4: Arabic numerals."""
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
-def _page_style(desk: Desk, name: str) -> Any:
-    inner = (
-        style_called(desk, "PageStyles", name)
-        if name
-        else str(desk.controller.ViewCursor.PageStyleName)
-    )
-    return desk.document.StyleFamilies.getByName("PageStyles").getByName(inner)
+def _page_style(desk: Desk) -> Any:
+    """The one of the page that the cursor is on."""
+    styles = desk.document.StyleFamilies.getByName("PageStyles")
+    return styles.getByName(str(desk.controller.ViewCursor.PageStyleName))
 
 
 def _begin(desk: Desk) -> int:
@@ -63,50 +51,28 @@ def _forgotten(desk: Desk, before: int) -> str:
 @works("writer")
 def page(
     desk: Desk,
-    style: str,
     paper: str,
     landscape: bool | None,
     columns: int | None,
-    column_gap_cm: float,
-    background: str,
-    **lengths: float | None,
+    **margins: float | None,
 ) -> str:
-    """Sets size, margins, orientation, columns and background of a page style."""
-    target, steps = _page_style(desk, style), _begin(desk)
-    _set_size(target, paper, landscape, lengths.pop("width_cm"), lengths.pop("height_cm"))
-    margins = {
-        "top_cm": "TopMargin",
-        "bottom_cm": "BottomMargin",
-        "left_cm": "LeftMargin",
-        "right_cm": "RightMargin",
+    """Sets size, margins, orientation and columns of a page style."""
+    target, steps = _page_style(desk), _begin(desk)
+    if paper or landscape is not None:
+        set_paper(target, paper, landscape)
+    properties = {
+        f"{name.removesuffix('_cm').title()}Margin": hundredths(value)
+        for name, value in margins.items()
+        if value is not None
     }
-    properties: dict[str, Any] = {
-        margins[name]: hundredths(value) for name, value in lengths.items() if value is not None
-    }
-    if background:
-        properties["BackColor"] = color(background)
     if properties:
         put([target], properties)
     if columns is not None:
         parts = target.TextColumns
         parts.ColumnCount = columns
-        parts.AutomaticDistance = hundredths(column_gap_cm)
+        parts.AutomaticDistance = 500
         target.TextColumns = parts
     return f"page style {target.DisplayName} is now {_told(target)}{_forgotten(desk, steps)}"
-
-
-def _set_size(
-    target: Any, paper: str, landscape: bool | None, width: float | None, height: float | None
-) -> None:
-    now = (target.Width, target.Height)
-    size = tuple(map(hundredths, PAPER[paper])) if paper else now
-    size = (hundredths(width) if width else size[0], hundredths(height) if height else size[1])
-    wide = target.IsLandscape if landscape is None else landscape
-    if landscape is not None or paper:
-        size = (max(size), min(size)) if wide else (min(size), max(size))
-    if size != now or bool(wide) != target.IsLandscape:
-        target.IsLandscape = bool(wide)
-        target.Width, target.Height = size
 
 
 def _told(target: Any) -> str:
@@ -116,14 +82,14 @@ def _told(target: Any) -> str:
     return (
         f"{target.Width / 1000:.2f} x {target.Height / 1000:.2f} cm {way}, margins top, bottom, "
         f"left, right {', '.join(f'{each / 1000:.2f}' for each in margins)} cm, "
-        f"{note_of(max(count, 1), 'column')}, background {shown_color(target.BackColor)}"
+        f"{note_of(max(count, 1), 'column')}"
     )
 
 
 @works("writer")
-def header_footer(desk: Desk, which: str, text: str, on: bool, align: str, style: str) -> str:
+def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> str:
     """Sets the header or footer of a page style, with fields in it; or takes it away."""
-    target, steps = _page_style(desk, style), _begin(desk)
+    target, steps = _page_style(desk), _begin(desk)
     _check_fields(text)
     part = which.capitalize()
     if not on:
@@ -136,7 +102,7 @@ def header_footer(desk: Desk, which: str, text: str, on: bool, align: str, style
     inside = getattr(target, f"{part}Text")
     inside.String = ""
     cursor = inside.createTextCursor()
-    insert_with_fields(desk.document, cursor, text)
+    _insert_with_fields(desk.document, cursor, text)
     cursor.gotoStart(False)
     cursor.gotoEnd(True)
     word = {"left": "LEFT", "right": "RIGHT", "center": "CENTER"}[align]
@@ -152,13 +118,8 @@ def _check_fields(template: str) -> None:
         raise Refused(f"there is no field {{{unknown[0]}}}; there are {', '.join(_FIELDS)}")
 
 
-def insert_with_fields(document: Any, cursor: Any, template: str) -> None:
-    """Inserts text in which {page} and the like become fields.
-
-    Raises:
-        Refused: there is no such field.
-    """
-    _check_fields(template)
+def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
+    """Inserts text in which {page} and the like become fields."""
     at = 0
     for found in _PLACE.finditer(template):
         cursor.Text.insertString(cursor, template[at : found.start()], False)
@@ -174,18 +135,14 @@ def insert_with_fields(document: Any, cursor: Any, template: str) -> None:
 
 
 @changes("writer", "Page break")
-def page_break(desk: Desk, paragraph: str, style: str, number_from: int, remove: bool) -> str:
-    """Begins a page with a paragraph, of a page style where one is given; or no longer."""
+def page_break(desk: Desk, paragraph: str, remove: bool) -> str:
+    """Begins a page with a paragraph, or no longer."""
     picked = chosen(desk, paragraph)
     for _, each in picked:
         each.BreakType = enum("style.BreakType", "NONE" if remove else "PAGE_BEFORE")
-        each.PageDescName = style_called(desk, "PageStyles", style) if style and not remove else ""
-        if number_from:
-            if not style:
-                raise Refused("number_from needs a page style, which counts from there on")
-            each.PageNumberOffset = number_from
+        each.PageDescName = ""
     number, first = picked[0]
-    begins = first.BreakType.value != "NONE" or first.PageDescName
+    begins = first.BreakType.value != "NONE"
     pages = note_of(desk.controller.PageCount, "page")
     return f"paragraph {number} {'begins' if begins else 'does not begin'} a page; {pages}"
 

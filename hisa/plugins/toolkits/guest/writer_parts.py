@@ -1,4 +1,4 @@
-"""Pictures, links, notes, comments, bookmarks and tracked changes of a text document."""
+"""Pictures of a text document."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import uno  # type: ignore[import-not-found]
 from .files_common import path_of
 from .office_bridge import Desk, Refused, changes, setting
 from .writer_looks import hundredths
-from .writer_ranges import enum, place_of_its_own
+from .writer_ranges import enum, new_paragraph
 
 __all__ = ["FUNCTIONS", "graphic", "size_of"]
 
 _PIXELS_AN_INCH = 96
-_ANCHORS = {"paragraph": "AT_PARAGRAPH", "character": "AS_CHARACTER", "page": "AT_PAGE"}
-_WRAPS = {"none": "NONE", "both": "DYNAMIC", "through": "THROUGH"}
-_SIDES = {"left": 3, "center": 2, "right": 1}
 
 
 def graphic(desk: Desk, path: str) -> Any:
@@ -65,27 +62,17 @@ def image_insert(
     desk: Desk,
     path: str,
     before: int,
-    *,
     width_cm: float | None,
     height_cm: float | None,
-    anchor: str,
-    align: str,
-    wrap: str,
-    description: str,
 ) -> str:
     """Inserts the picture of a file, kept in the document."""
     picture = graphic(desk, path)
     shape = desk.document.createInstance("com.sun.star.text.TextGraphicObject")
-    shape.AnchorType = enum("text.TextContentAnchorType", _ANCHORS[anchor])
+    shape.AnchorType = enum("text.TextContentAnchorType", "AS_CHARACTER")
     shape.Graphic = picture
     shape.Size = _size(*size_of(picture, width_cm, height_cm))
-    cursor = place_of_its_own(desk, before)
+    cursor = new_paragraph(desk, before)
     cursor.Text.insertTextContent(cursor, shape, False)
-    shape.Surround = enum("text.WrapTextMode", _WRAPS[wrap])
-    if align:
-        shape.HoriOrient = _SIDES[align]
-    if description:
-        shape.Title = description
     if shape.Name not in desk.document.GraphicObjects.ElementNames:
         raise Refused("the picture is not in the document")
     return f"picture {shape.Name} is there, {shape.Width / 1000:.2f} x {shape.Height / 1000:.2f} cm"

@@ -17,12 +17,6 @@ _UTF8 = "UTF8,LF,,,"
 
 
 @works("writer")
-def save(desk: Desk, path: str, overwrite: bool) -> str:
-    """Saves the document."""
-    return office_files.save(desk, path, overwrite, _ENDINGS)
-
-
-@works("writer")
 def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
     """Writes a copy in another format."""
     endings = {".pdf": "writer_pdf_Export", **_ENDINGS}
@@ -40,9 +34,9 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
 
 
 if __name__ == "__main__":
-    own = {"save": save, "export": export, "undo": office_files.undo("writer")}
     serve(
-        own
+        {"save": office_files.save("writer", _ENDINGS), "export": export}
+        | {"undo": office_files.undo("writer")}
         | writer_text.FUNCTIONS
         | writer_format.FUNCTIONS
         | writer_pages.FUNCTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import uno  # type: ignore[import-not-found]
@@ -29,7 +29,7 @@ __all__ = [
 
 PARAGRAPH_BREAK = 0
 _PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
-_WAYS = 'such as "3", "2-5", "1,4-6", "last", "all", "selection" or "style:Heading 1"'
+_WAYS = 'such as "3", "2-5", "1,4-6", "last", "all" or "style:Heading 1"'
 
 
 def body(document: Any) -> list[Any]:
@@ -61,8 +61,6 @@ def chosen(desk: Desk, numbers: str) -> list[tuple[int, Any]]:
         return every
     if wanted == "last":
         return every[-1:]
-    if wanted == "selection":
-        return _selected(desk, every)
     if wanted.startswith("style:"):
         name = style_called(desk, "ParagraphStyles", wanted[6:])
         found = [(at, each) for at, each in every if each.ParaStyleName == name]
@@ -86,25 +84,7 @@ def _numbers(wanted: str, count: int) -> set[int]:
     return picked
 
 
-def _selected(desk: Desk, every: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    text = desk.document.Text
-    cursor = desk.controller.ViewCursor
-    if cursor.TextTable is not None or cursor.TextFrame is not None:
-        raise Refused("the cursor is in a table or a frame; name paragraphs or text")
-    found = [
-        (at, each)
-        for at, each in every
-        if text.compareRegionStarts(cursor.Start, each.End) >= 0
-        and text.compareRegionStarts(each.Start, cursor.End) >= 0
-    ]
-    if not found:
-        raise Refused("nothing of the text is selected")
-    return found
-
-
-def places(
-    desk: Desk, paragraphs: str, text: str, *, regex: bool = False, occurrence: int = 0
-) -> list[Any]:
+def places(desk: Desk, paragraphs: str, text: str, *, regex: bool = False) -> list[Any]:
     """Returns the ranges that a call is about.
 
     Args:
@@ -112,7 +92,6 @@ def places(
         paragraphs: as for `chosen`; empty: everywhere, tables included.
         text: found in them; empty: the whole paragraphs.
         regex: the text is a regular expression.
-        occurrence: the one of that number alone; 0: every one.
 
     Raises:
         Refused: there is none.
@@ -128,10 +107,6 @@ def places(
             found = [each for each in found if any(_holds(one, each) for one in inside)]
         if not found:
             raise Refused(f"{text!r} is not found{' there' if paragraphs else ''}")
-    if occurrence:
-        if occurrence > len(found):
-            raise Refused(f"there are {len(found)} of them, no number {occurrence}")
-        found = [found[occurrence - 1]]
     return found
 
 

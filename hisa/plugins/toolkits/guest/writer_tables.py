@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .calc_places import letters, number
 from .office_bridge import Desk, Refused, changes, looks
 from .writer_looks import character, put
 from .writer_ranges import named, note_of, place_of_its_own
@@ -60,33 +61,17 @@ def read(desk: Desk, table: str) -> str:
     return "\n".join([*lines, *(" | ".join(rows[at]) for at in sorted(rows))])
 
 
-def _position(cell: str) -> tuple[int, int]:
-    found = _CELL.fullmatch(cell.strip())
-    if found is None:
-        raise Refused(f'{cell!r} is no cell; such as "B2"')
-    column = 0
-    for letter in found[1].upper():
-        column = column * 26 + ord(letter) - 64
-    return column - 1, int(found[2]) - 1
-
-
-def _name(column: int, row: int) -> str:
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(65 + rest) + letters
-    return f"{letters}{row + 1}"
-
-
 @changes("writer", "Write table")
 def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) -> str:
     """Writes texts into cells, from one cell on to the right and down."""
     target = _table(desk, table)
-    column, row = _position(cell)
+    corner = _CELL.fullmatch(cell.strip())
+    if corner is None:
+        raise Refused(f'{cell!r} is no cell; such as "B2"')
+    column, row = number(corner[1]), int(corner[2])
     names = set(target.CellNames)
     wanted = [
-        (_name(column + right, row + down), value)
+        (f"{letters(column + right)}{row + down}", value)
         for down, line in enumerate(values)
         for right, value in enumerate(line)
     ]

@@ -48,11 +48,9 @@ def overview(desk: Desk) -> str:
         for name, picture in _all(document.GraphicObjects)
     ]
     lines += [
-        f"bookmark {name}: {excerpt(each.Anchor.String)}" for name, each in _all(document.Bookmarks)
-    ]
-    lines += [
-        f"comment {at}, {each.Author}: {excerpt(each.Content)}"
-        for at, each in enumerate(_comments(document), 1)
+        f"comment, {field.Author}: {excerpt(field.Content)}"
+        for field in _listed(document.TextFields)
+        if field.supportsService("com.sun.star.text.textfield.Annotation")
     ]
     notes = document.Footnotes.Count, document.Endnotes.Count
     lines += [f"{note_of(notes[0], 'footnote')}, {note_of(notes[1], 'endnote')}"] * any(notes)
@@ -79,16 +77,6 @@ def _outline(document: Any) -> list[tuple[int, int, str]]:
         if each.OutlineLevel
     ]
     return found[:_LISTED]
-
-
-def _comments(document: Any) -> list[Any]:
-    """Returns the comments in the order in which they were made."""
-    fields = [
-        field
-        for field in _listed(document.TextFields)
-        if field.supportsService("com.sun.star.text.textfield.Annotation")
-    ]
-    return sorted(fields, key=lambda field: int(field.Name) if str(field.Name).isdigit() else 0)
 
 
 def _listed(collection: Any) -> Iterator[Any]:
@@ -157,13 +145,8 @@ def write(desk: Desk, paragraphs: str, text: str) -> str:
 
 
 @changes("writer", "Delete text")
-def delete(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
-    """Deletes paragraphs, or the places where a text is found."""
-    if text:
-        found = places(desk, paragraphs, text, occurrence=occurrence)
-        for each in found:
-            each.String = ""
-        return f"{note_of(len(found), 'place')} with {text!r} deleted"
+def delete(desk: Desk, paragraphs: str) -> str:
+    """Deletes paragraphs."""
     picked = chosen(desk, paragraphs)
     before = len(body(desk.document))
     for _, paragraph in reversed(picked):
@@ -176,15 +159,12 @@ def delete(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
 
 
 @changes("writer", "Find and replace")
-def replace(
-    desk: Desk, find: str, replacement: str, regex: bool, match_case: bool, whole_words: bool
-) -> str:
+def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bool) -> str:
     """Replaces text everywhere: in tables, notes, headers and footers too."""
     search = desk.document.createReplaceDescriptor()
     search.SearchString, search.ReplaceString = find, replacement
     search.SearchRegularExpression = regex
     search.SearchCaseSensitive = match_case
-    search.SearchWords = whole_words
     if not desk.document.findFirst(search):
         return Unchanged(f"{find!r} is not found; nothing was changed")
     made = desk.document.replaceAll(search)

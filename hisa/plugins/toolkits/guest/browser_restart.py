@@ -1,0 +1,93 @@
+"""Starts the browser that runs on this machine anew, with its tabs and a DevTools port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .browser_devtools import (
+    OWN_PORT,
+    Process,
+    ask,
+    port_of,
+    processes,
+    targets,
+    whole_browser,
+)
+from .files_common import Refused, serve, wait_until
+
+_SAVES = 4.0
+"""Seconds until it has written which tabs there are; it does so 2.5 s after a change."""
+_RESTORES = 10.0
+"""Seconds until the tabs of before are there; those that are not are opened anew."""
+_ENDS = 20.0
+"""Seconds until a browser that was asked to end has written its tabs and is gone."""
+_STARTS = 60.0
+"""Seconds until a new one answers; an emulated, busy machine takes most of them."""
+
+
+def restart() -> Any:
+    """Ends the browser as its own menu does, and starts it again with its tabs and a port."""
+    running = processes()
+    if not running:
+        raise Refused("no browser runs")
+    old = running[0]
+    program = os.readlink(f"/proc/{old.number}/exe")
+    port = port_of(old)
+    before = [each["url"] for each in targets(port)] if port else None
+    time.sleep(_SAVES)
+    os.kill(old.number, signal.SIGTERM)
+    wait_until(
+        lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "the browser does not end"
+    )
+    port = port or OWN_PORT
+    line = [program, *_kept_flags(old), f"--remote-debugging-port={port}"]
+    subprocess.Popen(
+        [*line, "--restore-last-session"],
+        cwd=Path.home(),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: _answers(port), _STARTS, f"the new browser does not answer on port {port}")
+    with contextlib.suppress(Refused):
+        wait_until(lambda: len(targets(port)) >= len(before or [""]), _RESTORES, "")
+    return {"before": before, "tabs": _with_missing(port, before or [])}
+
+
+def _with_missing(port: int, before: list[str]) -> list[str]:
+    """Opens the tabs that were not restored, and returns the addresses of all."""
+    there = Counter(each["url"] for each in targets(port))
+    missing = list((Counter(before) - there).elements())
+    if missing:
+        with whole_browser() as whole:
+            for url in missing:
+                whole.call("Target.createTarget", url=url, background=True)
+        time.sleep(1.0)  # until their addresses stand there; those of a moment ago are blank
+    return [each["url"] for each in targets(port)]
+
+
+def _kept_flags(old: Process) -> list[str]:
+    """The switches of a browser that the next one gets too; pages come with its tabs."""
+    changed = ("--remote-debugging-", "--restore-last-session", "--user-data-dir=")
+    flags = [re.split(r"[\0 ]", word)[0] for word in old.words if not word.startswith(changed)]
+    return flags + [f"--user-data-dir={old.own_profile}"] * bool(old.own_profile)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return bool(ask(port, "/json/list"))
+    except (OSError, ValueError):
+        return False
+
+
+if __name__ == "__main__":
+    serve({"restart": restart})
