@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.records import Candidate, Proof
 
-__all__ = ["Queue", "prove", "say_sums", "sums"]
-
-_TRIES = 2
-"""Desktops that may break under one candidate before it is left for another time."""
+__all__ = ["Queue", "prove", "say_sums"]
 
 
 @click.command()
@@ -37,7 +35,7 @@ def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
     undone, fails for three near misses, passes on a fresh desktop, and passes for another right
     way. Where the acts lead elsewhere, "hisa synth write" then writes the next longer way. Proofs
     go to DIR/proofs.jsonl as they come, tasks to DIR/tasks/ID. The same command goes on where it
-    was stopped; a candidate whose desktop broke is tried again.
+    was stopped, and tries a candidate again whose desktop broke.
 
     \b
     hisa synth prove pads
@@ -61,7 +59,7 @@ def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
 
     if (left := run_alone(work, folder / ".prove.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-    say_sums(sums(queue.proofs, len(queue.candidates)))
+    say_sums(queue.proofs, queue.count)
     say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return {None: 1, True: 3, False: 0}[left]
 
@@ -75,18 +73,17 @@ class Queue:
     def __init__(
         self, exploration: Exploration, machine: EnvironmentSettings, tasks: TaskSettings
     ) -> None:
-        from hisa.plugins.synthesis.exploration import read_records
-        from hisa.plugins.synthesis.records import Candidate, Proof
+        from hisa.plugins.synthesis.task_lines import candidates_shown
 
-        self._exploration = exploration
-        self._machine, self._tasks = machine, tasks
+        self._exploration, self._machine, self._tasks = exploration, machine, tasks
         self._folder = folder = exploration.folder
-        candidates = read_records(folder / "candidates.jsonl", Candidate)
-        self.candidates = {one.id: one for one in candidates}
-        if not candidates:
+        shown = candidates_shown(exploration)
+        if not shown:
             raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
-        proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
-        self.proofs = [one for one in proofs.values() if one.candidate in self.candidates]
+        self.count = len(shown)
+        self.proofs = [proof for _, proof in shown if proof]
+        self._waiting = [candidate for candidate, proof in shown if proof is None]
+        self._waiting.sort(key=lambda candidate: not candidate.changes)
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
 
@@ -98,11 +95,9 @@ class Queue:
         """
         from hisa.machine.storage import AppendOnlyFile
 
-        known = {proof.candidate for proof in self.proofs}
-        ordered = sorted(self.candidates.values(), key=lambda one: not one.changes)
-        waiting = deque([one for one in ordered if one.id not in known][:limit])
+        waiting = deque(self._waiting[:limit])
         file = AppendOnlyFile(self._folder / "proofs.jsonl")
-        say_error(f"{len(waiting)} to prove, {len(known)} are there already")
+        say_error(f"{len(waiting)} to prove, {len(self.proofs)} are there already")
 
         async def work() -> None:
             while waiting:
@@ -126,49 +121,27 @@ class Queue:
         from hisa.plugins.synthesis.prover import prove
         from hisa.plugins.synthesis.task_files import write_task
 
-        for _ in range(_TRIES):
-            try:
-                proof = await prove(candidate, self._exploration, self._machine, self._tasks)
-            except EnvironmentFailed as error:
-                outcome = f"a desktop broke ({str(error)[:500]})"
-                say_error(outcome)
-                continue
-            if proof.proved:  # a stop between the two proves it again, and replaces the task
-                done = proof.completed or candidate
-                write_task(self._folder / "tasks", self._exploration, done, proof)
-            append_record(file, proof)
-            self.proofs.append(proof)
-            word = "proved" if proof.proved else f"refused, {proof.reason}"
-            return f"{word} in {proof.seconds:.0f} s"
-        self.left += 1
-        return "left for another time"
+        try:
+            proof = await prove(candidate, self._exploration, self._machine, self._tasks)
+        except EnvironmentFailed as error:
+            self.left += 1
+            return f"left for another time, a desktop broke ({str(error)[:500]})"
+        if proof.proved:  # a stop between the two proves it again, and replaces the task
+            done = proof.completed or candidate
+            write_task(self._folder / "tasks", self._exploration, done, proof)
+        append_record(file, proof)
+        self.proofs.append(proof)
+        word = "proved" if proof.proved else f"refused, {proof.reason}"
+        return f"{word} in {proof.seconds:.0f} s"
 
 
-def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
-    """Counts over proofs: proved, refused by reason, and mutants that the check told."""
-    mutants = [mutant for proof in proofs for mutant in proof.mutants]
-    proved = [proof for proof in proofs if proof.proved]
-    ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
-    return {
-        "candidates": candidates,
-        "tried": len(proofs),
-        "proved": len(proved),
-        "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
-        "mutants": {
-            "killed": sum(one.killed for one in mutants),
-            "of": len(mutants),
-        },
-        "other_ways": dict(Counter(ways)),
-    }
-
-
-def say_sums(summary: dict[str, Any]) -> None:
-    """Print them in words."""
-    tried, candidates = summary["tried"], summary["candidates"]
-    say(f"{summary['proved']} of {tried} proved")
-    for reason, count in summary["refused"].items():
+def say_sums(proofs: Sequence[Proof], candidates: int) -> None:
+    """Print how many are proved, refused by reason, and mutants that the check told."""
+    tried, mutants = len(proofs), [mutant for proof in proofs for mutant in proof.mutants]
+    say(f"{sum(proof.proved for proof in proofs)} of {tried} proved")
+    for reason, count in Counter(one.reason for one in proofs if not one.proved).most_common():
         say(f"  {count} of {tried} refused: {reason}")
     if tried < candidates:
         say(f"  {candidates - tried} of {candidates} are not tried yet")
-    killed, of = summary["mutants"].values()
-    say(f"the first check told {killed} of {of} mutants")
+    killed = sum(mutant.killed for mutant in mutants)
+    say(f"the first check told {killed} of {len(mutants)} mutants")

@@ -41,29 +41,28 @@ synth.add_command(prove)
 @synth.command()
 @click.argument("folder", metavar="DIR", type=Path)
 def show(folder: Path) -> None:
-    """Write DIR/tasks.html, and print the numbers.
+    """Print what DIR holds: numbers, first screens, each task with its check and its proof.
 
-    Of each task its pictures, instruction, check and proof; why others were refused; and what each
-    act of the exploration changed.
+    Of each candidate the pictures, instruction, check, reference and proof; of one that was refused
+    why.
 
     \b
     hisa synth show pads
     """
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.cli.prove import say_sums, sums
+    from hisa.plugins.synthesis.cli.prove import say_sums
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
+    from hisa.plugins.synthesis.model_instructions import first_screens
+    from hisa.plugins.synthesis.task_lines import candidates_shown, task_lines
 
     exploration = Exploration.open(folder)
     known = candidates_shown(exploration)
-    numbers = sums([proof for _, proof in known if proof], len(known))
-    try:
-        page = write_tasks(exploration, known, numbers)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{folder}: {error}") from error
     say(", ".join(f"{name.replace('_', ' ')} {n}" for name, n in exploration.numbers().items()))
-    say_sums(numbers)
-    say(page)
+    for state in first_screens(exploration) if exploration.states else ():
+        say(f"first screen: {exploration.picture(state)}")
+    say_sums([proof for _, proof in known if proof], len(known))
+    for candidate, proof in known:
+        for line in task_lines(exploration, candidate, proof):
+            say(line.replace("\n", " "))
 
 
 _EXAMPLES = examples(
