@@ -13,13 +13,12 @@ from typing import ParamSpec, TypeVar
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
-from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import Stored, remember
 from hisa.patterns.embedders import thresholds_of
 from hisa.patterns.induction import induce
 from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
-from hisa.patterns.sops import Sop, conditions, rules_for
+from hisa.patterns.sops import Sop, conditions, render_rules, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.synthesis import CitedAdvice, synthesise, used
 from hisa.patterns.vectors import cosine

@@ -8,10 +8,9 @@ from math import ceil
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import ConfigError
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.briefing import render_rules
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.memory import PatternMemory
-from hisa.patterns.sops import Sop, load_sops, rules_for
+from hisa.patterns.sops import Sop, load_sops, render_rules, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Emit, Model
 from hisa.text.prompts import data_folder

@@ -133,22 +133,6 @@ class TestNothingChanged:
         assert (event.result, event.verdict) == ("No visible change.", "no_change")
         assert asked == 0
 
-    @pytest.mark.parametrize(
-        ("source", "holds", "verdict", "told"),
-        [
-            ("write('abc')", "abc", "no_change", ""),
-        ],
-    )
-    async def test_what_was_typed_is_sought_in_the_field(
-        self, source: str, holds: str, verdict: str, told: str
-    ) -> None:
-        box = BoundingBox(0, 0, 100, 20, "screen")
-        field = (element("entry", "Name", box, holds, "focused"),)
-        typing = does(f"pyautogui.{source}")
-        event, _ = await seen(typing, look(elements=field), look(elements=field))
-        assert event.verdict == verdict
-        assert event.result.endswith(f'"Name", which holds {told}"{holds}".')
-
     async def test_the_pointers_own_move_is_no_change(self) -> None:
         event, asked = await seen(CLICK, look(cursor=(40, 45)), look(cursor=(300, 187)))
         assert (event.verdict, event.roi, asked) == ("no_change", None, 0)

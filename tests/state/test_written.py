@@ -25,7 +25,6 @@ async def said(
     written: Written,
     call: GroundedCall = SAVE,
     outcome: Outcome | None = None,
-    steps: str = "abstracted",
     changed: bool = False,
 ) -> tuple[Abstracted, list[float]]:
     """The step's event, and from when on files were asked for."""
@@ -37,8 +36,7 @@ async def said(
 
     events: list[Event] = []
     model = FunctionModel(lambda request: "Succeeded. It worked.")
-    settings = StateSettings.model_validate({"steps": steps})
-    state = build_state(model, settings, emit=events.append, written=since)
+    state = build_state(model, StateSettings(), emit=events.append, written=since)
     after = look((20, 20, 200, 120)) if changed else look()
     await state.abstract(call, look(), after, outcome or Outcome(ok=True, began=time.time()))
     (event,) = events
@@ -46,7 +44,6 @@ async def said(
     return event, asked
 
 
-@pytest.mark.parametrize("steps", ["abstracted", "raw"])
 @pytest.mark.parametrize(
     ("paths", "complete", "result"),
     [
@@ -59,9 +56,9 @@ async def said(
     ],
 )
 async def test_the_line_says_which_files_were_written(
-    paths: list[str], complete: bool, result: str, steps: str
+    paths: list[str], complete: bool, result: str
 ) -> None:
-    event, asked = await said(Written(tuple(paths), complete=complete), steps=steps)
+    event, asked = await said(Written(tuple(paths), complete=complete))
     assert event.result == result
     assert len(asked) == (2 if complete and not paths else 1)
 

@@ -79,8 +79,8 @@ def _ask(lines: list[str]) -> bool:
 
 
 def _say_program(place: Path) -> None:
+    from hisa.plugins.replay.compiling import remarks
     from hisa.plugins.replay.program_records import read_program
-    from hisa.plugins.replay.step_risks import remarks
 
     program = read_program(place)
     for line in remarks(program.steps):
