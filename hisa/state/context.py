@@ -44,14 +44,7 @@ class ContextRefiner:
     async def refine(
         self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
-        """The summary of steps ``first`` to ``last``.
-
-        Args:
-            task: for its instruction.
-            previous: the summary so far; empty at first.
-            steps: those since then.
-            first: first step the new summary covers.
-            last: last step it covers, that of the last line.
+        """The summary of steps ``first`` to ``last``, from the previous one and the steps since.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.

@@ -305,9 +305,7 @@ class HierarchicalState:
 class Repeats(Hook):
     """Refuses what was tried on this very screen and did not help.
 
-    Args:
-        state: knows what was tried.
-        others: names tools to go on with besides one, on a look.
+    ``others`` names the tools to go on with besides one, on a look.
     """
 
     name = "repeats"
@@ -391,14 +389,8 @@ def build_state(
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
-    Args:
-        model: the state role's model.
-        settings: limits and the refinement interval.
-        emit: gets the state's events.
-        memory: level 3; None: off.
-        written: tells which files a step wrote; None: nobody does.
-        profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
-        again: as for `HierarchicalState`.
+    ``model`` is the state role's; one with a small profile writes neither lines nor summaries, and
+    None is a capable one's. ``written`` tells which files a step wrote. See `HierarchicalState`.
     """
     by_facts = profile is not None and profile.small
     raw = settings.steps != "abstracted"

@@ -217,8 +217,7 @@ _ROUNDING = 3
 def is_caret(mask: Image.Image) -> bool:
     """Whether a difference is one upright line without a gap; letters have gaps or are wider.
 
-    Args:
-        mask: white where two looks differ, black elsewhere.
+    ``mask`` is white where two looks differ.
     """
     corners = mask.getbbox()
     if corners is None:

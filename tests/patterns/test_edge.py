@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import StoreError
-from hisa.patterns.stores.base import RESTORE
 from hisa.patterns.stores.edge import EdgeStore
+from hisa.patterns.stores.vector_store import RESTORE
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +55,6 @@ class Written:
     effects: int = 0
     candidates: list[Candidate] = field(default_factory=list)
     stopped: str = ""
-    spent: Mapping[str, int | float] = field(default_factory=dict)
 
     def of_way(self, way: str) -> list[Instruction]:
         """The instructions of one kind."""
@@ -67,11 +66,8 @@ async def write_all(
 ) -> Written:
     """Write into the folder of an exploration; what is there is kept.
 
-    Args:
-        settings: whose planner's model writes goals and references; None: rules write candidates.
-        folder: of the exploration.
-        wish: how much.
-        tell: gets a line of progress after each reply of a model.
+    The settings' planner model writes goals and references; None: rules write candidates. ``tell``
+    gets a line of progress after each reply of a model.
 
     Raises:
         UsageError: nothing was explored there, or somebody else writes.
@@ -131,8 +127,8 @@ async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Ask for what is left until it is there, or a model or a budget ends."""
-    ledger, file = Ledger(), exploration.folder / "instructions.jsonl"
-    async with open_writer(settings, exploration.folder, ledger) as writer:
+    file = exploration.folder / "instructions.jsonl"
+    async with open_writer(settings, exploration.folder, Ledger()) as writer:
         name = writer.model.name
         known = [entry for entry in read_records(file, Instruction) if entry.writer == name]
         written = Written(name, known)
@@ -141,7 +137,6 @@ async def _by_model(
             await _references(writer, exploration, written, wish)
         except (BudgetExceeded, ModelUnavailable) as failure:
             written.stopped = redact(str(failure))
-        written.spent = ledger.total.as_dict()
     return written
 
 

@@ -150,7 +150,6 @@ def _progress(total: int, row: MetricsRow) -> None:
 @train.command(
     epilog=examples(
         "hisa train sft click-button click-checkboxes enter-text -o cloned",
-        "hisa train sft -o cloned --resume",
         "hisa train sft click-link -o two --policy rules "
         "--policy cloned/checkpoints/last.safetensors",
     )
@@ -226,14 +225,12 @@ def _shown(rollouts: Rollouts, policy: PointerPolicy, how: dict[str, Any]) -> li
 
 @train.command(
     epilog=examples(
-        "hisa train grpo click-link click-test-2 click-button -o scratch",
         "hisa train grpo click-option -o tuned --from cloned/checkpoints/last.safetensors",
         "hisa train grpo -o tuned --resume --updates 200",
         "hisa train grpo click-checkboxes -o pulsed --lr 1e-3 --updates 80 --pulse-at 41",
         "hisa train grpo click-link click-tab -o apart --max-age 2 --workers 4",
         "hisa train grpo own:tasks --env desktop "
         "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
-        "hisa train report tuned",
     )
 )
 @_with(_POLICY)

@@ -20,7 +20,7 @@ from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis import prover
-from hisa.plugins.synthesis.cli.prove import Queue
+from hisa.plugins.synthesis.cli.synth import Queue
 from hisa.plugins.synthesis.doing import act_on, replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.mutants import mutants
