@@ -25,7 +25,7 @@ import numpy as np
 
 from hisa.config import load
 from hisa.patterns.embedders.minilm import MiniLM
-from hisa.patterns.open_memory import open_memory
+from hisa.patterns.memory import open_memory
 from hisa.patterns.pattern_text import clauses, generalised, query_texts
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.qdrant_server import ServerStore

@@ -18,7 +18,7 @@ from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.dedup import remember
 from hisa.patterns.embedders import open_embedder, thresholds_of
-from hisa.patterns.open_memory import open_sops, open_store
+from hisa.patterns.memory import open_sops, open_store
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import render_rules, rules_for

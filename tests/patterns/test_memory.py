@@ -15,8 +15,7 @@ from hisa.errors import BudgetExceeded, LogFailed, ModelUnavailable
 from hisa.events import Event, Failed, Guidance, Induced
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.dedup import remember
-from hisa.patterns.memory import PatternMemory
-from hisa.patterns.open_memory import open_memory
+from hisa.patterns.memory import PatternMemory, open_memory
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Embedder, Model, ModelReply, ModelRequest, StepSummary, Task

@@ -1,4 +1,4 @@
-"""Words that the planner reads of a dialog, and of rules that do not fit."""
+"""The words of a dialog that nobody expected are passed on."""
 
 from __future__ import annotations
 
@@ -6,36 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.token_limits import whole_lines
 from hisa.text.prompt_text import excerpt
 from tests.state import test_verdicts as verdicts
 from tests.state.scene import element
-
-MENU = (20, 10, 120, 100)
-FILE = element("menu", "File", BoundingBox(40, 20, 240, 200, "screen"))
-BOX = BoundingBox(20, 50, 80, 60, "screen")
-ROI = BoundingBox(0, 0, 160, 90)
-
-
-RULES = "\n".join(f"- {count} rule to be kept at all times" for count in ("one", "two", "three"))
-RULES_TOKENS = estimate_tokens(RULES)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "told"),
-    [
-        (RULES_TOKENS, RULES),
-        (RULES_TOKENS - 1, f"{RULES.split(chr(10))[0]}\n(2 more lines do not fit into 31 tokens)"),
-        (8, "- one rule to be…"),
-    ],
-)
-def test_what_does_not_fit_is_counted(tokens: int, told: str) -> None:
-    assert whole_lines(f"\n{RULES}\n", tokens) == told
-
 
 ALERT = element("alert", "Error", BoundingBox(200, 100, 440, 260, "screen"))
 

@@ -254,18 +254,7 @@ LEGITIMATE: dict[str, list[Does]] = {
 }  # fmt: skip
 MISTAKES: dict[str, tuple[list[Does], str]] = {
     "what was not found": ([click("Save")] * 4, ".xxx"),
-    "what was not found, after a click in vain": (
-        [click("Save"), click("OK"), click("Save"), click("Save")],
-        "..xx",
-    ),
     "a tool that fails": ([tool("press_link", "a.org", error="no link")] * 4, ".xxx"),
-    "a tool that fails, an argument's order apart": (
-        [
-            tool("read_page", {"part": "a", "lines": 1}, error="no page"),
-            tool("read_page", {"lines": 1, "part": "a"}, error="no page"),
-        ],
-        ".x",
-    ),
     "a tool that fails, by turns with another": (
         [
             tool("press_link", "a", error="no link"), tool("read_page", {}, error="no page"),

@@ -10,7 +10,7 @@ import pytest
 from hisa.config import StateSettings
 from hisa.errors import EnvironmentFailed
 from hisa.events import Abstracted, Event
-from hisa.protocols import CommandResult, GroundedCall, Outcome, ToolCall
+from hisa.protocols import CommandResult, GroundedCall, Outcome
 from hisa.state.manager import build_state
 from hisa.state.written_files import Written, WrittenFiles
 from hisa.testing.form import FakeEnvironment
@@ -120,12 +120,6 @@ async def test_a_step_that_changed_the_screen_names_what_it_wrote(
     event, asked = await said(written, changed=True)
     assert event.result == result
     assert len(asked) == 1
-
-
-async def test_a_wait_writes_nothing() -> None:
-    call = GroundedCall(ToolCall("", "wait", "1"), "1")
-    event, asked = await said(Written(("~/a",)), call)
-    assert (event.verdict, asked) == ("no_change", [])
 
 
 async def test_a_name_is_text_and_no_field_of_the_line() -> None:

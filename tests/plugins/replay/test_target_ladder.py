@@ -10,7 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hisa.plugins.replay.program_records import Target
-from hisa.plugins.replay.surroundings import OTHERS, says
 from hisa.plugins.replay.target_ladder import (
     WINDOW,
     Found,
@@ -88,14 +87,6 @@ def test_figures_that_change_are_let_through_before_the_second_run_alone() -> No
     assert isinstance(known, Found)
     assert known.element is button_of(both, BO), "its own figures come first"
     assert element_found(target, seen) is button_of(seen, BO)
-
-
-def test_a_row_says_all_that_it_said_and_no_more() -> None:
-    assert says(["Bo", "{{#}} minutes ago"], ["Bo", "17 minutes ago"])
-    assert not says(["Bo", "{{#}} minutes ago"], ["Bo", "17 hours ago"])
-    assert not says(["Bo"], ["Bo", "express"])
-    assert says(["Bo", OTHERS], ["Bo", "express"])
-    assert not says(["Bo", OTHERS], ["Cy", "express"])
 
 
 def test_found_by_text_where_spelling_kind_and_holders_are_others() -> None:

@@ -23,9 +23,8 @@ from hisa.plugins.synthesis import prover
 from hisa.plugins.synthesis.cli.synth import Queue
 from hisa.plugins.synthesis.doing import act_on, replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.mutants import mutants
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
-from hisa.plugins.synthesis.prover import WANTED_MUTANTS, prove
+from hisa.plugins.synthesis.prover import WANTED_MUTANTS, mutants, prove
 from hisa.plugins.synthesis.records import (
     Act,
     Candidate,
