@@ -62,14 +62,9 @@ def describe_changes(
 
     What the step acted on, then windows, values, what came and went, the focus; where none of
     these changed, the element whose pixels did. Windows are compared wherever they are known,
-    elements only where both looks have all of them.
-
-    Args:
-        before: the look before the action.
-        after: the look after it.
-        roi: the changed box in image space; None where no pixel changed.
-        call: what ran; None: nothing is known of what it acted on.
-        hidden: what was listed until a dialog came, which is no news once that is gone.
+    elements only where both looks have all of them. ``roi`` is the changed box in image space, None
+    where no pixel changed; ``hidden`` what was listed until a dialog came, which is no news once
+    that is gone.
     """
     known = is_complete(before) and is_complete(after)
     if not known or roi is None:

@@ -27,13 +27,10 @@ _RESULT = " | Result: "
 
 
 class ContextRefiner:
-    """Asks a model for the summary, below which values are kept.
+    """Asks a model for a summary of so many tokens at most, below which values are kept.
 
-    Args:
-        model: the state role's model.
-        tokens: hard limit of the summary.
-        by_facts: whether no model is asked: the steps in short are the summary, as of those that a
-            stored program made.
+    ``by_facts``: no model is asked, and the steps in short are the summary, as of those that a
+    stored program made.
     """
 
     def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:

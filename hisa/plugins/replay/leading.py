@@ -44,10 +44,7 @@ class FirstProgram(Hook):
     """A planner that plays the stored program that fits a task, then hands on to another for good.
 
     It is a hook of its run, too: the program's calls have their places, which nobody looks for.
-
-    Args:
-        program: its folder, or a folder of programs.
-        planner: does what no program does.
+    ``program`` is its folder, or a folder of programs.
 
     Raises:
         UsageError: no second run proved the program.

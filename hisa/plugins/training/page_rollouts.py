@@ -21,7 +21,7 @@ import tempfile
 import time
 import weakref
 import zipfile
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,22 +119,17 @@ class PageRollouts:
     ) -> list[dict[str, Any]]:
         """Take draws from those that wait, for slots that are free; return orders to begin them.
 
-        A slot keeps its page as long as draws of it wait. It gets another where more draws of that
-        wait than slots show it: showing costs as much as several episodes.
+        A slot keeps its page as long as draws of it wait: showing one costs several episodes.
         """
         orders = []
         for slot in range(self._slots):
-            if slot in live:
+            if slot in live or not waiting:
                 continue
-            counts, shown = Counter(draw.task for draw in waiting), self._shown
-            crowded = (task for task in counts if counts[task] > shown.count(task))
-            if not counts[shown[slot]]:
-                shown[slot] = next(crowded, shown[slot])
-            draw = next((draw for draw in waiting if draw.task == shown[slot]), None)
-            if draw is not None:
-                waiting.remove(draw)
-                live[slot] = _Live(draw, policy)
-                orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
+            same = (draw for draw in waiting if draw.task == self._shown[slot])
+            draw = next(same, waiting[0])
+            waiting.remove(draw)
+            self._shown[slot], live[slot] = draw.task, _Live(draw, policy)
+            orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
         return orders
 
     def _wave(self, orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
