@@ -54,8 +54,8 @@ class HierarchicalState:
     """The bounded state <E_t, R_k, P>: a function of the run's events, see `restore`.
 
     Every line is kept for pattern induction; only those since the last refinement are shown.
-    Without a ``memory``, level 3, nothing is recalled or learned. ``again`` looks once more, to tell
-    what goes on by itself; None: nobody does.
+    Without a ``memory``, level 3, nothing is recalled or learned. ``again`` looks once more, to
+    tell what goes on by itself; None: nobody does.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
 
     The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
     itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0. There are N
-    replies to each of B targets, see `parts_of`, and boxes [B, 4]; ``parts`` are those of `REWARDS`.
+    replies to each of B targets, see `parts_of`, and boxes [B, 4]; ``parts`` are of `REWARDS`.
     """
     cells, sizes, formed = parts_of(replies, parts)
     x, y = points(cells)
