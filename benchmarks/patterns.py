@@ -25,12 +25,11 @@ import numpy as np
 
 from hisa.config import load
 from hisa.patterns.embedders.minilm import MiniLM
-from hisa.patterns.open_memory import open_memory
+from hisa.patterns.memory import open_memory
 from hisa.patterns.pattern_text import clauses, generalised, query_texts
-from hisa.patterns.stores.base import Item, point_id
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.qdrant_server import ServerStore
-from hisa.patterns.stores.vector_store import VectorStore
+from hisa.patterns.stores.vector_store import Item, VectorStore, point_id
 from hisa.patterns.vectors import cosine
 from hisa.protocols import ModelRequest, Pattern, StepSummary, Task
 from hisa.testing.scripted import FunctionModel

@@ -43,7 +43,6 @@ def recorded_episode(folder: Path) -> Episode:
         None if failure else run.score,
         run.success and not failure,
         truncated=run.status == "max_steps",
-        seconds=run.totals.seconds,
         failure=failure,
         policy=run.manifest.models.get("planner", ""),
     )

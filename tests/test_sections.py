@@ -19,7 +19,7 @@ from hisa.config import (
 )
 from hisa.errors import ConfigError
 from hisa.models.open_models import require_models
-from hisa.patterns.open_memory import open_sops, open_store
+from hisa.patterns.memory import open_sops, open_store
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.wiring import build_grounder
 from hisa.wiring.planner_kind import PlannerKind

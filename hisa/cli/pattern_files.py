@@ -29,8 +29,7 @@ from hisa.machine.storage import replace_file
 from hisa.patterns.dedup import CONDITIONS
 from hisa.patterns.induction import new_id
 from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
-from hisa.patterns.stores.base import Item, check_meta, to_payload
-from hisa.patterns.stores.vector_store import VectorStore
+from hisa.patterns.stores.vector_store import Item, VectorStore, check_meta, to_payload
 from hisa.protocols import Embedder, Pattern, Scope
 
 __all__ = ["export_lines", "import_patterns", "write_atomically", "written"]

@@ -16,13 +16,12 @@ from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.pattern_files import export_lines, import_patterns, write_atomically, written
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
-from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import remember
 from hisa.patterns.embedders import open_embedder, thresholds_of
-from hisa.patterns.open_memory import open_sops, open_store
+from hisa.patterns.memory import open_sops, open_store
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
-from hisa.patterns.sops import rules_for
+from hisa.patterns.sops import render_rules, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Pattern, Task
 

@@ -8,25 +8,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import ParamSpec, TypeVar
 
 from hisa.config import PatternSettings, StateSettings
-from hisa.errors import InvalidReply, LogFailed, with_fix
+from hisa.errors import ConfigError, InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
-from hisa.patterns.briefing import render_rules
+from hisa.models.tokens import estimate_tokens
 from hisa.patterns.dedup import Stored, remember
-from hisa.patterns.embedders import thresholds_of
+from hisa.patterns.embedders import open_embedder, thresholds_of
 from hisa.patterns.induction import induce
 from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
-from hisa.patterns.sops import Sop, conditions, rules_for
+from hisa.patterns.sops import Sop, conditions, load_sops, render_rules, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.synthesis import CitedAdvice, synthesise, used
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Emit, Model, Pattern, PatternHit, StepSummary, Task
 from hisa.text.prompt_text import speaks_of
+from hisa.text.prompts import data_folder
 
-__all__ = ["PatternMemory"]
+__all__ = ["PatternMemory", "open_memory", "open_sops", "open_store"]
 
 _MARGIN = 0.1
 """The next task of a family is further from the condition than the one it was learned from."""
@@ -48,14 +50,8 @@ async def _apart(call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) ->
 class PatternMemory:
     """Recalls advice and learns patterns; everything that blocks runs in a thread.
 
-    Args:
-        store: where patterns are.
-        embedder: the one that filled it.
-        model: the state role's.
-        settings: what is stored and recalled.
-        state: its ``advice_tokens`` and ``lesson_tokens``.
-        emit: takes events.
-        sops: rules of all domains.
+    ``embedder`` is the one that filled the store, ``model`` the state role's, and ``sops`` are the
+    rules of all domains.
     """
 
     def __init__(
@@ -201,12 +197,8 @@ class PatternMemory:
     ) -> None:
         """Count a use of each pattern that the run cited, and a win of one.
 
-        A pattern superseded since then passes it on to its successor.
-
-        Args:
-            ids: patterns of the advice in its order.
-            steps: of the run.
-            won: None where the run has no score.
+        A pattern superseded since then passes it on to its successor. ``ids`` are in the order of
+        the advice; ``won`` is None where the run has no score.
 
         Raises:
             StoreError: the store cannot be written.
@@ -257,3 +249,63 @@ def _event(item: Stored) -> Induced:
         superseded=",".join(old.id for old in item.superseded) or None,
         confirmed=item.confirmed,
     )
+
+
+def open_store(settings: PatternSettings, embedder: Embedder | None = None) -> VectorStore:
+    """The store of the settings; nothing is made or checked before its first operation.
+
+    Raises:
+        ConfigError: unknown embedder.
+        StoreError: its package is missing, or the server's address is none.
+    """
+    chosen = embedder or open_embedder(settings.embedder)
+    if settings.engine == "server":
+        from hisa.patterns.stores.qdrant_server import ServerStore
+
+        return ServerStore.connect(settings.url, settings.collection, embedder=chosen)
+    from hisa.patterns.stores.edge import EdgeStore
+
+    return EdgeStore(settings.path, chosen)
+
+
+def open_sops(settings: PatternSettings) -> tuple[Sop, ...]:
+    """The rules that ship and those of ``patterns.sops``.
+
+    Raises:
+        ConfigError: a file is wrong, with file and line.
+    """
+    own = settings.sops
+    shipped = load_sops(data_folder("patterns_db"))
+    return shipped + (load_sops(own.expanduser(), own=True) if own else ())
+
+
+def open_memory(
+    settings: PatternSettings, state: StateSettings, model: Model, emit: Emit
+) -> PatternMemory:
+    """Store, embedder and rules of the settings.
+
+    Raises:
+        ConfigError: also where the rules that a user marked MUST have no room.
+        StoreError: see `open_store`.
+    """
+    embedder = open_embedder(settings.embedder)
+    store = open_store(settings, embedder)
+    sops = open_sops(settings)
+    _check_binding(sops, state.advice_tokens)
+    return PatternMemory(
+        store, embedder, model=model, settings=settings, state=state, emit=emit, sops=sops
+    )
+
+
+def _check_binding(sops: Sequence[Sop], limit: int) -> None:
+    """Refuse rules that always enter whole, and cannot."""
+    for domain in {domain for sop in sops if sop.own for domain in sop.domains}:
+        own = [sop for sop in sops if sop.own]
+        binding = [rule for rule in rules_for(own, domain) if rule.startswith("MUST")]
+        if render_rules(binding, domain=domain, limit=limit).left_out:
+            needed = estimate_tokens("\n".join(f"- {rule}" for rule in binding))
+            raise ConfigError(
+                f"state.advice_tokens = {limit}: the rules of patterns.sops that are marked MUST "
+                f"take {needed} in the domain {domain!r}; allowed is {needed} or more",
+                fix=f"--set state.advice_tokens={ceil(needed / 100) * 100}",
+            )

@@ -1,7 +1,6 @@
 """Selects the patterns for a task, by their scope.
 
-- ``family``: one of its conditions is near the task.
-- ``page``: the same, or the task names the page.
+- ``family``, ``page``: one of its conditions is near the task.
 - ``application``: a clause of the task is near it, and nearer to no other lesson of the
   application.
 """
@@ -9,14 +8,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from hisa.config import PatternSettings
 from hisa.patterns.embedders import thresholds_of
 from hisa.patterns.pattern_text import query_texts
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
+from hisa.protocols import Embedder, PatternHit, Scope, Task
 
 __all__ = ["WIDE", "retrieve", "search"]
 
@@ -24,8 +22,6 @@ WIDE = 2
 """Places among the hits that lessons of the whole application take from those of the task."""
 _TIE = 0.0001
 """Cosines that differ by less are equal: lessons of one condition, and rounding in a store."""
-_PAGES = 20
-"""Pages looked through for one that the task names."""
 
 
 def retrieve(
@@ -42,19 +38,14 @@ def retrieve(
     least = thresholds_of(embedder.name, settings)
     with store.session():
         near = _best(store, queries, task.domain, "family", settings.top, least.recalled)
-        pages = _best(store, queries, task.domain, "page", _PAGES, -1.0)
+        near |= _best(store, queries, task.domain, "page", settings.top, least.recalled)
         wide = _best(
             store, queries, task.domain, "application", settings.top, least.application, margin=_TIE
         )
-    own = [*near.values()]
-    own += [
-        hit
-        for hit in pages.values()
-        if hit.score >= least.recalled or _names(task.instruction, hit.pattern)
-    ]
-    room = max(settings.top - len(own), min(WIDE, settings.top))
+    room = max(settings.top - len(near), min(WIDE, settings.top))
     general = _ranked(wide.values())[:room]
-    return tuple(_ranked([*_ranked(own)[: settings.top - len(general)], *general]))
+    own = _ranked(near.values())[: settings.top - len(general)]
+    return tuple(_ranked([*own, *general]))
 
 
 def search(
@@ -99,13 +90,3 @@ def _best(
 
 def _ranked(hits: Iterable[PatternHit]) -> list[PatternHit]:
     return sorted(hits, key=lambda hit: -hit.score)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w{3,}", text.casefold()))
-
-
-def _names(instruction: str, page: Pattern) -> bool:
-    """Whether the instruction has every word of one of the page's names."""
-    words = _words(instruction)
-    return any(_words(name) and _words(name) <= words for name in page.conditions)

@@ -18,14 +18,16 @@ See HiSA, section 3.3.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hisa.errors import ConfigError
+from hisa.models.tokens import estimate_tokens
 from hisa.patterns.pattern_text import DOMAIN, clean
 
-__all__ = ["RULE_CHARS", "Sop", "conditions", "load_sops", "rules_for"]
+__all__ = ["RULE_CHARS", "RulesSection", "Sop", "conditions", "load_sops", "render_rules"]
+__all__ += ["rules_for"]
 
 RULE_CHARS = 300
 """Longest rule, in characters."""
@@ -157,3 +159,40 @@ def conditions(sops: Iterable[Sop], domain: str) -> dict[str, tuple[str, ...]]:
 def _binding(sops: Iterable[Sop], domain: str) -> list[Sop]:
     binding = [sop for sop in sops if domain in sop.domains or _GENERAL in sop.domains]
     return sorted(binding, key=lambda sop: (not sop.own, domain not in sop.domains))
+
+
+@dataclass(frozen=True)
+class RulesSection:
+    """The lines of rules, and the rules that did not fit."""
+
+    text: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+def render_rules(rules: Sequence[str], *, domain: str, limit: int) -> RulesSection:
+    """Each rule whole, in its order, as long as there is room within ``limit`` tokens."""
+    told = [_line(rule) for rule in rules]
+    if _tokens(told) <= limit:
+        return RulesSection("\n".join(told))
+    kept: list[str] = []
+    left: list[str] = []
+    for rule in rules:
+        note = _note(len(rules) - len(kept), domain)
+        if _tokens([*kept, _line(rule), note]) <= limit:
+            kept.append(_line(rule))
+        else:
+            left.append(rule)
+    return RulesSection("\n".join([*kept, _note(len(left), domain)]), tuple(left))
+
+
+def _line(rule: str) -> str:
+    return f"- {rule}" if rule.startswith("MUST") else f"- MUST: {rule}"
+
+
+def _note(count: int, domain: str) -> str:
+    rules = "1 more rule does" if count == 1 else f"{count} more rules do"
+    return f"- {rules} not fit here; to list them: hisa patterns rules {domain}"
+
+
+def _tokens(lines: Sequence[str]) -> int:
+    return estimate_tokens("\n".join(lines))

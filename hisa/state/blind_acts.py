@@ -14,10 +14,7 @@ class BlindActs(Hook):
     """Stands in the place of a guard of acts where they are made blindly, for comparisons.
 
     Programs get their time between two presses of a call, as from HiSA's own guest between the
-    actions of one request.
-
-    Args:
-        settle: longest wait, in seconds, for the screen to stop changing.
+    actions of one request: at most ``settle`` seconds.
     """
 
     name = "blind_acts"

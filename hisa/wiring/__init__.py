@@ -30,7 +30,7 @@ from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
-from hisa.patterns.open_memory import open_memory
+from hisa.patterns.memory import open_memory
 from hisa.planner.prompt_budget import prompt_room
 from hisa.protocols import (
     Detachable,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import StoreError
-from hisa.patterns.stores.base import RESTORE
 from hisa.patterns.stores.edge import EdgeStore
+from hisa.patterns.stores.vector_store import RESTORE
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 
@@ -56,12 +56,12 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.process
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    both = [start(WRITER, str(tmp_path), name, "25") for name in "ab"]
+    both = [start(WRITER, str(tmp_path), name, "8") for name in "ab"]
     for process in both:
         process.communicate(timeout=120)
         assert process.returncode == 0
     found = {one.id for one in EdgeStore(tmp_path, WORDS).list()}
-    assert found == {f"{name}{number}" for name in "ab" for number in range(25)}
+    assert found == {f"{name}{number}" for name in "ab" for number in range(8)}
 
 
 @pytest.mark.process

@@ -167,13 +167,6 @@ def test_an_endpoint_gives_unit_vectors_in_order(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_many_texts_are_sent_in_batches(endpoint: Endpoint) -> None:
-    vectors = OpenAIEndpoint("emb").embed(["t" * n for n in range(300)])
-    assert len(vectors) == 300
-    assert [len(request["input"]) for request in endpoint.requests] == [128, 128, 44]
-
-
-@pytest.mark.usefixtures("key")
 @pytest.mark.parametrize(
     ("status", "answer"),
     [
@@ -248,14 +241,6 @@ def test_bge_m3_without_weights_names_model_folder_and_command(flag_embedding: P
         open_embedder("bge-m3").embed(["save a file"])
     assert "BAAI/bge-m3" in str(caught.value)
     assert str(flag_embedding) in str(caught.value)
-    assert "hf download BAAI/bge-m3" in caught.value.fix
-
-
-def test_bge_m3_refuses_a_download_that_stopped_halfway(flag_embedding: Path) -> None:
-    folder = cached_weights(flag_embedding)
-    with pytest.raises(StoreError) as caught:
-        open_embedder("bge-m3").embed(["save a file"])
-    assert str(folder) in str(caught.value)
     assert "hf download BAAI/bge-m3" in caught.value.fix
 
 

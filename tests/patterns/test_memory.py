@@ -15,8 +15,7 @@ from hisa.errors import BudgetExceeded, LogFailed, ModelUnavailable
 from hisa.events import Event, Failed, Guidance, Induced
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.dedup import remember
-from hisa.patterns.memory import PatternMemory
-from hisa.patterns.open_memory import open_memory
+from hisa.patterns.memory import PatternMemory, open_memory
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Embedder, Model, ModelReply, ModelRequest, StepSummary, Task
@@ -239,8 +238,7 @@ async def test_retrieval_goes_by_scope(tmp_path: Path) -> None:
 
     assert await told("Draw something else entirely") == {"wide"}
     assert await told("sort a list") == {"family"}
-    many = "Put the numbers of this long table into the Export dialog that stands open already"
-    assert await told(many) == {"page"}
+    assert await told("Use the Export dialog") == {"page"}
     assert await told("sort a list", domain="writer") == set()
 
 
@@ -323,24 +321,3 @@ async def test_the_next_task_of_a_family_finds_the_lesson_whatever_the_model_cal
         second = await memory.recall(Task("b", family["second"], domain="text_editor"))
         assert [hit.pattern.id for hit in second.patterns] == [learned.id]
         assert second.sops
-
-
-@pytest.mark.parametrize("condition", ["", "Always"])
-async def test_a_condition_holds_the_skill_and_not_the_rest_of_the_first_task(
-    tmp_path: Path, condition: str
-) -> None:
-    lesson = "Press Ctrl+S, type the whole path and press Enter to save the file."
-    model = FunctionModel(lambda request: answering(request, condition, lesson))
-    settings = load(overrides={"patterns": {"path": tmp_path}}, environ={})
-    memory = open_memory(settings.patterns, settings.state, model, lambda event: None)
-    task = Task(
-        "a",
-        "Open the text editor. Write a poem on the migration of arctic terns. Save the file as "
-        '"/home/user/terns.txt".',
-        domain="text_editor",
-    )
-    (learned,) = await memory.induct(task, "run-1", lines=LINES)
-    assert learned.conditions == ((condition,) if condition else ()) + ("Save the file as a text",)
-    other = Task("b", "Compute the totals and save the file as sums.ods", domain="text_editor")
-    hits = (await memory.recall(other)).patterns
-    assert [hit.pattern.id for hit in hits] == [learned.id]

@@ -108,15 +108,6 @@ def test_lessons_supersede_on_one_side_of_their_threshold(
     assert old.status == status
 
 
-def test_a_close_lesson_of_another_domain_stays_and_gives_nothing(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path, Angles())
-    old = pattern("old", domain="writer", lesson="old lesson 0", uses=4, scored=4, wins=4)
-    new = pattern("new", domain="calc", lesson="new lesson 0")
-    for one in (old, new):
-        remember(store, [one], embedder=Angles(), threshold=0.7)
-    assert {one.id: one.uses for one in store.list()} == {"old": 4, "new": 0}
-
-
 def test_counts_of_all_that_was_superseded_are_added_up(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, Angles())
     older = [

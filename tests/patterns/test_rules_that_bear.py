@@ -11,8 +11,7 @@ from hisa.config import Settings, StateSettings, load
 from hisa.errors import ConfigError
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.memory import PatternMemory
-from hisa.patterns.open_memory import open_memory, open_sops
+from hisa.patterns.memory import PatternMemory, open_memory, open_sops
 from hisa.patterns.sops import load_sops
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Pattern, Task

@@ -8,7 +8,7 @@ import pytest
 
 from hisa.config import load
 from hisa.errors import ConfigError
-from hisa.patterns.open_memory import open_sops
+from hisa.patterns.memory import open_sops
 from hisa.patterns.sops import Sop, load_sops, rules_for
 from hisa.text.prompts import data_folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hisa.cli.pattern_files import export_lines, import_patterns, write_atomically
-from hisa.errors import ModelUnavailable, StoreError, UsageError
+from hisa.errors import ModelUnavailable, UsageError
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
@@ -127,13 +127,6 @@ def test_a_lesson_of_a_file_never_binds(tmp_path: Path) -> None:
     import_patterns(store, [line], embedder=WORDS, name="f")
     (found,) = store.list()
     assert found.lesson == "You must press Enter."
-
-
-def test_a_store_of_another_embedder_is_refused(tmp_path: Path) -> None:
-    filled(tmp_path)
-    other = WordEmbedder("others")
-    with pytest.raises(StoreError, match=r"^the pattern store was filled by the embedder"):
-        import_patterns(EdgeStore(tmp_path, other), [GOOD], embedder=other, name="f")
 
 
 def test_an_embedder_that_breaks_midway_leaves_the_store_as_it_was(tmp_path: Path) -> None:

@@ -120,15 +120,6 @@ def test_passwords_stay_unread() -> None:
     assert "1234" not in str(told((before,), (replace(before, text="1234"),)))
 
 
-def test_dialogs_come_first() -> None:
-    dialog = element("dialog", "Question", BoundingBox(10, 10, 90, 90, "screen"))
-    answer = replace(SAVE, window="Question")
-    assert told((), (answer, dialog)) == (
-        "Dialog “Question” appeared.",
-        "New on the screen: push button “Save”.",
-    )
-
-
 def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:
     labelled = replace(element("entry", "", BOX), label="Your name")
     described = replace(element("icon", "", BOX), description="A disk")

@@ -220,13 +220,9 @@ TYPES = "; pyautogui.write('Ada')"
 DENIED = "the policy refuses this: it deletes files. Nothing was done"
 LEGITIMATE: dict[str, list[Does]] = {
     "next page": [click("Next", changes=True)] * 6,
-    "scroll on, at a place": [act("pyautogui.scroll(-5, X_COORD, Y_COORD)", "list", changes=True)]
-    * 5,
     "keys that move on": [act("pyautogui.press('down')", changes=True)] * 6,
     "tab, where no focus shows": [act("pyautogui.press('tab')")] * 6,
-    "undo what does not show": [act("pyautogui.hotkey('ctrl', 'z')")] * 4,
     "retry after a wait": [click("Save"), wait_for(), click("Save"), wait_for(), click("Save")],
-    "poll with a command and waits": [bash("test -f done", exit_code=1), wait_for()] * 4,
     "poll with a command that sleeps": [bash("sleep 5; test -f done", exit_code=1)] * 5,
     "a command that prints something new": [bash("date", f"12:0{n}") for n in range(5)],
     "a command that fails otherwise": [bash("make", f"step {n} broke", 2) for n in range(5)],
@@ -247,13 +243,6 @@ LEGITIMATE: dict[str, list[Does]] = {
         tool("press_link", "Go", error="no focus"), click("City", focus="City"),
         tool("press_link", "Go", output="pressed"),
     ],
-    "a tool after another one worked": [
-        tool("press_link", "Go", error="no page"), tool("read_page", {}, output="the page"),
-        tool("press_link", "Go", error="no page"),
-    ],
-    "an act whose place moves": [
-        click("OK", error="nothing was done: the screen changed"), click("OK", changes=True),
-    ],
     "a click after the pointer moved": [
         act("pyautogui.moveTo(9, 9)"), act("pyautogui.click()"), act("pyautogui.moveTo(90, 9)"),
         act("pyautogui.click()"), act("pyautogui.moveTo(99, 90)"), act("pyautogui.click()"),
@@ -265,22 +254,7 @@ LEGITIMATE: dict[str, list[Does]] = {
 }  # fmt: skip
 MISTAKES: dict[str, tuple[list[Does], str]] = {
     "what was not found": ([click("Save")] * 4, ".xxx"),
-    "what was not found, after a click in vain": (
-        [click("Save"), click("OK"), click("Save"), click("Save")],
-        "..xx",
-    ),
     "a tool that fails": ([tool("press_link", "a.org", error="no link")] * 4, ".xxx"),
-    "a tool that fails, its description growing": (
-        [tool("press_link", "a.org", "and then " * n, error="no link") for n in range(4)],
-        ".xxx",
-    ),
-    "a tool that fails, an argument's order apart": (
-        [
-            tool("read_page", {"part": "a", "lines": 1}, error="no page"),
-            tool("read_page", {"lines": 1, "part": "a"}, error="no page"),
-        ],
-        ".x",
-    ),
     "a tool that fails, by turns with another": (
         [
             tool("press_link", "a", error="no link"), tool("read_page", {}, error="no page"),
@@ -299,7 +273,6 @@ MISTAKES: dict[str, tuple[list[Does], str]] = {
     ),
     "a click without effect": ([click("OK")] * 5, "..xxx"),
     "typing that goes nowhere": ([click("Name", TYPES)] * 3, "..x"),
-    "scrolling at the end": ([act("pyautogui.scroll(-5)")] * 3, "..x"),
     "two clicks without effect by turns": (
         [click("OK"), click("Cancel"), click("OK"), click("Cancel"), click("OK"), click("Cancel")],
         "....xx",
@@ -313,10 +286,6 @@ MISTAKES: dict[str, tuple[list[Does], str]] = {
         ".xx",
     ),
     "a sequence without effect": ([together(click("Name"), click("OK"))] * 3, "..x"),
-    "a sequence that begins with what failed": (
-        [click("Save"), together(click("Save"), click("OK"))],
-        ".x",
-    ),
 }  # fmt: skip
 
 

@@ -12,8 +12,7 @@ from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
-from hisa.state.roi import RoiPair, changed_pixels, exact_pair, roi_pair, whole_pair
-from hisa.state.screen_noise import UNSEEN
+from hisa.state.roi import UNSEEN, RoiPair, changed_pixels, exact_pair, roi_pair, whole_pair
 from tests.state.scene import picture
 
 SIZE = Size(320, 180)
@@ -53,26 +52,6 @@ def test_box_equals_numpy(pixels: list[tuple[int, int, int, int]], width: int, h
     before, after = edited([], width, height), edited(pixels, width, height)
     assert changed_box(before, after) == numpy_box(before, after)
     assert changed_box(after, before) == numpy_box(after, before)
-
-
-@pytest.mark.parametrize("channel", [0, 1, 2])
-@pytest.mark.parametrize("corner", [(0, 0), (319, 0), (0, 179), (319, 179), (160, 90)])
-def test_one_pixel_that_differs_just_visibly_is_the_box(
-    corner: tuple[int, int], channel: int
-) -> None:
-    x, y = corner
-    before, after = edited([], 320, 180), edited([(x, y, channel, UNSEEN + 1)], 320, 180)
-    assert changed_box(before, after) == BoundingBox(x, y, x + 1, y + 1)
-
-
-@pytest.mark.parametrize("colours", [("white", "black"), ("black", "white"), ("red", "cyan")])
-def test_the_greatest_contrast_is_seen(colours: tuple[str, str]) -> None:
-    ground, ink = (Image.new("RGB", (320, 180), colour) for colour in colours)
-    after = ground.copy()
-    after.paste(ink.crop((0, 0, 30, 5)), (100, 20))
-    pair = roi_pair(seen(Screenshot(ground)), seen(Screenshot(after)))
-    assert pair is not None
-    assert pair.box == BoundingBox(100, 20, 130, 25)
 
 
 @pytest.mark.parametrize(("delta", "is_seen"), [(2, False), (3, True)])
@@ -125,25 +104,6 @@ def test_crop_holds_the_box_and_keeps_its_minimum(x: int, y: int, width: int, he
 
 
 WIDE = Size(1280, 720)
-
-
-@pytest.mark.parametrize(
-    ("box", "shown"),
-    [
-        ((100, 80, 105, 120), (20, 68, 185, 132)),
-        ((100, 80, 200, 120), (20, 68, 280, 132)),
-        ((0, 0, 20, 20), (0, 0, 180, 64)),
-        ((300, 160, 320, 180), (140, 116, 320, 180)),
-        ((3, 170, 100, 180), (0, 116, 257, 180)),
-        ((0, 0, 320, 180), (0, 0, 320, 180)),
-    ],
-)
-def test_what_is_shown_has_a_margin_and_64_pixels_at_least(
-    box: tuple[int, int, int, int], shown: tuple[int, int, int, int]
-) -> None:
-    pair = roi_pair(seen(picture()), seen(picture(box)))
-    assert pair is not None
-    assert (pair.box, pair.shown) == (BoundingBox(*box), BoundingBox(*shown))
 
 
 def test_whole_pictures_are_shown_whole_with_the_same_box() -> None:

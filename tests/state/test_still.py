@@ -7,7 +7,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
-from hisa.state.screen_noise import without_pointer
+from hisa.state.roi import without_pointer
 
 SIZE = (200, 100)
 OLD, NEW = (50, 50), (140, 40)

@@ -62,7 +62,7 @@ def test_excerpt_keeps_its_limit(text: str, chars: int) -> None:
     assert len(excerpt(text, chars)) <= chars
 
 
-@pytest.mark.parametrize("chars", range(60, 140))
+@pytest.mark.parametrize("chars", range(60, 140, 9))
 def test_no_cut_goes_through_a_word(chars: int) -> None:
     """Half of a secret is not recognised as one."""
     words = [f"ghp_{number:036d}" for number in range(40)]

@@ -10,7 +10,7 @@ import pytest
 from hisa.config import StateSettings
 from hisa.errors import EnvironmentFailed
 from hisa.events import Abstracted, Event
-from hisa.protocols import CommandResult, GroundedCall, Outcome, ToolCall
+from hisa.protocols import CommandResult, GroundedCall, Outcome
 from hisa.state.manager import build_state
 from hisa.state.written_files import Written, WrittenFiles
 from hisa.testing.form import FakeEnvironment
@@ -25,7 +25,6 @@ async def said(
     written: Written,
     call: GroundedCall = SAVE,
     outcome: Outcome | None = None,
-    steps: str = "abstracted",
     changed: bool = False,
 ) -> tuple[Abstracted, list[float]]:
     """The step's event, and from when on files were asked for."""
@@ -37,8 +36,7 @@ async def said(
 
     events: list[Event] = []
     model = FunctionModel(lambda request: "Succeeded. It worked.")
-    settings = StateSettings.model_validate({"steps": steps})
-    state = build_state(model, settings, emit=events.append, written=since)
+    state = build_state(model, StateSettings(), emit=events.append, written=since)
     after = look((20, 20, 200, 120)) if changed else look()
     await state.abstract(call, look(), after, outcome or Outcome(ok=True, began=time.time()))
     (event,) = events
@@ -46,7 +44,6 @@ async def said(
     return event, asked
 
 
-@pytest.mark.parametrize("steps", ["abstracted", "raw"])
 @pytest.mark.parametrize(
     ("paths", "complete", "result"),
     [
@@ -59,9 +56,9 @@ async def said(
     ],
 )
 async def test_the_line_says_which_files_were_written(
-    paths: list[str], complete: bool, result: str, steps: str
+    paths: list[str], complete: bool, result: str
 ) -> None:
-    event, asked = await said(Written(tuple(paths), complete=complete), steps=steps)
+    event, asked = await said(Written(tuple(paths), complete=complete))
     assert event.result == result
     assert len(asked) == (2 if complete and not paths else 1)
 
@@ -123,12 +120,6 @@ async def test_a_step_that_changed_the_screen_names_what_it_wrote(
     event, asked = await said(written, changed=True)
     assert event.result == result
     assert len(asked) == 1
-
-
-async def test_a_wait_writes_nothing() -> None:
-    call = GroundedCall(ToolCall("", "wait", "1"), "1")
-    event, asked = await said(Written(("~/a",)), call)
-    assert (event.verdict, asked) == ("no_change", [])
 
 
 async def test_a_name_is_text_and_no_field_of_the_line() -> None:

@@ -31,15 +31,15 @@ from pydantic.dataclasses import dataclass
 
 from hisa.errors import StoreError
 from hisa.machine.storage import PRIVATE_FILE, replace_file
-from hisa.patterns.stores.base import (
+from hisa.patterns.stores.vector_store import (
     RESTORE,
     SCHEMA,
     Item,
     Meta,
+    VectorStore,
     point_id,
     to_payload,
 )
-from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 
 __all__ = ["EdgeStore"]
@@ -73,12 +73,9 @@ def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
 
 
 class EdgeStore(VectorStore):
-    """A `VectorStore` in a folder.
+    """A `VectorStore` in a folder, which is made on the first write; until then it reads as empty.
 
-    Args:
-        folder: made on the first write; until then the store reads as empty.
-        embedder: the one whose vectors it holds.
-        patience: seconds to wait for another process.
+    Another process is waited for as long as ``patience`` says, in seconds.
     """
 
     def __init__(self, folder: Path, embedder: Embedder, *, patience: float = 30.0) -> None:

@@ -19,8 +19,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
 from hisa.errors import StoreError
-from hisa.patterns.stores.base import SCHEMA, Item, Meta, point_id, to_payload
-from hisa.patterns.stores.vector_store import VectorStore
+from hisa.patterns.stores.vector_store import SCHEMA, Item, Meta, VectorStore, point_id, to_payload
 from hisa.protocols import Embedder, Pattern
 
 __all__ = ["ServerStore"]
@@ -42,14 +41,7 @@ def _filter(wanted: dict[str, str | None]) -> models.Filter:
 
 
 class ServerStore(VectorStore):
-    """A `VectorStore` in a Qdrant server.
-
-    Args:
-        client: the connection.
-        collection: its name, or an alias of it.
-        embedder: the one whose vectors it holds.
-        url: the server's address as printed in errors.
-    """
+    """A `VectorStore` in a Qdrant server; ``url`` is its address as errors name it."""
 
     def __init__(
         self, client: QdrantClient, collection: str, *, embedder: Embedder, url: str = ""

@@ -3,15 +3,110 @@
 from __future__ import annotations
 
 import builtins
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
-from hisa.patterns.stores.base import Item, Meta, check_meta, check_vectors, from_payload
+from pydantic import TypeAdapter, ValidationError
+
+from hisa.errors import StoreError
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
-__all__ = ["VectorStore"]
+__all__ = [
+    "RESTORE",
+    "SCHEMA",
+    "Item",
+    "Meta",
+    "VectorStore",
+    "check_meta",
+    "point_id",
+    "to_payload",
+]
+
+SCHEMA = 1
+"""The form in which this HiSA writes stores."""
+RESTORE = "hisa --set patterns.path=NEW_FOLDER patterns import EXPORT.jsonl"
+"""Mends a damaged store."""
+
+Item = tuple[Pattern, list[list[float]]]
+"""A pattern and its unit vectors, at least one; the nearest counts in a search."""
+
+_NAMESPACE = uuid.UUID("5b0f7a52-8f7c-4b0e-9d39-5f2f2f3a6a11")
+
+
+@dataclass(frozen=True)
+class Meta:
+    """Who filled a store, and in which form."""
+
+    schema: int
+    embedder: str
+    dimension: int
+
+
+@cache
+def _pattern() -> TypeAdapter[Pattern]:
+    """Built when first asked for: a run that finds no pattern has no use for it."""
+    return TypeAdapter(Pattern)
+
+
+def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
+    """Refuse a store that this HiSA or this embedder cannot work with.
+
+    Raises:
+        StoreError: another schema, or another embedder filled it.
+    """
+    if meta.schema != SCHEMA:
+        raise StoreError(
+            f"{where} has schema {meta.schema}; this HiSA reads {SCHEMA}",
+            fix="use the HiSA that wrote it, or another folder: --set patterns.path=DIR",
+        )
+    if meta.embedder != embedder.name:
+        raise StoreError(
+            f"{where} was filled by the embedder {meta.embedder!r}, not {embedder.name!r}",
+            fix=f"hisa --set patterns.embedder={meta.embedder} patterns export FILE, then "
+            "hisa --set patterns.path=NEW_FOLDER patterns import FILE",
+        )
+
+
+def _check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
+    """Refuse vectors of another length, and none at all.
+
+    Raises:
+        StoreError: with both lengths.
+    """
+    if not vectors:
+        raise StoreError("a pattern without a vector could never be found")
+    for vector in vectors:
+        if len(vector) != dimension:
+            raise StoreError(f"a vector of {len(vector)} numbers; this store holds {dimension}")
+
+
+def point_id(pattern_id: str) -> str:
+    """Qdrant's id for a pattern; it takes only UUIDs and numbers."""
+    return str(uuid.uuid5(_NAMESPACE, pattern_id))
+
+
+def to_payload(pattern: Pattern) -> dict[str, Any]:
+    """The pattern as plain JSON."""
+    return asdict(pattern) | {"other_conditions": list(pattern.other_conditions)}
+
+
+def _from_payload(payload: Any) -> Pattern:
+    """The pattern of a payload.
+
+    Raises:
+        StoreError: it is not one.
+    """
+    try:
+        return _pattern().validate_python(dict(payload or {}))
+    except ValidationError as error:
+        raise StoreError(
+            f"a stored pattern is damaged: {error.errors()[0]['msg']}", fix=RESTORE
+        ) from error
 
 
 class VectorStore(ABC):
@@ -87,7 +182,7 @@ class VectorStore(ABC):
         with self.session():
             meta = self._fitting()
             for _, vectors in items:
-                check_vectors(vectors, meta.dimension if meta else self._embedder.dimension)
+                _check_vectors(vectors, meta.dimension if meta else self._embedder.dimension)
             if meta is None:
                 self._create()
             self._upsert(items)
@@ -118,7 +213,7 @@ class VectorStore(ABC):
             meta = self._fitting()
             if meta is None:
                 return []
-            check_vectors([vector], meta.dimension)
+            _check_vectors([vector], meta.dimension)
             found = self._nearest(
                 [float(x) for x in vector],
                 limit=limit,
@@ -127,13 +222,13 @@ class VectorStore(ABC):
                 domain=domain,
                 scope=scope,
             )
-            return [PatternHit(from_payload(payload), score) for payload, score in found]
+            return [PatternHit(_from_payload(payload), score) for payload, score in found]
 
     def get(self, pattern_id: str, /) -> Pattern | None:
         """One pattern, whatever its status."""
         with self.session():
             payload = self._payload(pattern_id) if self._fitting() else None
-            return None if payload is None else from_payload(payload)
+            return None if payload is None else _from_payload(payload)
 
     def list(
         self, *, domain: str | None = None, status: str | None = "active"
@@ -143,5 +238,5 @@ class VectorStore(ABC):
             if self._fitting() is None:
                 return []
             payloads = self._scroll(status=status, domain=domain)
-            patterns = [from_payload(payload) for payload in payloads]
+            patterns = [_from_payload(payload) for payload in payloads]
         return sorted(patterns, key=lambda pattern: (-pattern.created_at, pattern.id))

@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from hisa.actions import Sleep, Write, parse, points, to_source
+from hisa.actions import Action, Sleep, Write, parse, points, to_source
 from hisa.errors import UsageError
 from hisa.events import Instructed
+from hisa.plugins.guard.policy.command_facts import parts_of_line
+from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
 from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.program_player import holds
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
-from hisa.plugins.replay.step_risks import act_risk, tool_risk
 from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
@@ -23,13 +24,14 @@ from hisa.plugins.synthesis.distinct_effects import WINDOWS
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
+from hisa.protocols import GroundedCall, ToolCall
 from hisa.runs.read import Run
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["compile_run", "effects_between", "target_at"]
+__all__ = ["act_risk", "compile_run", "effects_between", "remarks", "target_at", "tool_risk"]
 
 _BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
@@ -191,12 +193,8 @@ def effects_between(
 ) -> list[Effect]:
     """Effects that hold on the second look and not on the first, as a player reads them, by rank.
 
-    What was there before counts where nothing else changed: it may be out of sight the next time.
-
-    Args:
-        one: with elements.
-        other: likewise.
-        known: roles and names that were on an earlier look.
+    What was there before, by ``known`` roles and names of earlier looks, counts where nothing else
+    changed: it may be out of sight the next time.
     """
     changes = sorted(element_changes(one, other), key=lambda change: _telling(change, known))
     ranks = {effect: _telling(c, known) for c in reversed(changes) for effect in _effect(c)}
@@ -249,3 +247,31 @@ def _words(step: ProgramStep) -> str:
     texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
     named = {"name", "label", "within", "window", "beside"}
     return f"{texts} {step.model_dump(include={'targets': {'__all__': named}, 'focus': named})}"
+
+
+def act_risk(actions: Sequence[Action], look: Observation) -> str:
+    """The effects that the policy tells of an act on a look: "delete", "pay, send"; empty: none."""
+    call = GroundedCall(ToolCall("", "gui_action", ""), "", tuple(actions))
+    parts = screen_parts(call, look, apps_of(call, look), home="")
+    return ", ".join(sorted({effect for part in parts for effect in part.effects}))
+
+
+def tool_risk(tool: str, input_: object) -> str:
+    """The same of a tool's call, whose reach nobody sees."""
+    if tool != "bash_execution":
+        return f"calls {tool}"
+    line = str(input_.get("command", "") if isinstance(input_, dict) else input_)
+    effects = sorted({effect for part in parts_of_line(line) for effect in part.effects})
+    return ", ".join(["runs a command", *effects])
+
+
+def remarks(steps: Sequence[ProgramStep]) -> Iterator[str]:
+    """A line for each risk, and each place of which no element or little is known."""
+    for number, step in enumerate(steps, 1):
+        if step.risk:
+            yield f"step {number} has a risk: {step.risk}"
+        if step.tool == "gui_action" and not step.targets and step.focus is None:
+            yield f"step {number}: nothing tells where its keys go"
+        for target in step.targets:
+            if not (target.name or target.label or target.beside):
+                yield f"step {number}: nothing but its order tells its target, {target.role}"

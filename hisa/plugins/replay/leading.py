@@ -1,4 +1,4 @@
-"""``planner.leads = "program:FOLDER"``: a stored program acts, then a run's own planner.
+"""``--model program:FOLDER``, and ``planner.leads``: a stored program acts, then another planner.
 
 For `hisa run --reuse` that planner goes on where the program ends. For `hisa replay --repair` it is
 asked for the step that cannot go on: its act must meet no look-alike, and the step's effects judge.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import Write, parse, points, to_source, to_space
+from hisa.config import ModelSettings
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
 from hisa.hooks import Hook, Run, Step, StepAction
@@ -23,13 +24,15 @@ from hisa.plugins.replay.compiling import target_at
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
+from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
 from hisa.protocols import Emit, Environment, GroundedCall, Planner, StateView, Task, ToolCall
 from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.text.prompts import render
+from hisa.wiring.planner_kind import PlannerParts
 
-__all__ = ["FirstProgram", "Mender", "fitting_program", "meets_another"]
+__all__ = ["PROGRAM", "FirstProgram", "Mender", "ProgramModel", "fitting_program", "meets_another"]
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +44,7 @@ class FirstProgram(Hook):
     """A planner that plays the stored program that fits a task, then hands on to another for good.
 
     It is a hook of its run, too: the program's calls have their places, which nobody looks for.
-
-    Args:
-        program: its folder, or a folder of programs.
-        planner: does what no program does.
+    ``program`` is its folder, or a folder of programs.
 
     Raises:
         UsageError: no second run proved the program.
@@ -372,3 +372,39 @@ def _renamed(tree: Any, was: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
     if "beside" in tree and all(tree[key] == was[key] for key in keys):
         return now
     return {key: _renamed(part, was, now) for key, part in tree.items()}
+
+
+class ProgramModel(SilentModel):
+    """The name that asks for `ProgramPlayer`; it answers nothing itself.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+
+    profile = silent_profile("program")
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__(settings)
+        player.open_program(settings.model)
+
+
+class ProgramKind(ElementsKind):
+    """``planner.kind = "program"``: needs a screen that tells its elements."""
+
+    def open(self, parts: PlannerParts) -> Planner:
+        """Returns a player for one run."""
+        program, folder = player.open_program(parts.model_settings.model)
+        return player.ProgramPlayer(parts.emit, program, folder, parts.environment)
+
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
+        """See `PlannerKind`.
+
+        Returns a `Mender` where ``text`` ends with "#mend:FOLDER", else a `FirstProgram`.
+        """
+        program, mends, part = text.rpartition("#mend:")
+        if mends:
+            return Mender(program, planner, part=Path(part), emit=parts.emit)
+        return FirstProgram(text, planner)
+
+
+PROGRAM = ProgramKind()

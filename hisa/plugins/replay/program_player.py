@@ -179,8 +179,6 @@ class ProgramPlayer(Hook):
             found = find_target(target, look, point, lax=lax)
             if isinstance(found, Missing):
                 return found
-            if step.risk and found.rung not in ("element", "text"):
-                return Missing(f"a step with a risk ({step.risk}) is not done by {found.rung}")
             if _is_so_already(step, found.element) and (reason := lacking(step, look)):
                 return Missing(f"{target.role} “{target.name}” is so already, but {reason}")
             places.append(found)

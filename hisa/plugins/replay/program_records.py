@@ -68,7 +68,7 @@ class ProgramStep(_Record):
     ``action`` is PyAutoGUI source whose place is that of the target on the screen of ``Program``,
     or a command or tool's input where ``tool`` is not "gui_action". ``targets`` has one for each
     place of the action; ``focus`` is what had the keyboard where it has none. ``risk`` says what it
-    deletes, sends or runs: neighbours alone do not tell its targets.
+    deletes, sends or runs.
     """
 
     action: Any

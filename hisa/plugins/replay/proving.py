@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -11,20 +11,22 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
-from hisa.plugins.replay.agreement import agreed
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.playing import Played, play
-from hisa.plugins.replay.program_records import Program, Proof
+from hisa.plugins.replay.program_records import Program, Proof, Target
+from hisa.plugins.replay.surroundings import OTHERS, figureless
+from hisa.plugins.replay.target_ladder import WINDOW
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.proof_desktop import telling
 from hisa.plugins.synthesis.records import Change, Effect
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
+from hisa.state.facts import letters
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["prove"]
+__all__ = ["agreed", "prove"]
 
 
 async def prove(
@@ -34,13 +36,9 @@ async def prove(
     *,
     agree: Callable[[list[str]], bool],
 ) -> Program:
-    """Play it once more from a clean machine; returns it with what both runs agree on.
+    """Play the program of a folder once more; returns it with what both runs agree on.
 
-    Args:
-        program: as it lies in ``place``.
-        place: its folder.
-        settings: as for a run.
-        agree: asks a person whether what changed is what is meant, where the task has no check.
+    Where the task has no check, ``agree`` asks a person whether what changed is what is meant.
 
     Raises:
         UsageError: the second run did not come to the same end, or nobody agreed to it.
@@ -118,3 +116,65 @@ def _own(change: Change) -> bool:
 def _words(change: Change) -> str:
     fact = " ".join(part for part in (change.fact.place, change.fact.item) if part)
     return f"{fact}: {change.before!r} → {change.after!r}"[:200]
+
+
+def agreed(first: Program, second: Program) -> Program:
+    """The first program with what both have.
+
+    Raises:
+        UsageError: they have other steps, or an act is told by what only one of them had.
+    """
+    if len(first.steps) != len(second.steps):
+        counts = f"{len(first.steps)} and {len(second.steps)}"
+        raise UsageError(f"the two runs have {counts} actions", fix="hisa compile RUN")
+    steps = []
+    for one, other in zip(first.steps, second.steps, strict=True):
+        pairs = zip(one.targets, other.targets, strict=True)
+        update = {
+            "targets": tuple(_target(*pair) for pair in pairs),
+            "focus": _focus(one.focus, other.focus),
+            "effects": tuple(effect for effect in one.effects if effect in other.effects),
+        }
+        steps.append(one.model_copy(update=update))
+    return first.model_copy(update={"steps": tuple(steps)})
+
+
+def _target(first: Target, second: Target) -> Target:
+    words = f"the act on {first.role} {first.name or first.label}"
+    unnamed = not first.name and first.label != second.label
+    if first.name != second.name or unnamed:
+        other = second.name or second.label
+        raise UsageError(f"the second run did {words} on {other}", fix="hisa compile RUN")
+    beside = _beside(first.beside, second.beside)
+    ordered = (first.nth, first.alike) == (second.nth, second.alike)
+    several = max(first.alike, second.alike) > 1
+    if several and set(beside) <= {OTHERS} and (beside or not ordered):
+        reason = f"nothing that stays tells {words} from its like"
+        raise UsageError(reason, fix="hisa compile RUN")
+    update = {
+        part: type(getattr(first, part))()
+        for part in ("label", "window", "words", "within")
+        if getattr(first, part) != getattr(second, part)
+    }
+    return first.model_copy(update={**update, "beside": beside})
+
+
+def _focus(first: Target | None, second: Target | None) -> Target | None:
+    """The place of keys: a window, where one of the runs knew no more."""
+    if first is None or second is None:
+        return first or second
+    windows = [target for target in (first, second) if target.role == WINDOW]
+    if len({letters(target.name) for target in windows}) > 1:
+        titles = ", ".join(f"“{target.name[:60]}”" for target in windows)
+        raise UsageError(f"the same keys go to other windows: {titles}", fix="hisa compile RUN")
+    return windows[0] if windows else _target(first, second)
+
+
+def _beside(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """Texts of a row that both have; other figures in one may be any, and so may other texts."""
+    kept = [text for text in first if text in second]
+    bare = set(map(figureless, second))
+    loose = (figureless(text) for text in first if text not in kept and figureless(text) != text)
+    kept += [text for text in loose if text in bare]
+    more = max(len(first), len(second)) > len(kept)
+    return (*kept, OTHERS) if more else tuple(kept)

@@ -1,6 +1,6 @@
 """The ladder by which a target is found again, and what tells it from its like.
 
-Element, text, neighbours: a rung is taken where exactly one thing of the screen fits it.
+Element, then text: a rung is taken where exactly one thing of the screen fits it.
 What stands around a thing is a part of what it is (`surroundings.py`): a look-alike in another row,
 dialog or program is not it.
 """
@@ -8,9 +8,8 @@ dialog or program is not it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import Surroundings, figureless, is_shown, says
@@ -26,8 +25,6 @@ __all__ = ["WINDOW", "Found", "Missing", "find_target", "focus_is", "target_of"]
 WINDOW = "window in front"
 """Role of what keys go to where no element of the window in front is known to have the keyboard."""
 
-Rung = Literal["element", "text", "neighbours"]
-
 _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu item", "page tab"})
 """Roles that programs exchange for each other from one version to the next."""
 
@@ -36,7 +33,6 @@ _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu it
 class Found:
     """A target on a look; ``point`` is in screen space."""
 
-    rung: Rung
     point: Point
     element: Element
 
@@ -73,18 +69,13 @@ def find_target(
 ) -> Found | Missing:
     """The one thing on a look that a target is, or why none is.
 
-    Args:
-        target: what is looked for.
-        look: with elements.
-        place: where in the target's box the action was, in pixels of the program's screen; None:
-            its middle.
-        lax: figures in its row may be others, where no row has its own.
+    ``place`` is where in the target's box the action was, in pixels of the program's screen; None:
+    its middle. ``lax``: figures in its row may be others, where no row has its own.
     """
     around = Surroundings(look)
-    known = _known(target, around, lax=lax)
-    if isinstance(known, Missing):
-        return known
-    rung, chosen = known
+    chosen = _known(target, around, lax=lax)
+    if isinstance(chosen, Missing):
+        return chosen
     if around.is_cut(chosen):
         return Missing(f"{_words(target)} is out of sight")
     if not usable(chosen, look):
@@ -94,7 +85,7 @@ def find_target(
         return Missing(f"{_words(target)} {by or 'cannot be used now'}")
     if front := _in_front_of(chosen, look):
         return Missing(f"{_words(target)} lies behind the window “{front[:60]}”")
-    return Found(rung, _inside(chosen, target, place), chosen)
+    return Found(_inside(chosen, target, place), chosen)
 
 
 def _in_front_of(element: Element, look: Observation) -> str:
@@ -114,40 +105,30 @@ def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:
         return "" if same else f"the window in front is “{active[:60]}”, not “{target.name[:60]}”"
     known = _known(target, Surroundings(look), lax=lax)
     held = f"{focused.role} “{called(focused)[:60]}”" if focused else "nothing that is known"
-    if not isinstance(known, Missing) and "focused" in known[1].states:
-        window = known[1].window  # which keeps its focus for the time when it is in front again
+    if not isinstance(known, Missing) and "focused" in known.states:
+        window = known.window  # which keeps its focus for the time when it is in front again
         if window == active or window not in {shown.title for shown in look.windows}:
             return ""
         held = f"the window “{active[:60]}”" if active else "no window"
     return f"the keyboard belongs to {held}, not to {_words(target)}"
 
 
-def _known(target: Target, around: Surroundings, *, lax: bool) -> tuple[Rung, Element] | Missing:
-    """The element that a target is, whether it can be used or not, and the rung that tells."""
-    rungs: Sequence[tuple[Rung, Iterable[Element]]] = (
-        ("element", _same(target, around)),
-        ("text", _by_text(target, around)),
-        ("neighbours", _by_neighbours(target, around)),
-    )
-    for rung, candidates in rungs:
-        alike = list(candidates)
-        if not alike:
-            continue
-        fitting = [element for element in alike if _fits(target, element, alike, around)]
-        if lax and not fitting:
-            figures = {"beside": tuple(figureless(text) for text in target.beside)}
-            loose = target.model_copy(update=figures)
-            fitting = [element for element in alike if _fits(loose, element, alike, around)]
-        if not fitting:
-            beside = ", ".join(target.beside[:3]) or "nothing"
-            reason = f"{_words(target)} beside {beside} is not there; another row has one"
-            return Missing(reason)
-        chosen = fitting[0] if len(fitting) == 1 else _by_order(target, fitting)
-        if chosen is None:
-            reason = f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
-            return Missing(reason)
-        return rung, chosen
-    return Missing(f"{_words(target)} is not there")
+def _known(target: Target, around: Surroundings, *, lax: bool) -> Element | Missing:
+    """The element that a target is, whether it can be used or not."""
+    alike = _same(target, around) or _by_text(target, around)
+    if not alike:
+        return Missing(f"{_words(target)} is not there")
+    fitting = [element for element in alike if _fits(target, element, alike, around)]
+    if lax and not fitting:
+        figures = {"beside": tuple(figureless(text) for text in target.beside)}
+        loose = target.model_copy(update=figures)
+        fitting = [element for element in alike if _fits(loose, element, alike, around)]
+    if not fitting:
+        beside = ", ".join(target.beside[:3]) or "nothing"
+        return Missing(f"{_words(target)} beside {beside} is not there; another row has one")
+    chosen = fitting[0] if len(fitting) == 1 else _by_order(target, fitting)
+    reason = f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
+    return chosen or Missing(reason)
 
 
 def _fits(target: Target, element: Element, alike: Sequence[Element], around: Surroundings) -> bool:
@@ -198,14 +179,6 @@ def _by_text(target: Target, around: Surroundings) -> list[Element]:
         and wanted in (_folded(called(element)), _folded(element.label))
         and _could_be(target, element, around)
     ]
-
-
-def _by_neighbours(target: Target, around: Surroundings) -> list[Element]:
-    """Nameless things of the same kind in a row that says the same."""
-    if target.name or target.label or not target.beside:
-        return []
-    same = (element for element in around.elements if element.role == target.role)
-    return [e for e in same if not called(e) and _could_be(target, e, around)]
 
 
 def _folded(text: str) -> str:

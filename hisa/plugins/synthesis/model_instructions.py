@@ -34,7 +34,15 @@ from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["REFERENCES", "Writer", "ask_writer", "model_goal", "open_writer", "reference_batch"]
+__all__ = [
+    "REFERENCES",
+    "Writer",
+    "ask_writer",
+    "first_screens",
+    "model_goal",
+    "open_writer",
+    "reference_batch",
+]
 
 _REPLY = 20_000  # characters of the longest reply that is read
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
@@ -155,7 +163,7 @@ async def reference_batch(
         if all(one_line(idea).casefold() in known for idea in ideas.instructions):
             raise InvalidReply("every one of them is there already")
 
-    states = _first_screens(exploration)
+    states = first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
         seen = "\n".join(_element_lines(exploration.elements(state), None) for state in states)
@@ -175,8 +183,8 @@ async def reference_batch(
     ]
 
 
-def _first_screens(exploration: Exploration) -> list[State]:
-    """The fresh start, and the first screens that one act led to."""
+def first_screens(exploration: Exploration) -> list[State]:
+    """Returns the fresh start, and the first screens that one act led to."""
     near = [one.after for one in exploration.triples if one.before == exploration.root]
     ids = dict.fromkeys([exploration.root, *(one for one in near if one)])
     return [exploration.states[one] for one in ids][:_SCREENS]

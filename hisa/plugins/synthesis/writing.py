@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
 from pydantic import BaseModel
 
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records, working_in
-from hisa.plugins.synthesis.make_candidates import make_candidates
 from hisa.plugins.synthesis.model_instructions import (
     REFERENCES,
     Writer,
@@ -23,13 +27,14 @@ from hisa.plugins.synthesis.model_instructions import (
     open_writer,
     reference_batch,
 )
-from hisa.plugins.synthesis.records import Act, Candidate, Instruction, Proof, Refusal
+from hisa.plugins.synthesis.offers import LEAVES
+from hisa.plugins.synthesis.records import Act, Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_files import write_goal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
 
-__all__ = ["ELSEWHERE", "Wish", "Written", "write_all"]
+__all__ = ["ELSEWHERE", "Wish", "Written", "make_candidates", "names_of", "no_task", "write_all"]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
@@ -55,7 +60,6 @@ class Written:
     effects: int = 0
     candidates: list[Candidate] = field(default_factory=list)
     stopped: str = ""
-    spent: Mapping[str, int | float] = field(default_factory=dict)
 
     def of_way(self, way: str) -> list[Instruction]:
         """The instructions of one kind."""
@@ -67,11 +71,8 @@ async def write_all(
 ) -> Written:
     """Write into the folder of an exploration; what is there is kept.
 
-    Args:
-        settings: whose planner's model writes goals and references; None: rules write candidates.
-        folder: of the exploration.
-        wish: how much.
-        tell: gets a line of progress after each reply of a model.
+    The settings' planner model writes goals and references; None: rules write candidates. ``tell``
+    gets a line of progress after each reply of a model.
 
     Raises:
         UsageError: nothing was explored there, or somebody else writes.
@@ -131,8 +132,8 @@ async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Ask for what is left until it is there, or a model or a budget ends."""
-    ledger, file = Ledger(), exploration.folder / "instructions.jsonl"
-    async with open_writer(settings, exploration.folder, ledger) as writer:
+    file = exploration.folder / "instructions.jsonl"
+    async with open_writer(settings, exploration.folder, Ledger()) as writer:
         name = writer.model.name
         known = [entry for entry in read_records(file, Instruction) if entry.writer == name]
         written = Written(name, known)
@@ -141,7 +142,6 @@ async def _by_model(
             await _references(writer, exploration, written, wish)
         except (BudgetExceeded, ModelUnavailable) as failure:
             written.stopped = redact(str(failure))
-        written.spent = ledger.total.as_dict()
     return written
 
 
@@ -202,3 +202,98 @@ def _append(path: Path, record: BaseModel) -> None:
 def _replace(path: Path, records: Iterable[BaseModel]) -> None:
     lines = [record.model_dump_json(exclude_defaults=True) + "\n" for record in records]
     replace_file(path, "".join(lines).encode())
+
+
+def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
+    """The names that an instruction for some acts may hold, whatever their words mean.
+
+    A button that leaves a dialog stays a word: a click on it is no task.
+    """
+    controls = {act.name for act in acts if not LEAVES.fullmatch(act.name)}
+    return {*exploration.subject.names, *controls, *(act.text for act in acts)}
+
+
+def make_candidates(
+    exploration: Exploration,
+    effects: Iterable[Effect],
+    instructions: Iterable[Instruction],
+) -> tuple[list[Candidate], list[Refusal]]:
+    """The candidates of instructions for distinct effects, and what became none."""
+    candidates: list[Candidate] = []
+    refusals: list[Refusal] = []
+    of_triple = {number: effect for effect in effects for number in effect.triples}
+    for instruction in instructions:
+        if not of_triple.keys() & set(instruction.triples):
+            continue
+        made = _candidate(exploration, instruction, of_triple)
+        if isinstance(made, Candidate):
+            candidates.append(made)
+        else:
+            refusals.append(Refusal(triples=instruction.triples, reason=made))
+    candidates.sort(key=lambda one: (len(one.acts), one.id))
+    checks: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if checks.setdefault(_asked(candidate), candidate) is not candidate:
+            reason = "another task has the same check"
+            refusals.append(Refusal(triples=candidate.triples, reason=reason))
+    return list(checks.values()), refusals
+
+
+def _asked(candidate: Candidate) -> str:
+    """Returns the conditions of its check, in an order of its own."""
+    return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
+
+
+def _candidate(
+    exploration: Exploration, one: Instruction, of_triple: Mapping[int, Effect]
+) -> Candidate | str:
+    """The candidate of an instruction, or the reason why there is none."""
+    effect = of_triple[one.triples[0]]
+    check = check_of(effect)
+    if isinstance(check, str):
+        return check
+    on_the_way = [of_triple[number] for number in one.steps if number in of_triple]
+    changed = {change.fact for passed in on_the_way for change in passed.changes}
+    filled = {
+        (e.role, e.name) for passed in on_the_way for e in passed.elements if e.what == "value"
+    }
+    unasked = () if effect.changes else filled - {(e.role, e.name) for e in effect.elements}
+    if changed - {change.fact for change in effect.changes} or unasked:
+        return "a step on the way changes what the check does not ask for"
+    acts = acts_of(exploration, way_of(exploration, one.steps))
+    if reasons := no_task(one.high, names_of(exploration, acts)):
+        return f"no task: {reasons[0].partition(':')[0]}"
+    name = hashlib.sha256("\n".join((one.writer, one.high, effect.id)).encode()).hexdigest()[:10]
+    return Candidate(
+        id=f"{exploration.subject.name}-{name}",
+        subject=exploration.subject.name,
+        effects=(effect.id,),
+        triples=one.triples,
+        instruction=one.high,
+        check=check,
+        acts=acts,
+        changes=effect.changes,
+        elements=effect.elements,
+    )
+
+
+_RULES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("lint_rules.yaml").read_text("utf-8")
+)
+_QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
+
+
+def no_task(instruction: str, names: Collection[str] = ()) -> list[str]:
+    """Reasons why an instruction is no task at all, such as an end that passes by itself.
+
+    ``names`` are those of things that it is about: their words are none of its own.
+    """
+    own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
+    if own:
+        bare = re.sub(rf"(?<!\w)({own})(?!\w)", lambda name: "n" * len(name[0]), bare)
+    reasons = []
+    for reason, rule in _RULES.items():
+        if match := re.search(rule, bare, re.I | re.S):
+            reasons.append(f"{reason}: {instruction[slice(*match.span())][:60]!r}")
+    return reasons

@@ -103,7 +103,6 @@ class Episode:
     score: float | None  # at the end, 0 to 1; None: the machine failed, so this is no sample
     solved: bool  # whether the score is a full one
     truncated: bool = False  # whether the limit of steps ended it
-    seconds: float = 0.0
     failure: str = ""  # why the machine failed; empty where it did not
     policy: str = ""  # name of the policy that acted, for cloning by strata
 

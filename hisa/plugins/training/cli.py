@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from hisa.cli.open_group import OpenGroup
-from hisa.cli.out import examples, json_option, print_json, say, say_error
+from hisa.cli.out import examples, say, say_error
 from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command, missing
 from hisa.plugins.training.training_settings import (
@@ -150,7 +150,6 @@ def _progress(total: int, row: MetricsRow) -> None:
 @train.command(
     epilog=examples(
         "hisa train sft click-button click-checkboxes enter-text -o cloned",
-        "hisa train sft -o cloned --resume",
         "hisa train sft click-link -o two --policy rules "
         "--policy cloned/checkpoints/last.safetensors",
     )
@@ -226,14 +225,12 @@ def _shown(rollouts: Rollouts, policy: PointerPolicy, how: dict[str, Any]) -> li
 
 @train.command(
     epilog=examples(
-        "hisa train grpo click-link click-test-2 click-button -o scratch",
         "hisa train grpo click-option -o tuned --from cloned/checkpoints/last.safetensors",
         "hisa train grpo -o tuned --resume --updates 200",
         "hisa train grpo click-checkboxes -o pulsed --lr 1e-3 --updates 80 --pulse-at 41",
         "hisa train grpo click-link click-tab -o apart --max-age 2 --workers 4",
         "hisa train grpo own:tasks --env desktop "
         "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
-        "hisa train report tuned",
     )
 )
 @_with(_POLICY)
@@ -337,8 +334,7 @@ def grounder(ctx: click.Context, /, out: Path, **how: Any) -> None:
 @train.command(epilog=examples("hisa train report pulse control -o curves.svg"))
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=_PATH)
 @click.option("-o", "out", metavar="FILE", type=_PATH, help="The figure (DIR/curves.svg).")
-@json_option
-def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+def report(folders: tuple[Path, ...], out: Path | None) -> None:
     """Draw the curves of runs, over each other, and print their last numbers.
 
     For each page or task it prints the share of sampled episodes solved, over all updates, and how
@@ -354,9 +350,7 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         replace_file(path, figure(runs).encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(f"{path}: {error}", fix="-o FILE in a folder that exists") from error
-    if as_json:
-        return print_json({"figure": str(path), "runs": [run.numbers() for run in runs]})
     for run in runs:
         for line in run.lines():
             say(line)
-    return say(path)
+    say(path)

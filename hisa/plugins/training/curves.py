@@ -192,7 +192,6 @@ class Run(NamedTuple):
     """One curve of each chart: one run, or several seeds of it."""
 
     name: str
-    folder: Path
     seeds: list[Metrics]
 
     def points(self, name: str, task: str = "") -> list[Point]:
@@ -224,28 +223,16 @@ class Run(NamedTuple):
             for name, own in sorted(counts.items())
         }
 
-    def numbers(self) -> dict[str, Any]:
-        """Counts of lines, and the last point of each measure."""
-        last = {name: points[-1]._asdict() for name in MEASURES if (points := self.points(name))}
-        tasks = self.tasks().items()
-        return {
-            "name": self.name,
-            "folder": str(self.folder),
-            "seeds": len(self.seeds),
-            "updates": max(seed.rows[-1].update for seed in self.seeds),
-            "last": last,
-            "left_out": sum(seed.left_out for seed in self.seeds),
-            "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks},
-        }
-
     def lines(self) -> Iterator[str]:
-        """Yields the same as lines to print."""
-        own, tasks = self.numbers(), self.tasks()
-        seeds, last = f"seeds {own['seeds']}", f"last update {own['updates']}"
-        yield f"{self.name}: {seeds}, {last}, lines left out {own['left_out']}"
-        for name, at in own["last"].items():
-            between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
-            yield f"  {name:16} {at['value']:.3g}{between}, update {at['update']}"
+        """Yields counts, the last point of each measure, and each task's shares, to print."""
+        tasks, left_out = self.tasks(), sum(seed.left_out for seed in self.seeds)
+        last = max(seed.rows[-1].update for seed in self.seeds)
+        counts = f"seeds {len(self.seeds)}, last update {last}, lines left out {left_out}"
+        yield f"{self.name}: {counts}"
+        for name in MEASURES:
+            for at in self.points(name)[-1:]:
+                between = "" if at.low is None else f" ({at.low:.3g} to {at.high:.3g})"
+                yield f"  {name:16} {at.value:.3g}{between}, update {at.update}"
         for task, shares in tasks.items():
             solved, spread = shares["solved"], shares["spread"]
             line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
@@ -274,7 +261,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
             message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
             raise UsageError(message, fix="hisa train grpo -o DIR")
         label = str(folder) if names.count(name) > 1 else name
-        runs.append(Run(safe_line(label, 60), folder, seeds))
+        runs.append(Run(safe_line(label, 60), seeds))
     return runs
 
 

@@ -18,18 +18,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn.functional import gelu, log_softmax
 
 from hisa.cli.out import say_error
-from hisa.errors import UsageError
 from hisa.machine.storage import replace_file
 from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.grpo import step_grpo_loss
@@ -116,30 +114,6 @@ class PixelNetwork(nn.Module):
         """Write the weights as a safetensors file."""
         replace_file(path, save(self.state_dict()))
 
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """The network of a file that `save` wrote.
-
-        Raises:
-            UsageError: it cannot be read, or holds something else.
-        """
-        try:
-            tensors = load(path.read_bytes())
-            network = cls(len(tensors["words.weight_ih_l0"]) // 3)
-            network.load_state_dict(tensors)
-        except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-            raise UsageError(
-                f"{path}: no weights of a grounder: {str(error)[:200]}", fix="hisa train grounder"
-            ) from error
-        return network
-
-    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
-        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
-        with torch.no_grad():
-            replies = self(*encode([picture], [description]), frozenset())
-        x, y = points(replies[0].argmax())
-        return float(x) / WIDTH, float(y) / HEIGHT
-
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:
     """Returns pictures as uint8 [P, 3, 64, 80], and descriptions as their last bytes [T, 32]."""
@@ -189,12 +163,8 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
     """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
 
     The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
-    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0.
-
-    Args:
-        replies: N to each of B targets, see `parts_of`.
-        boxes: of the targets, [B, 4].
-        parts: of `REWARDS`.
+    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0. There are N
+    replies to each of B targets, see `parts_of`, and boxes [B, 4]; ``parts`` are of `REWARDS`.
     """
     cells, sizes, formed = parts_of(replies, parts)
     x, y = points(cells)

@@ -6,24 +6,34 @@ without its time penalty, and without its limit of time.
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import functools
 import io
 import json
+import mimetypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
 import time
+import weakref
 import zipfile
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hisa.errors import UsageError
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.gym.miniwob.package import application, page_path
+from hisa.plugins.gym.miniwob.stage import BROWSERS
 from hisa.plugins.training.base import Act, Draw, Episode, Item, Look, Policy, Sample
-from hisa.plugins.training.page_browser import BrowserDied, PageBrowser
 from hisa.plugins.training.pointer_features import features
 
-__all__ = ["PageRollouts"]
+__all__ = ["BrowserDied", "PageBrowser", "PageRollouts"]
 
 _WIDTH, _HEIGHT = 160, 210  # of a page's area, in CSS pixels
 _STAGE = "/stage.html"
@@ -35,7 +45,6 @@ class _Live:
 
     draw: Draw
     policy: str
-    began: float = field(default_factory=time.monotonic)
     look: Look | None = None
     samples: list[Sample] = field(default_factory=list)
 
@@ -48,9 +57,8 @@ class _Live:
             score,
             score == 1,
             truncated,
-            time.monotonic() - self.began,
             failure,
-            policy=self.policy,
+            self.policy,
         )
 
 
@@ -111,22 +119,17 @@ class PageRollouts:
     ) -> list[dict[str, Any]]:
         """Take draws from those that wait, for slots that are free; return orders to begin them.
 
-        A slot keeps its page as long as draws of it wait. It gets another where more draws of that
-        wait than slots show it: showing costs as much as several episodes.
+        A slot keeps its page as long as draws of it wait: showing one costs several episodes.
         """
         orders = []
         for slot in range(self._slots):
-            if slot in live:
+            if slot in live or not waiting:
                 continue
-            counts, shown = Counter(draw.task for draw in waiting), self._shown
-            crowded = (task for task in counts if counts[task] > shown.count(task))
-            if not counts[shown[slot]]:
-                shown[slot] = next(crowded, shown[slot])
-            draw = next((draw for draw in waiting if draw.task == shown[slot]), None)
-            if draw is not None:
-                waiting.remove(draw)
-                live[slot] = _Live(draw, policy)
-                orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
+            same = (draw for draw in waiting if draw.task == self._shown[slot])
+            draw = next(same, waiting[0])
+            waiting.remove(draw)
+            self._shown[slot], live[slot] = draw.task, _Live(draw, policy)
+            orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
         return orders
 
     def _wave(self, orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -200,3 +203,144 @@ def _file(path: str) -> bytes | None:
         return f"<!doctype html><body style='margin: 0'><script>{script}</script>".encode()
     with zipfile.ZipFile(io.BytesIO(application())) as archive:
         return archive.read(f"html{path}") if f"html{path}" in archive.namelist() else None
+
+
+_ORIGIN = "https://pages.invalid"
+_SECONDS = 60  # that an answer may take
+_MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
+_SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
+_FLAGS = """--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --no-first-run
+    --no-startup-window --disable-dev-shm-usage --disable-extensions --disable-breakpad
+    --disable-component-update --disable-background-networking --disable-background-timer-throttling
+    --disable-backgrounding-occluded-windows --disable-renderer-backgrounding --disable-sync
+    --mute-audio --process-per-site
+    --disable-features=Translate,OptimizationGuideOnDeviceModel,CalculateNativeWinOcclusion"""
+
+
+class BrowserDied(EnvironmentFailed):
+    """Chromium crashed, did not answer in time, or answered with too much."""
+
+
+class PageBrowser:
+    """The one window of a Chromium, at the page ``start``; an answer may take a minute.
+
+    ``file`` gives the bytes under a path of the pages, or None; ``close`` ends Chromium.
+
+    Raises:
+        UsageError: no Chromium is installed.
+        BrowserDied: it does not start.
+    """
+
+    def __init__(self, file: Callable[[str], bytes | None], start: str) -> None:
+        program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+        if program is None:
+            message = f"no browser: none of {', '.join(BROWSERS)} is installed"
+            raise UsageError(message, fix="sudo apt-get install chromium")
+        self._file, self._session = file, ""
+        self._last, self._received = 0, bytearray()
+        profile = tempfile.mkdtemp(prefix="hisa-pages-")
+        flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_SECONDS)
+        with theirs:
+            self.process = subprocess.Popen(
+                ["sh", "-c", _SHELL, profile, program, *flags],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                start_new_session=True,
+            )
+        self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
+        try:
+            self._open(f"{_ORIGIN}{start}")
+        except BaseException:
+            self.close()
+            raise
+
+    def evaluate(self, expression: str) -> Any:
+        """Returns the value of a JavaScript expression in the window; promises are awaited.
+
+        Raises:
+            BrowserDied: Chromium is gone, does not answer, or the expression throws.
+        """
+        settings = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        answer = self._send("Runtime.evaluate", settings)
+        if "exceptionDetails" in answer:
+            raise BrowserDied(f"the stage failed: {json.dumps(answer)[:300]}")
+        return answer["result"].get("value")
+
+    def _send(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a command; return its answer, and answer what pages ask for meanwhile."""
+        deadline = time.monotonic() + _SECONDS
+        try:
+            number = self._write(self._session, method, parameters)
+            while True:
+                if time.monotonic() > deadline:
+                    raise TimeoutError("timed out")
+                message = self._message()
+                if message.get("id") == number:
+                    break
+                if message.get("method") == "Fetch.requestPaused":
+                    self._answer_request(message["sessionId"], message["params"])
+                elif message.get("method") == "Inspector.targetCrashed":
+                    raise BrowserDied("a page's process crashed")
+        except OSError as error:
+            raise BrowserDied(f"Chromium is gone, or took over {_SECONDS} s: {error}") from error
+        if "error" in message:
+            raise BrowserDied(f"Chromium refuses a command: {message['error']}")
+        return dict(message["result"])
+
+    def _open(self, url: str) -> None:
+        """Open the window, and wait until it shows a page with the stage."""
+        blank = {"url": "about:blank", "newWindow": True}
+        target = self._send("Target.createTarget", blank)["targetId"]
+        attached = self._send("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self._session = str(attached["sessionId"])
+        self._send("Inspector.enable", {})
+        self._send("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        self._send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
+        self._send("Page.navigate", {"url": url})
+        while self.evaluate("document.readyState + typeof wave") != "completefunction":
+            time.sleep(0.01)
+
+    def _answer_request(self, session: str, paused: dict[str, Any]) -> None:
+        url = paused["request"]["url"].partition("?")[0].partition("#")[0]
+        content = self._file(url.removeprefix(_ORIGIN)) if url.startswith(_ORIGIN) else None
+        method = "Fetch.failRequest"
+        answer: dict[str, Any] = {"errorReason": "AddressUnreachable"}
+        if content is not None:
+            kind = f"{mimetypes.guess_type(url)[0] or 'application/octet-stream'}; charset=utf-8"
+            headers = [{"name": "Content-Type", "value": kind}]
+            body = base64.b64encode(content).decode()
+            method = "Fetch.fulfillRequest"
+            answer = {"responseCode": 200, "responseHeaders": headers, "body": body}
+        self._write(session, method, {"requestId": paused["requestId"], **answer})
+
+    def _write(self, session: str, method: str, parameters: Any) -> int:
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": parameters}
+        named = {**message, "sessionId": session} if session else message
+        self._socket.sendall(json.dumps(named).encode() + b"\0")
+        return self._last
+
+    def _message(self) -> dict[str, Any]:
+        while b"\0" not in self._received:
+            if len(self._received) > _MAX_ANSWER_BYTES:
+                raise BrowserDied(f"an answer is longer than {_MAX_ANSWER_BYTES} bytes")
+            self._received += (chunk := self._socket.recv(1 << 20))
+            if not chunk:
+                raise BrowserDied("Chromium is gone")
+        message, _, self._received = self._received.partition(b"\0")
+        return dict(json.loads(message))
+
+
+def _end(process: subprocess.Popen[bytes], ours: socket.socket, profile: str) -> None:
+    """End Chromium, which has nothing to keep, and remove its profile."""
+    ours.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for _ in range(100):  # its processes end one after the other, and may write until then
+        shutil.rmtree(profile, ignore_errors=True)
+        if not os.path.exists(profile):
+            break
+        time.sleep(0.02)

@@ -41,7 +41,7 @@ from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Choice
 
-__all__ = ["LOOK", "POINTER", "ActReply", "PointerForm", "PointerModel", "act_reply", "look_of"]
+__all__ = ["LOOK", "POINTER", "PointerForm", "PointerModel", "act_reply", "look_of"]
 
 LOOK = TypeAdapter(Look)
 """Writes a look as the JSON of a prompt, and reads it."""
@@ -120,17 +120,13 @@ def _inside(item: Item) -> bool:
     return 0 <= left + width / 2 < 1 and 0 <= top + height / 2 < 1 and width > 0 < height
 
 
-class ActReply(BaseModel):
+class _ActReply(BaseModel):
     """An act as a reply says it; see `Act`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     act: Literal["click", "type", "done"]
     item: int = -1
     word: int = -1
-
-    def as_act(self) -> Act:
-        """Returns the act."""
-        return Act(self.act, self.item, self.word)
 
 
 class PointerForm:
@@ -157,7 +153,8 @@ class PointerForm:
             InvalidReply: no act, or none that the newest look allows.
         """
         try:
-            act = ActReply.model_validate_json(reply).as_act()
+            answer = _ActReply.model_validate_json(reply)
+            act = Act(answer.act, answer.item, answer.word)
             features(self._look).require(act)
         except (ValidationError, UsageError) as error:
             raise InvalidReply(str(error)) from error

@@ -10,7 +10,7 @@ import hisa
 from hisa.config import Settings
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.embedders import open_embedder
-from hisa.patterns.open_memory import open_store
+from hisa.patterns.memory import open_store
 from hisa.protocols import Pattern, Task
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment

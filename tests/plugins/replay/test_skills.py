@@ -56,8 +56,7 @@ def program(tmp_path: Path, made: Program = PROGRAM) -> Path:
 
 def exported(tmp_path: Path, *, made: Program = PROGRAM) -> Path:
     programs = program(tmp_path, made)
-    words = ("export", made.name, "-o", str(tmp_path / "out"), "--programs", str(programs))
-    result = run(*words)
+    result = run("export", str(programs / made.name), "-o", str(tmp_path / "out"))
     if result.exception:
         raise result.exception
     return tmp_path / "out" / "save-a-name"

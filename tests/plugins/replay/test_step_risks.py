@@ -1,4 +1,4 @@
-"""A step that deletes, sends or runs something says so, and is not done by its neighbours alone."""
+"""A step that deletes, sends or runs something says so."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from click.testing import CliRunner
 
 from hisa.actions import Click, Press
 from hisa.plugins.replay.cli.replay import replay
-from hisa.plugins.replay.program_player import ProgramPlayer
+from hisa.plugins.replay.compiling import act_risk, remarks, tool_risk
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
-from hisa.plugins.replay.step_risks import act_risk, remarks, tool_risk
-from hisa.plugins.replay.target_ladder import target_of
-from hisa.protocols import StateView, Task
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from tests.plugins.replay.order_looks import look, thing
@@ -62,24 +59,6 @@ def program(risk: str, target: Target) -> Program:
     return Program(name="go", instruction="Go.", screen=(1280, 720), task={}, steps=(step,))
 
 
-@pytest.mark.parametrize("risk", ["", "delete"])
-async def test_a_risky_step_is_not_done_by_its_neighbours_alone(risk: str) -> None:
-    row = [
-        thing("table row", "", (0, 100, 900, 40)),
-        thing("static", "Ann", (10, 108, 80, 20), 0),
-        thing("push button", "", (100, 100, 48, 32), 0),
-    ]
-    target = target_of(row[2], look(row)).model_copy(update={"within": ("Orders",)})
-    player = ProgramPlayer(lambda _: None, program(risk, target), Path("/nowhere"))
-    for _ in range(20):
-        call = await player.plan(Task(id="go", instruction=""), look(row), StateView())
-        if call.tool != "wait":
-            break
-    assert call.tool == ("infeasible" if risk else "gui_action"), call.thought
-    if risk:
-        assert "a step with a risk (delete) is not done by neighbours" in call.thought
-
-
 @pytest.mark.parametrize(
     ("target", "words"),
     [
@@ -98,7 +77,11 @@ def test_a_target_that_little_tells_is_named_with_its_step(
     )
 
 
-def test_the_list_of_programs_has_their_risks(tmp_path: Path) -> None:
-    write_program(program("delete", Target(role="push button", name="Erase")), tmp_path / "go")
-    result = CliRunner().invoke(replay, ["--programs", str(tmp_path)])
+def test_the_list_of_programs_has_their_risks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    erase = program("delete", Target(role="push button", name="Erase"))
+    write_program(erase, Path("programs", "go"))
+    result = CliRunner().invoke(replay, [])
     assert result.stdout == "go  1 step  Go.; risks: delete\n"

@@ -81,8 +81,7 @@ async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Pat
     (sequence,) = run.sequences
     assert (sequence.count, sequence.replayed, sequence.detail) == (4, "same", "")
     assert (sequence.first_step, sequence.last_step, sequence.kept) == (1, 3, True)
-    assert 'type "Ann"' in sequence.thought
-    assert sequence.thought.startswith("I will click")
+    assert sequence.thought == "Go on. Go on. Go on."
     assert list(sequence.kinds) == ["click", "write", "click", "click"]
     assert run.plays == 2, "alone for the look between click and write, and merged"
     assert len(list((tmp_path / "looks").glob("*.png"))) >= 1
@@ -121,7 +120,6 @@ async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
     (sequence,) = loose.sequences
     assert sequence.replayed == "halted"
     assert "'Save' is not there" in sequence.detail
-    assert "Save" not in sequence.thought, "only the look in between shows it"
 
 
 async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:

@@ -15,9 +15,14 @@ from PIL import Image, ImageDraw
 
 from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
-from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import SequenceRecord
-from hisa.plugins.synthesis.data.sample_set import SampleSet, export_rows, problems, read_samples
+from hisa.plugins.synthesis.data.sample_set import (
+    Builder,
+    SampleSet,
+    export_rows,
+    problems,
+    read_samples,
+)
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
 from hisa.plugins.synthesis.data.sequence_replay import Replayed
 from hisa.plugins.synthesis.data.set_measures import (

@@ -20,12 +20,11 @@ from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis import prover
-from hisa.plugins.synthesis.cli.prove import Queue, sums
+from hisa.plugins.synthesis.cli.synth import Queue
 from hisa.plugins.synthesis.doing import act_on, replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.mutants import mutants
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
-from hisa.plugins.synthesis.prover import WANTED_MUTANTS, prove
+from hisa.plugins.synthesis.prover import WANTED_MUTANTS, mutants, prove
 from hisa.plugins.synthesis.records import (
     Act,
     Candidate,
@@ -221,7 +220,7 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration, machine: En
     assert proof.undone_by == "shell"
     killed = {(one.kind, one.killed) for one in proof.mutants}
     assert {("nothing saved", True), ("other value", False)} <= killed
-    assert sums([proof], 1)["mutants"]["of"] == len(proof.mutants) == 3
+    assert len(proof.mutants) == 3
 
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
@@ -245,7 +244,7 @@ async def test_broken_desktop_refuses_nothing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The desktop ends in the middle of the acts; the next one is taken."""
+    """The desktop ends in the middle of the acts; the next time another one is taken."""
     ended: list[bool] = []
     acts = (*line_numbers(pads).acts, *ABSENT)
 
@@ -257,9 +256,10 @@ async def test_broken_desktop_refuses_nothing(
 
     monkeypatch.setattr(prover, "replay", cut_off)
     exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])
-    queue = Queue(exploration, Settings().environment, Settings().tasks)
-    await queue.run()
-    assert queue.left == 0
+    for left in (1, 0):
+        queue = Queue(exploration, Settings().environment, Settings().tasks)
+        await queue.run()
+        assert queue.left == left
     assert "a desktop broke" in capsys.readouterr().err
     [proof] = read_records(tmp_path / "own/proofs.jsonl", Proof)
     assert proof.reason == "the acts cannot be repeated"

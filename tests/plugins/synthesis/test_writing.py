@@ -15,11 +15,10 @@ from hisa.config import Settings, load
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
-from hisa.plugins.synthesis.make_candidates import make_candidates
 from hisa.plugins.synthesis.records import Candidate, Instruction, Refusal, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.ways_there import acts_of, ways_to
-from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.plugins.synthesis.writing import Wish, make_candidates, write_all
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeServer

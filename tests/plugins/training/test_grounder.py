@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 import torch
 
-from hisa.config import ModelSettings
-from hisa.errors import ConfigError, UsageError
-from hisa.grounder.formats import open_format
 from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.box_cleaning import iou
 from hisa.plugins.training.grounder import (
@@ -25,10 +20,7 @@ from hisa.plugins.training.grounder import (
     points,
     reply_rewards,
 )
-from hisa.plugins.training.pixel_grounder import PixelModel
 from hisa.plugins.training.training_settings import ClickSettings
-from hisa.protocols import ModelRequest
-from hisa.screen.observation import Screenshot
 
 torch.set_num_threads(1)
 FEW = list(pages.targets(range(60)))
@@ -92,26 +84,3 @@ def test_draws_follow_from_seed_and_count_and_not_from_what_went_before() -> Non
     torch.rand(100)
     again = [second.step(pool) for _ in range(3)]
     assert [row["loss"] for row in rows] == [row["loss"] for row in again]
-
-
-async def test_a_trained_network_points_as_a_model_and_does_nothing_else(tmp_path: Path) -> None:
-    network, path = PixelNetwork(8), tmp_path / "net.safetensors"
-    network.save(path)
-    model = PixelModel(ModelSettings(model=f"pixels:{path}"))
-    form = open_format("auto", PixelModel.profile.coordinates)
-    picture = FEW[0].picture.resize((320, 256))
-    shown, messages = form.prepare(Screenshot(picture), FEW[0].description)
-    answer = await model.complete(ModelRequest("grounder", messages))
-    point = form.parse(answer.text, shown)
-    share = network.point_at(picture, FEW[0].description)
-    assert (point.x, point.y) == pytest.approx((share[0] * 320, share[1] * 256), abs=0.1)
-    with pytest.raises(ConfigError, match="cannot serve as planner"):
-        await model.complete(ModelRequest("planner", messages))
-
-
-@pytest.mark.parametrize("data", [b"", b"no tensors", bytes(1000)])
-def test_a_file_without_its_weights_is_refused(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "net.safetensors"
-    path.write_bytes(data)
-    with pytest.raises(UsageError, match="no weights of a grounder"):
-        PixelNetwork.load(path)

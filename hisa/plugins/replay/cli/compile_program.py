@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 import shutil
 from pathlib import Path
 
@@ -26,15 +25,6 @@ __all__ = ["compile_program"]
 @click.argument("run")
 @click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
-@click.option(
-    "--programs",
-    "folder",
-    default=Path("programs"),
-    show_default=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where programs are kept.",
-)
 @click.option("--yes", is_flag=True, help="Take the effects as they were seen, without a question.")
 @click.pass_context
 def compile_program(
@@ -42,7 +32,6 @@ def compile_program(
     run: str,
     out: str | None,
     env: str | None,
-    folder: Path,
     yes: bool,
 ) -> None:
     """Make a program of RUN, which `hisa replay` does again without a model.
@@ -65,7 +54,7 @@ def compile_program(
     name = out or re.sub(r"[^a-z0-9]+", "-", first.manifest.task.id.lower()).strip("-")[:40]
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name of a program", fix="-o save-a-note")
-    place, part = folder / name, folder / f".{name}.part"
+    place, part = Path("programs", name), Path("programs", f".{name}.part")
     if place.exists():
         raise UsageError(f"{place} is there already", fix=f"rm -r {place}, or -o NAME")
     shutil.rmtree(part, ignore_errors=True)
@@ -90,12 +79,11 @@ def _ask(lines: list[str]) -> bool:
 
 
 def _say_program(place: Path) -> None:
+    from hisa.plugins.replay.compiling import remarks
     from hisa.plugins.replay.program_records import read_program
-    from hisa.plugins.replay.step_risks import remarks
 
     program = read_program(place)
-    name = place.name if place.parent == Path("programs") else shlex.quote(str(place))
     for line in remarks(program.steps):
         say(line, err=True)
     say(f"{place / 'program.yaml'}: {counted(len(program.steps), 'step')}")
-    say(f"next: hisa replay {name}", err=True)
+    say(f"next: hisa replay {place.name}", err=True)

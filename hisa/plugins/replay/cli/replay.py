@@ -30,15 +30,6 @@ def places_of(folder: Path) -> list[Path]:
 )
 @click.argument("name", required=False)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
-@click.option(
-    "--programs",
-    "folder",
-    default=_FOLDER,
-    show_default=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where programs are.",
-)
 @click.option("--repair", is_flag=True, help="Ask a model for a step that cannot go on.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @json_option
@@ -47,7 +38,6 @@ def replay(
     ctx: click.Context,
     name: str | None,
     env: str | None,
-    folder: Path,
     repair: bool,
     model: str | None,
     as_json: bool,
@@ -78,9 +68,9 @@ def replay(
     from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
 
     if name is None:
-        _say_list(folder)
+        _say_list()
         return
-    place = _place_of(name, folder)
+    place = _place_of(name)
     file, options = ctx.meta["hisa.settings"]
     overrides: dict[str, object] = {"environment": {"kind": env}} if env else {}
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
@@ -104,14 +94,14 @@ def replay(
     ctx.exit(OUTCOMES[played.outcome])
 
 
-def _place_of(name: str, folder: Path) -> Path:
+def _place_of(name: str) -> Path:
     """The folder of a program. Raises: UsageError where there is none."""
     from hisa.errors import UsageError
 
-    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
+    place = Path(name) if (Path(name) / "program.yaml").is_file() else _FOLDER / name
     if not (place / "program.yaml").is_file():
-        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
-        reason = f"no program {name!r}; in {folder} there are: {known}"
+        known = ", ".join(known_place.name for known_place in places_of(_FOLDER)) or "none"
+        reason = f"no program {name!r}; in {_FOLDER} there are: {known}"
         raise UsageError(reason, fix="hisa compile RUN")
     return place
 
@@ -127,10 +117,10 @@ def _require_model(model: str) -> None:
         raise UsageError(reason, fix="--repair --model NAME")
 
 
-def _say_list(folder: Path) -> None:
+def _say_list() -> None:
     from hisa.plugins.replay.program_records import read_program
 
-    places = places_of(folder)
+    places = places_of(_FOLDER)
     for place in places:
         program = read_program(place)
         words = program.instruction.splitlines()[0][:80]
@@ -138,4 +128,4 @@ def _say_list(folder: Path) -> None:
         risky = f"; risks: {', '.join(sorted(risks))}" if risks else ""
         say(f"{place.name}  {counted(len(program.steps), 'step')}  {words}{risky}")
     if not places:
-        say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)
+        say(f"no programs in {_FOLDER}; make a program of a run: hisa compile RUN", err=True)

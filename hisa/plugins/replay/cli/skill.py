@@ -21,8 +21,7 @@ def skill() -> None:
 @skill.command("export", epilog=examples("hisa skill export save-a-note -o skills"))
 @click.argument("name")
 @click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Gets a folder.")
-@click.option("--programs", default="programs", type=_PATH, metavar="DIR", help="Their folder.")
-def export_one(name: str, out: Path, programs: Path) -> None:
+def export_one(name: str, out: Path) -> None:
     """Write program NAME as a skill: a text for any agent, and a script that replays the program.
 
     Secrets stay names; where a text looks like a credential, nothing is written.
@@ -30,6 +29,6 @@ def export_one(name: str, out: Path, programs: Path) -> None:
     from hisa.plugins.replay.program_records import read_program
     from hisa.plugins.replay.skill_export import export_program
 
-    place = Path(name) if (Path(name) / "program.yaml").is_file() else programs / name
+    place = Path(name) if (Path(name) / "program.yaml").is_file() else Path("programs", name)
     written = export_program(read_program(place), place, out)
     say("\n".join(str(file) for file in sorted(written.rglob("*")) if file.is_file()))

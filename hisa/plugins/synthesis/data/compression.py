@@ -1,8 +1,7 @@
-"""Compression of runs: merged, given thoughts, and played again (OS-Catalyst, 3.2)."""
+"""Compression of runs: merged, and played again (OS-Catalyst, 3.2)."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -10,14 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hisa.actions import Click, Hotkey, Press, Scroll, Write
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis.data.atoms import (
     Atom,
     Pair,
     Refusal,
-    alike,
     atoms_of,
     check_pairs,
     merge,
@@ -28,9 +25,7 @@ from hisa.plugins.synthesis.exploration import append_record, keep_look
 from hisa.plugins.synthesis.records import Record
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
-from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import FIELDS
-from hisa.text.prompt_text import one_line, short
+from hisa.screen.observation import Observation
 
 __all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summary", "with_looks"]
 
@@ -38,7 +33,7 @@ __all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summa
 class SequenceRecord(Record):
     """A step of a compressed run: one action, or several (``kinds``) decided on one look.
 
-    ``detail`` tells why ``replayed`` is not "same".
+    ``thought`` is those of its steps; ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
@@ -124,7 +119,9 @@ async def compress(
     return CompressedRun(
         run=run.id,
         steps=len({atom.step for atom in atoms if atom.actions}),
-        sequences=tuple(_sequence(run.id, part, how) for part, how in judged if part[0].actions),
+        sequences=tuple(
+            _sequence(trajectory, part, how) for part, how in judged if part[0].actions
+        ),
         pairs=tuple(pairs),
         plays=len(player.played),
     )
@@ -152,13 +149,14 @@ def _kept(look: Observation, folder: Path) -> Look:
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
-def _sequence(run: str, part: Sequence[Atom], verdict: Verdict) -> SequenceRecord:
+def _sequence(trajectory: Trajectory, part: Sequence[Atom], verdict: Verdict) -> SequenceRecord:
+    thoughts = {step.number: step.thought for step in trajectory.steps}
     return SequenceRecord(
-        run=run,
+        run=trajectory.id,
         first_step=part[0].step,
         last_step=part[-1].step,
         kinds=tuple(atom.kind for atom in part),
-        thought=rule_thought(part),
+        thought=" ".join(thoughts[number] for number in dict.fromkeys(a.step for a in part)),
         replayed=verdict[0],
         detail=verdict[1],
     )
@@ -188,49 +186,3 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),
     }
-
-
-_PAGE_TEXT = frozenset({"static", "label", "section", "paragraph", "heading", "document web"})
-_ROLES = {"push button": "button", "entry": "field", "text": "field"}
-_QUOTABLE = re.compile(r'[^"]{1,50}(?= |"|$)')  # whole words of a name, without quotation marks
-
-
-def rule_thought(atoms: Sequence[Atom]) -> str:
-    """The plan of some atoms by rules; an element that the first look lacks is not named."""
-    *clauses, last = [_clause(atom, atoms[0].before) for atom in atoms]
-    return f"I will {', '.join(clauses)}{' and then ' if clauses else ''}{last}."
-
-
-def _clause(atom: Atom, first: Look | None) -> str:
-    """The action as a clause that follows "I will", a target named that the first look has."""
-    action, target = atom.actions[-1] if atom.actions else None, atom.target
-    comes_up = target is not None and not (first and alike(target, first.elements))
-    words = "what comes up" if comes_up else _words(target)
-    match action:
-        case Click():
-            verb = "double-click" if action.count > 1 else "click"
-            return f"{'right-' if action.button == 'right' else ''}{verb} {words}"
-        case Write():
-            into = f" into {words}" if target is not None else ""
-            return f'type "{short(one_line(action.text), 200)}"{into}'
-        case Press() | Hotkey():
-            return f"press {action.key if isinstance(action, Press) else '+'.join(action.keys)}"
-        case Scroll():
-            return f"scroll {'up' if action.dy > 0 else 'down' if action.dy else 'sideways'}"
-    return f"{atom.kind.replace('_', ' ')} at {words}" if action else f"use the tool {atom.kind}"
-
-
-def _words(element: Element | None) -> str:
-    """An element in words: ``the "Submit" button``, ``the text "Select a date"``."""
-    if element is None:
-        return "a place on the screen"
-    value = "" if element.role in FIELDS else element.text
-    text = one_line(element.name or element.label or value)
-    quotable = _QUOTABLE.search(text)
-    quoted = quotable[0] if quotable else ""
-    name = f'"{quoted.strip(" .:")}"' if quoted else ""
-    if element.role in _PAGE_TEXT:
-        part = "" if quoted == text else "with "
-        return f"the text {part}{name}" if name else "a place on the page"
-    role = _ROLES.get(element.role, element.role)
-    return f"the {name} {role}" if name else f"the {role}"

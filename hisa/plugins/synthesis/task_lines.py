@@ -1,0 +1,68 @@
+"""What an exploration came to, in lines: tasks that were proved and how, what was refused, and why.
+
+Works with what there is: an exploration alone, candidates without proofs, some of both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from hisa.plugins.synthesis.exploration import Exploration, read_records
+from hisa.plugins.synthesis.records import Candidate, Change, Proof
+from hisa.plugins.synthesis.task_files import act_in_words, main_triple
+
+__all__ = ["candidates_shown", "task_lines"]
+
+Shown = tuple[Candidate, Proof | None]
+
+
+def candidates_shown(exploration: Exploration) -> list[Shown]:
+    """The candidates of an exploration, each with its last proof; the proved ones come first.
+
+    Raises: UsageError where a file is damaged.
+    """
+    folder = exploration.folder
+    proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
+    candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
+    shown = [(candidate, proofs.get(key)) for key, candidate in candidates.items()]
+    return sorted(shown, key=lambda one: (one[1] is None, one[1] and not one[1].proved))
+
+
+def task_lines(exploration: Exploration, written: Candidate, proof: Proof | None) -> Iterator[str]:
+    """Yields a candidate with its pictures, check, reference and proof; texts are of screens."""
+    candidate = (proof and proof.completed) or written
+    outcome = "waits for a proof" if proof is None else "proved" if proof.proved else "refused"
+    yield f"{candidate.id}: {outcome}: {candidate.instruction}"
+    if proof and proof.reason:
+        yield f"  because: {proof.reason}"
+    if triple := main_triple(exploration, candidate):
+        shown = (exploration.states.get(key) for key in (triple.before, triple.after))
+        pictures = (str(exploration.picture(state)) for state in shown if state)
+        yield f"  pictures of its last act: {', '.join(pictures)}"
+    for check in [*map(_in_words, candidate.changes)] or [*map(json.dumps, candidate.check)]:
+        yield f"  check: {check}"
+    for act in candidate.acts:
+        yield f"  act: {act_in_words(act)}"
+    yield from _proof_lines(proof) if proof else ()
+
+
+def _proof_lines(proof: Proof) -> Iterator[str]:
+    for stage in proof.stages:
+        score = "no score" if stage.score is None else f"score {stage.score:g}"
+        held = "as it must be" if stage.held else f"NOT as it must be {stage.detail}"
+        yield f"  {stage.name}: {score}, {held}"
+    if proof.undone_by:
+        yield f"  undone by {proof.undone_by}"
+    for miss in proof.mutants:
+        yield f"  near miss {'fails' if miss.killed else 'PASSES'}: {miss.kind}: {miss.detail}"
+    for way in proof.other_ways:
+        passed = "passes" if way.passed else "does not pass"
+        yield f"  other way {passed}: {way.kind}: {way.detail}"
+    if proof.equivalent or proof.not_done:
+        yield f"  {proof.equivalent} more came to the right end, {proof.not_done} could not be done"
+
+
+def _in_words(change: Change) -> str:
+    before, after = ("nothing" if v is None else v[-90:] for v in (change.before, change.after))
+    return f"{' '.join(change.fact)}: {before} → {after}"
