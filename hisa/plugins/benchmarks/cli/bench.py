@@ -83,7 +83,7 @@ def run_command(
     hisa bench run own:DIR --out benches/first
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
-    hisa bench run miniwob:click-test,login-user --out benches/two-pages
+    hisa bench run miniwob --task click-test --task login-user --out benches/two-pages
     hisa bench run own:DIR --ablate table5 --out benches/table5
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
