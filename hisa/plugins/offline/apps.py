@@ -22,55 +22,61 @@ class App:
 
     ``names`` are what it is called, lower case; ``windows`` are words in its window's title or
     application name, lower case; of ``programs`` the first installed one is started with
-    ``flags``.
+    ``flags``. ``sort`` is what lessons call it.
     """
 
     names: tuple[str, ...]
     windows: tuple[str, ...]
     programs: tuple[str, ...]
+    sort: str = "application"
     flags: tuple[str, ...] = ()
     known: bool = True
 
 
-def _app(names: str, *, windows: str, programs: str, flags: tuple[str, ...] = ()) -> App:
+def _app(sort: str, names: str, *, windows: str, programs: str, flags: tuple[str, ...] = ()) -> App:
     named, shown, started = (tuple(text.split(", ")) for text in (names, windows, programs))
-    return App(named, shown, started, flags)
+    return App(named, shown, started, sort, flags)
 
 
-def _office(part: str, names: str) -> App:
+def _office(sort: str, part: str, names: str) -> App:
     windows = f"libreoffice {part}, libreoffice-{part}"
-    names = f"libreoffice {part}, {part}, {names}"
-    return _app(names, windows=windows, programs=_SUITE, flags=(f"--{part}", *_OFFICE))
+    names = f"libreoffice {part}, {part}, {sort}, {names}"
+    return _app(sort, names, windows=windows, programs=_SUITE, flags=(f"--{part}", *_OFFICE))
 
 
 _APPS = (
     _app(
+        "text editor",
         "text editor, editor, notepad, plain text editor, simple text editor",
         windows="mousepad, gedit, text editor, xed, kate, leafpad, featherpad, l3afpad",
         programs="mousepad, gedit, gnome-text-editor, xed, kate, featherpad, leafpad",
     ),
-    _office("calc", "spreadsheet, spreadsheet program, spreadsheet application, office calc"),
-    _office("writer", "word processor, word processing program"),
-    _office("impress", "presentation program, presentation application"),
-    _app("libreoffice", windows="libreoffice", programs=_SUITE, flags=_OFFICE),
+    _office("spreadsheet", "calc", "spreadsheet program, spreadsheet application, office calc"),
+    _office("word processor", "writer", "word processing program"),
+    _office("presentation program", "impress", "presentation application"),
+    _app("office suite", "libreoffice", windows="libreoffice", programs=_SUITE, flags=_OFFICE),
     _app(
+        "terminal",
         "terminal, terminal emulator, command line, console, gnome terminal, shell",
         windows="terminal, xterm, konsole, rxvt, kitty, alacritty",
         programs="gnome-terminal, xfce4-terminal, konsole, x-terminal-emulator, xterm",
     ),
     _app(
+        "browser",
         "browser, web browser, internet browser, chromium, chrome, google chrome",
         windows="chromium, chrome, firefox",
         programs="chromium, google-chrome, google-chrome-stable, chromium-browser",
         flags=_CHROMIUM,
     ),
-    _app("firefox, mozilla firefox", windows="firefox", programs="firefox, firefox-esr"),
+    _app("browser", "firefox, mozilla firefox", windows="firefox", programs="firefox, firefox-esr"),
     _app(
+        "file manager",
         "file manager, files, file browser, nautilus, thunar",
         windows="files, thunar, nautilus, pcmanfm, dolphin, nemo",
         programs="thunar, nautilus, pcmanfm, nemo, dolphin",
     ),
     _app(
+        "calculator",
         "calculator",
         windows="calculator, galculator, kcalc, xcalc",
         programs="gnome-calculator, galculator, kcalc, mate-calc, xcalc",

@@ -98,21 +98,28 @@ def _aim(phrase: str, now: Situation) -> tuple[str, str]:
 
 
 def _search(target: str, now: Situation) -> Move | None:
-    """Wait for a thing that was not found, then open the menus one by one."""
-    if not now.position.failures or now.screen.find(target) is not None:
-        return None
+    """Wait for a thing that was not found, then open the menus one by one; or as advice says."""
     menus = list(now.screen.with_role("menu"))
     query = meaning(target)
+    if not now.position.failures:
+        told = now.advice.menu_before(query.name)
+        known = next((menu for menu in menus if menu.name == told), None)
+        hidden = known is not None and now.screen.find(target) is None
+        return _open_menu(told, target) if hidden else None
+    if now.screen.find(target) is not None:
+        return None
     looks = now.position.looks
     if looks == 0:
         return wait_move(f"{target} is not there yet, wait a moment")
     if query.kind is not None and query.kind.word not in _IN_MENUS:
         return None
     bar = [menu for menu in menus if at(menu)[1] == min(at(each)[1] for each in menus)]
-    if looks > len(bar):
-        return None
+    return _open_menu(bar[looks - 1].name, target) if looks <= len(bar) else None
+
+
+def _open_menu(menu: str, target: str) -> Move:
     says = f"open a menu that may hold {target}"
-    return Move(says, CLICK, description=f'menu "{bar[looks - 1].name}"', look=True)
+    return Move(says, CLICK, description=f'menu "{menu}"', look=True)
 
 
 def _tick(instruction: Tick, now: Situation) -> Decision:
@@ -160,9 +167,10 @@ def _is_prefilled(instruction: Type, now: Situation) -> bool:
 
 
 def _by_name_box(target: str, now: Situation) -> bool:
-    """Whether to go to a cell by its address: the screen does not list it."""
-    listed = now.screen.find(target) is not None
-    return bool(address(target)) and now.screen.in_front(_SPREADSHEETS) and not listed
+    """Whether to go to a cell by its address: the screen does not list it or the advice says so."""
+    if not address(target) or not now.screen.in_front(_SPREADSHEETS):
+        return False
+    return now.advice.name_box or now.screen.find(target) is None
 
 
 def _name_box(cells: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from hisa.plugins.offline.decisions import GiveUp, Move, Situation, most_tries
+from hisa.plugins.offline.decisions import Advice, GiveUp, Move, Situation, most_tries, read_advice
 from hisa.plugins.offline.instruction_records import Instruction, phrase
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.plugins.offline.moves import next_move
@@ -72,6 +73,7 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
     position = read(refined, history, steps)
     wrong = position.wrong
     screen = read_screen(sections.get("elements", ""))
+    advice = read_advice(sections.get("advice", ""))
     looping = bool(sections.get("notice", "").strip())
     skipped: list[str] = []
     while position.done < len(steps):
@@ -79,11 +81,13 @@ def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
         if position.failures >= most_tries(instruction):
             return _given_up(instruction, position, len(steps))
         following = steps[position.done + 1] if position.done + 1 < len(steps) else None
-        now = Situation(position, screen, following, looping)
+        now = Situation(position, screen, advice, following, looping)
         match next_move(instruction, now):
             case Move() as move:
+                without = next_move(instruction, replace(now, advice=Advice()))
+                cited = advice.followed(instruction) if move != without else ""
                 notes = [*skipped[-1:], *(["loop noticed: another way"] if looping else [])]
-                return _call(move, instruction, position, len(steps), notes=notes)
+                return _call(move, instruction, position, len(steps), notes=notes, cited=cited)
             case GiveUp(reason):
                 return _infeasible(f"instruction {position.done + 1} of {len(steps)}: {reason}")
             case None:
@@ -100,6 +104,7 @@ def _call(
     of: int,
     *,
     notes: Sequence[str],
+    cited: str,
 ) -> dict[str, str]:
     if move.part is not None and move.part != position.parts + 1:
         position = Position(position.done, move.part - 1)
@@ -108,6 +113,7 @@ def _call(
     thought = f"{head}: {short(phrase(instruction), 140)}"
     thought += f" - {short(what, 100)}" if what else ""
     thought += "".join(f" ({note})" for note in notes)
+    thought += f" (advice: {short(cited, 120)})" if cited else ""
     call = {"thought": thought, "tool": move.tool, "input": move.input}
     return {**call, "description": move.description} if move.description else call
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hisa.models.tokens import estimate_tokens
+from hisa.plugins.offline.attempt_rules import pick_attempt
+from hisa.plugins.offline.lessons import induce_patterns, synthesise_advice
 from hisa.plugins.offline.next_call import plan, read_sections
 from hisa.plugins.offline.state_answers import abstract_step, refine_context
 
@@ -18,10 +19,9 @@ _SECTIONS = {
     "# Context refinement": ("task", "previous_summary", "new_steps"),
     "# Pattern induction": ("task", "steps"),
     "# Pattern synthesis": ("task", "requirements", "lessons"),
+    "# Best run": ("attempts",),
 }
 """The heading of each system prompt that is known, and the sections of its user message."""
-_LESSON = re.compile(r"^\[(p\d{1,2})\] \([^)]*\) (.+)$", re.M)
-_MOST_LESSONS = 5
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
 
 
@@ -67,9 +67,11 @@ def answer(turns: Sequence[Turn]) -> str:
         case "# Context refinement":
             return refine_context(sections, limit=limit)
         case "# Pattern induction":
-            return '{"patterns": []}'  # rules learn nothing
+            return induce_patterns(sections)
+        case "# Best run":
+            return pick_attempt(sections)
         case _:
-            return _advice(sections.get("lessons", ""), limit or 1000)
+            return synthesise_advice(sections, limit=limit)
 
 
 def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
@@ -80,12 +82,3 @@ def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
         return plan(user)
     found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
     return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))
-
-
-def _advice(lessons: str, limit: int) -> str:
-    """Returns the first recalled lessons, each with its mark, within a number of tokens."""
-    lines: list[str] = []
-    for found in _LESSON.finditer(lessons):
-        if estimate_tokens("\n".join([*lines, line := f"- [{found[1]}] {found[2]}"])) <= limit:
-            lines.append(line)
-    return "\n".join(lines[:_MOST_LESSONS])

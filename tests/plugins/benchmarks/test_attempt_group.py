@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hisa.config import load
-from hisa.events import ModelAsked
+from hisa.events import ModelAsked, ModelCalled
 from hisa.outcomes.endings import Ending
 from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
@@ -70,13 +70,12 @@ async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
     assert set(sent) == shown, "its pictures are those of the runs"
 
 
-async def test_the_judge_follows_the_planner_and_the_offline_model_judges_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path: Path) -> None:
     group = await judge_attempts(attempts(tmp_path, "succeeded", "infeasible"), load(environ={}))
-    assert group.choice.by == "facts"
-    assert "unknown job '# Best run'" in group.choice.why
+    assert group.choice.by == "judge"
     assert group.judge == "offline (rules, no LLM)"
+    (called,) = (e for e in read_events(tmp_path / group.id) if isinstance(e, ModelCalled))
+    assert (called.role, called.images) == ("judge", 0)
     own = load(environ={}, overrides={"models": {"judge": {"model": "j"}}})
     assert with_judge(own.models).judge == own.models.judge
     assert with_judge(load(environ={}).models).judge == load(environ={}).models.planner

@@ -16,6 +16,7 @@ from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt
 from hisa.plugins.benchmarks.attempts.attempt_group import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import REQUEST_TOKENS, choose, run_question
 from hisa.plugins.benchmarks.cli.best_of import MOST
+from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Message, Model, ModelRequest
 from hisa.runs.manifest import FetchedFile, ResultsRecord
 from hisa.testing.scripted import FunctionModel, ScriptedModel
@@ -23,6 +24,7 @@ from hisa.text.prompt_text import guard_fields, one_line
 from tests.plugins.benchmarks.attempt_logs import (
     CHECK,
     DETAIL,
+    FAILED,
     SAVED,
     TASK,
     TYPED,
@@ -199,3 +201,28 @@ def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
     own = shown[len(shown) - 1 - shown[::-1].index("<attempts>") :]
     numbered = [line for line in own if line.startswith("Attempt ")]
     assert numbered == [f"Attempt {number}" for number in range(1, len(attempts) + 1)]
+
+
+# ---------------------------------------------------------------- the offline model
+
+
+def by_rules(request: ModelRequest) -> str:
+    return answer([Turn(message.role, parts(message)) for message in request.messages])
+
+
+def parts(message: object) -> str:
+    return "\n".join(part.text for part in message.parts if hasattr(part, "text"))  # type: ignore[attr-defined]
+
+
+async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path) -> None:
+    sound = facts(tmp_path, TYPED, SAVED)
+    failed = facts(tmp_path, TYPED, FAILED)
+    gave_up = facts(tmp_path, TYPED, ending="infeasible")
+    missing = facts(tmp_path, TYPED, SAVED, results=ResultsRecord(missed=["~/x: not there"]))
+    judge = judge_of(FunctionModel(by_rules))
+    choice = await choose([failed, gave_up, missing, sound], "x", judge)
+    assert (choice.run, choice.by) == (sound.run, "judge")
+    assert choice.why.startswith("By rules, which do not understand the task")
+    choice = await choose([failed, gave_up], "x", judge)
+    assert (choice.run, choice.by) == (failed.run, "facts")
+    assert "the rules cannot tell more" in choice.why

@@ -186,15 +186,28 @@ def test_what_was_not_found_is_looked_for_in_closed_menus() -> None:
         seen.append(reply.get("description") or reply["input"])
         lines.append(line(number, reply, result))
     assert seen == ['"Wrap"', "1", 'menu "File"', 'menu "Tools"', "pyautogui.click(10, 60)"]
+    (lesson,) = json.loads(
+        asked("# Pattern induction", task='Click "Wrap".', steps="\n".join(lines))
+    )["patterns"]
+    assert (lesson["type"], lesson["scope"]) == ("success", "application")
+    assert lesson["steps"] == [4, 5]
+    told = f"- [p1] {lesson['lesson']}"
+    again = planned('Click "Wrap".', advice=told, elements=MENUS)
+    assert again["description"] == 'menu "Tools"'
+    assert "(advice: [p1] " in again["thought"]
 
 
-def test_a_cell_is_clicked_unless_it_is_not_listed() -> None:
+def test_a_cell_is_clicked_unless_it_is_not_listed_or_advice_says_otherwise() -> None:
     front = "window: Untitled 1 - LibreOffice Calc (libreoffice-calc)\nwindows: X\n"
     listed = front + '- table cell "A1" at (80, 190)'
+    rule = "- MUST: Go to a cell by typing its address into the name box."
     assert planned("Click cell A1", elements=listed)["description"] == "cell A1"
-    reply = planned("Click cell A1", elements=front + '- menu "File" at (1, 1)')
-    assert reply["input"].startswith("pyautogui.hotkey('ctrl', 'shift', 't')")
-    assert "pyautogui.write('A1'); pyautogui.press('enter')" in reply["input"]
+    for reply in (
+        planned("Click cell A1", advice=rule, elements=listed),
+        planned("Click cell A1", elements=front + '- menu "File" at (1, 1)'),
+    ):
+        assert reply["input"].startswith("pyautogui.hotkey('ctrl', 'shift', 't')")
+        assert "pyautogui.write('A1'); pyautogui.press('enter')" in reply["input"]
 
 
 def test_long_text_is_typed_in_pieces_without_loss() -> None:

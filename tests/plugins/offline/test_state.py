@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,23 +86,48 @@ def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
     assert "click(11, 20)" not in summary
 
 
-def test_a_run_teaches_it_nothing() -> None:
-    assert asked("# Pattern induction", task=TASK, steps="Step 1: x") == '{"patterns": []}'
+def looking(first: str) -> str:
+    """A click that is found in a menu after a first try with that result."""
+    head = "gui_action | Thought: Instruction 2 of 4"
+    return (
+        "Step 1: bash_execution | Thought: Instruction 1 of 4 | Input: setsid -f mousepad"
+        " | Result: Succeeded.\n"
+        f'Step 2: {head} | Description: "Wrap" | Input: pyautogui.click(9, 9) | Result: {first}\n'
+        f"Step 3: {head}, look 2: open a menu"
+        ' | Description: menu "Document" | Input: pyautogui.click(9, 9) | Result: Succeeded.\n'
+        f'Step 4: {head} | Description: "Wrap" | Input: pyautogui.click(9, 90) | Result: Succeeded.'
+    )
 
 
-def test_advice_is_the_recalled_lessons_with_their_marks() -> None:
+@pytest.mark.parametrize("result", ["No visible change.", "Failed. Grey.", "Unexpected. A beep."])
+def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result: str) -> None:
+    reply = asked(INDUCE, task=TASK, steps=looking(result))
+    (pattern,) = json.loads(reply)["patterns"]
+    assert (pattern["type"], pattern["scope"]) == ("success", "application")
+    assert pattern["steps"] == [3, 4]
+    assert "text editor" in pattern["lesson"]
+    assert 'open the "Document" menu' in pattern["lesson"]
+    assert all(pattern.values())
+    assert not any(word in reply for word in ("SECRET", "42", "secret.txt"))
+    assert asked(INDUCE, task=TASK, steps=looking(result)) == reply
+
+
+def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
     reply = asked(
         SYNTHESISE,
         task="x",
-        requirements="- Save in the given format.",
+        requirements="- Save in the given format.\n- Never delete files.",
         lessons=(
             "[p1] (success, 0.55) Click the field before typing.\n"
-            "[p2] (failure, 0.81) Don't use the menu to save."
+            "[p2] (failure, 0.81) Don't use the menu to save.\n"
+            "[p3] (failure, 0.70) Don't use the menu to save!\n"
+            "[p4] (success, 0.60) Wait for the window."
         ),
     )
     assert reply.split("\n") == [
-        "- [p1] Click the field before typing.",
         "- [p2] Don't use the menu to save.",
+        "- [p4] Wait for the window.",
+        "- [p1] Click the field before typing.",
     ]
 
 

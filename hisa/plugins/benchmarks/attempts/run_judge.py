@@ -66,8 +66,8 @@ async def judge_attempts(
 ) -> AttemptGroup:
     """Choose one of several attempts at a task, and keep the choice beside their runs.
 
-    The judge is the role ``judge``, which follows ``planner``. Its calls are held against the
-    settings' limits of money and tokens, apart from the runs' own.
+    The judge is the role ``judge``, which follows ``planner``, the offline model included. Its
+    calls are held against the settings' limits of money and tokens, apart from the runs' own.
 
     Args:
         runs: the attempts that have ended; at least one.
