@@ -153,7 +153,6 @@ class Report(BaseModel):
     suite: str
     models: dict[str, str] = {}
     environment: str = ""
-    against: str | None = None
     baseline: str | None = None
     """Name under which the other bench is in the tables."""
     main: str
@@ -223,7 +222,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         suite=bench.plan.suite,
         models=_models(settings),
         environment=str(settings.get("environment", {}).get("kind", "")),
-        against=None if against is None else str(against),
         baseline=label,
         main=main,
         variants=[group(name, results, slots[name]) for name, results in parts.items()],

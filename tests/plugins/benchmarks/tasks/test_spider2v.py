@@ -63,7 +63,7 @@ def result_of(path: Path) -> str:
 
 @pytest.mark.process
 @pytest.mark.usefixtures("osworld_listed")
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
+@pytest.mark.parametrize("path", FILES[::7], ids=NAMES[::7])
 async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     task, check, given, _ = parts(path)
     assert problems(task) == []
