@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.benchmarks.tasks.osworld_metrics import installed, missing_packages
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import installed, missing_packages
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
