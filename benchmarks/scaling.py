@@ -1,9 +1,9 @@
-"""Test-time scaling in simulation: what eight samples and a judge gain over one reply.
+"""Test-time scaling in simulation: what frugal sampling gains and loses against K = 1 and K = 8.
 
     python -m benchmarks.scaling [-n N] [--seed S] [--json]
 
 Real: the scaled planner, the judge's prompt and its reading, and the ledger. Simulated, at stated
-rates: what a planner's samples and a judge answer at each decision point. It says how both
+rates: what a planner's samples and a judge answer at each decision point. It says how the ways
 compare where the rates are so; it says nothing of how often real models err, nor whether a judge
 of theirs is that good.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.scaling import ScaledPlanner
-from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.planner.scaling import ScaledPlanner, Scaling
+from hisa.plugins.benchmarks.bench.stats import Z95, wilson
 from hisa.protocols import Planner
 from hisa.runs.manifest import Totals
 from hisa.testing.scripted import FunctionModel
@@ -36,7 +37,11 @@ from hisa.tools.builtin import bash_execution, gui_action, infeasible, terminati
 from hisa.tools.registry import ToolRegistry
 
 K = 8
-WAYS = ("K=1", "K=8")
+WAYS: dict[str, Scaling | None] = {
+    "K=1": None,
+    "K=8": "constant",
+    "frugal": "frugal",
+}
 ERRORS = (0.1, 0.2, 0.35)
 WORLDS: dict[str, Callable[[float], World]] = {
     "errors alone: one right way, no step that failed before, no end of a run": lambda e: World(
@@ -57,6 +62,8 @@ ASSUMED = """\
   right it says so in 70%; 2% of its answers are no judgement; the length of its list and what is
   longest on it change nothing of that.
   A planner asked once errs as often as a sample. Grounding costs nothing here."""
+POINTS_LOST, TOKENS_SHARE = 2.0, 0.4
+"""The goal: so many points of success at most, for so much of the tokens."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,9 @@ async def decide(world: World, way: str, number: int, seed: int) -> Outcome:
     registry = ToolRegistry([Tool(tool) for tool in tools])
     inner = GlobalPlanner(model, registry, emit=events.append)
     planner: Planner = inner
-    if way == "K=8":
+    if (scaling := WAYS[way]) is not None:
         judge = Judge(model, emit=events.append)
-        settings = PlannerSettings(samples=K)
+        settings = PlannerSettings(samples=K, scaling=scaling)
         planner = ScaledPlanner(inner, judge, emit=events.append, settings=settings)
     call = await planner.plan(point.task, point.look, point.view)
     spent = Totals()
@@ -132,31 +139,75 @@ async def measure(world: World, count: int, seed: int) -> dict[str, Row]:
     return rows
 
 
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean's 95% interval."""
+    half = Z95 * statistics.stdev(values) / math.sqrt(len(values))
+    middle = statistics.fmean(values)
+    return middle - half, middle + half
+
+
+def against(row: Row, base: Row) -> dict[str, Any]:
+    """A way against K=8 on the same points: points of success, share of tokens, 95% intervals."""
+    pairs = list(zip(row.outcomes, base.outcomes, strict=True))
+    points = [100.0 * (one.right - other.right) for one, other in pairs]
+    share = row.tokens / base.tokens
+    rest = [(one.tokens - share * other.tokens) / base.tokens for one, other in pairs]
+    low, high = interval(rest)
+    gained = statistics.fmean(points)
+    return {
+        "points": gained,
+        "points_interval": interval(points),
+        "share": share,
+        "share_interval": (share + low, share + high),
+        "success_holds": gained >= -POINTS_LOST,
+        "tokens_hold": share <= TOKENS_SHARE,
+    }
+
+
 def numbers(row: Row) -> dict[str, float]:
     """A way's own numbers."""
-    agreed = sum(each.agreed for each in row.outcomes) / max(1, len(row.choices))
+    decisions = max(1, len(row.choices))
     return {
         "success": row.success,
         "tokens": row.tokens,
-        "agreed": agreed,
+        "agreed": sum(each.agreed for each in row.outcomes) / decisions,
+        "widened": sum(bool(choice.widened) for choice in row.choices) / decisions,
         "agreed_wrong": row.agreed_wrong,
     }
 
 
-def told_row(row: Row) -> str:
+def told_row(row: Row, compared: dict[str, Any]) -> str:
     """A line of the table."""
     low, high = wilson(sum(each.right for each in row.outcomes), len(row.outcomes))
-    own = numbers(row)
+    own, choices = numbers(row), row.choices
+    rates = f"{own['agreed']:7.1%} {own['widened']:8.1%} {row.agreed_wrong:7.1%}"
+    samples = statistics.fmean(choice.samples for choice in choices) if choices else 1
+    from_, to = compared["points_interval"]
+    less, more = compared["share_interval"]
+    differs = f"{compared['points']:+5.1f} ({from_:+5.1f} to {to:+5.1f})"
+    shares = f"{compared['share']:4.0%} ({less:.0%} to {more:.0%})"
     return (
         f"  {row.way:<9} {row.success:6.1%} ({low:5.1%} to {high:5.1%}) {row.tokens:8,.0f} "
-        f"{own['agreed']:7.1%} {row.agreed_wrong:7.1%}"
+        f"{samples:5.1f} "
+        f"{rates if choices else '      –        –       –'}  {differs}  {shares}"
     )
 
 
 HEAD = (
-    "  way       success (95%)             tokens  agreed  agreed\n"
-    "                                  a decision          & wrong"
+    "  way       success (95%)             tokens  samples  agreed  widened  agreed  against K=8: "
+    "points (95%)   tokens (95%)\n"
+    "                                  a decision   asked                   & wrong"
 )
+
+
+def verdicts(way: str, compared: dict[str, Any]) -> str:
+    """Says whether a way keeps the goal."""
+    success = "holds" if compared["success_holds"] else "DOES NOT HOLD"
+    tokens = "holds" if compared["tokens_hold"] else "DOES NOT HOLD"
+    return (
+        f"  goal, {way}: success at most {POINTS_LOST:g} points below K=8 {success}; "
+        f"tokens at most {TOKENS_SHARE:.0%} of K=8's {tokens}"
+    )
 
 
 def main() -> None:
@@ -172,12 +223,15 @@ def main() -> None:
     for title, world_of in WORLDS.items():
         for error in ERRORS:
             rows = asyncio.run(measure(world_of(error), options.n, options.seed))
-            found.append({"world": title, "error": error, "ways": [*map(numbers, rows.values())]})
+            compared = {way: against(row, rows["K=8"]) for way, row in rows.items()}
+            told = {way: {**numbers(row), **compared[way]} for way, row in rows.items()}
+            found.append({"world": title, "error": error, "ways": told})
             if options.json:
                 continue
             print(f"\n{error:.0%} of samples wrong; {title}\n{HEAD}")
-            for row in rows.values():
-                print(told_row(row))
+            for way, row in rows.items():
+                print(told_row(row, compared[way]))
+            print(verdicts("frugal", compared["frugal"]))
     if options.json:
         print(json.dumps(found))
 

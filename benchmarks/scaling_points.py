@@ -100,7 +100,7 @@ def point_of(world: World, number: int, seed: int) -> DecisionPoint:
     steps = [STEP.format(n=n, r=mended) for n in (6, 7, 8)]
     if failed:
         steps[-1] = STEP.format(n=8, r="Failed. The dialog is not there.")
-    view = StateView(advice=ADVICE, refined=REFINED, steps=tuple(steps))
+    view = StateView(advice=ADVICE, refined=REFINED, steps=tuple(steps), troubled=failed)
     task = Task(f"t{number}", f"Bring document {number} into its final form, then {NAMES[0]} it.")
     look = Observation(SEEN, screen=SIZE)
     return DecisionPoint(task, look, view, uneven if world.uneven else world.error, right, wrong)

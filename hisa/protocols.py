@@ -464,6 +464,8 @@ class StateView:
     """A warning for this step only, such as a detected loop."""
     output: str = ""
     """What the newest step's tool printed, both ends of it, where its line does not hold it all."""
+    troubled: bool = False
+    """Whether the newest step failed, did something unexpected, or is one of a loop."""
 
 
 class StateManager(Protocol):

@@ -135,15 +135,15 @@ def test_the_presets_are_the_papers() -> None:
     assert (paper.state.roi, paper.state.refine_every, paper.state.window) == ("exact", 5, 5)
     assert (paper.patterns.embedder, paper.tools.allow) == ("bge-m3", ())
     assert paper.tasks.instructions == "abstract"
-    assert gta1.planner.samples == 8
+    assert (gta1.planner.samples, gta1.planner.scaling) == (8, "constant")
     assert gta1.models.grounder is not None
 
 
 def test_a_preset_gives_way_to_a_file_a_variable_and_a_flag(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('preset = "gta1"\n[planner]\nsamples = 4\n[run]\nmax_steps = 9\n')
-    settings = load(file, ["planner.sample_temperature=1"], environ={"HISA_RUN__MAX_STEPS": "7"})
-    assert (settings.planner.samples, settings.planner.sample_temperature) == (4, 1)
+    settings = load(file, ["planner.scaling=frugal"], environ={"HISA_RUN__MAX_STEPS": "7"})
+    assert (settings.planner.samples, settings.planner.scaling) == (4, "frugal")
     assert settings.run.max_steps == 7
     assert settings.grounder.kind == "vision"
     assert load(file, ["preset=hisa-paper"], environ={}).state.roi == "exact"

@@ -73,7 +73,7 @@ async def test_a_sentence_of_ones_own_reaches_the_planner_and_the_other_files_ar
     assert set(manifest.prompts) == set(shipped)
     assert [n for n, h in manifest.prompts.items() if h != shipped[n]] == ["planner.md"]
     assert manifest.settings["prompts"] == {"folder": str(folder)}
-    assert render("judge", picture=True), "after the run, the files that ship"
+    assert render("judge", picture=True, must_pick=True), "after the run, the files that ship"
 
 
 async def test_two_runs_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ WRONG: dict[str, tuple[str, str | bytes, str, str]] = {
         "judge.md",
         edited("judge.md", ("# Judge", "# Judge of {{ name }}")),
         "judge.md uses {{ name }}",
-        "{{ picture }}",
+        "{{ must_pick }}",
     ),
     "no UTF-8": ("judge.md", b"# Gr\xfc\xdfe", "judge.md cannot be read as UTF-8", "judge.md"),
     "unclosed": (
@@ -180,7 +180,7 @@ def test_a_prompt_runs_no_code(tmp_path: Path) -> None:
     text = edited("judge.md", ("# Judge", "# Judge {{ picture.__class__.__mro__ }}"))
     chosen = Prompts(own(tmp_path, "judge.md", text))
     with own_prompts(chosen), pytest.raises(ConfigError, match="unsafe"):
-        render("judge", picture=True)
+        render("judge", picture=True, must_pick=True)
 
 
 def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:

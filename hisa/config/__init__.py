@@ -195,8 +195,12 @@ class PlannerSettings(Section):
     action is still decided by this look; examples: also examples."""
 
     samples: int = Field(1, ge=1, le=32)
-    """Replies that are sampled for a step, of which a judge picks one where they differ (GTA1,
-    section 3.1); 1: one is asked for and taken."""
+    """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
+    is asked for and taken."""
+    scaling: Literal["frugal", "constant"] = "frugal"
+    """frugal: two samples; where they disagree, and after a step in trouble even where they agree,
+    the judge is asked, and more are sampled where it finds neither good; constant: always all of
+    them, and always the judge (GTA1)."""
     sample_temperature: float = Field(0.7, gt=0, le=2)
     """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
     set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""

@@ -165,6 +165,8 @@ class Chosen(EventBase):
     usable: int
     distinct: int
     """Different ones among the usable ones."""
+    widened: Literal["", "constant", "disagreement", "none_good"] = ""
+    """Why more than the first two were sampled; empty: they were enough."""
     detail: str = ""
     """Why no judge decided, where one was asked."""
 

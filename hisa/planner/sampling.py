@@ -57,7 +57,7 @@ class Candidate:
 
 @dataclass
 class Candidates:
-    """The replies to one question.
+    """The replies to one question, and how more of them are asked for.
 
     Args:
         planner: asks, checks and corrects.
@@ -96,7 +96,7 @@ class Candidates:
         return next(invalid, self.errors[0])
 
     async def sample(self, count: int) -> None:
-        """Ask for so many replies, all at once.
+        """Ask for so many replies more, all at once.
 
         A reply that is unusable or does not come is kept as an error. Whatever ends the run is
         raised once all have ended, so that each reply that is paid for is in the log.
@@ -107,7 +107,7 @@ class Candidates:
         works = (self.planner.propose(self.question) for _ in range(count))
         replies = await asyncio.gather(*works, return_exceptions=True)
         fatal = []
-        for n, reply in enumerate(replies, 1):
+        for n, reply in enumerate(replies, self.count + 1):
             if isinstance(reply, ToolCall):
                 candidate = Candidate(n, reply)
                 self.usable.append(candidate)

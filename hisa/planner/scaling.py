@@ -1,11 +1,14 @@
-"""Test-time scaling: K candidates for a step, one of which a judge picks (GTA1, section 3.1).
+"""Test-time scaling: several candidates for a step, one of which a judge picks (GTA1, section 3.1).
 
+Constant, as GTA1 has it: always K candidates, always the judge, who has to pick one. Frugal: two
+candidates, and the judge where they differ or where there is doubt; K where it finds neither good.
 The target of the pick alone is searched for.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import ConfigError
@@ -18,11 +21,20 @@ from hisa.planner.step_question import step_question
 from hisa.protocols import Emit, Model, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["ScaledPlanner", "open_scaling"]
+__all__ = ["ScaledPlanner", "Scaling", "open_scaling"]
+
+Scaling = Literal["frugal", "constant"]
+_Pick = tuple[Candidate, ChosenBy, str]
+"""What is carried out, who chose it, and why no judge decided."""
+
+_FIRST = 2
+"""Candidates that can agree: the fewest."""
+_ENDING = frozenset({"termination", "infeasible"})
+"""Tools that end a run. Nothing mends a wrong end."""
 
 
 class ScaledPlanner:
-    """Samples candidates, and has a judge pick one where they do not all agree.
+    """Samples candidates, and has a judge pick where they do not agree.
 
     Where the judge does not decide, the step goes on with what most candidates would do, and the
     log says so: a wrong step is seen and mended in the next one, while a step refused three times
@@ -32,7 +44,7 @@ class ScaledPlanner:
         planner: asks for one candidate, and writes down what was chosen.
         judge: picks.
         emit: gets one `Chosen` for each decision.
-        settings: how many candidates, and at which temperature.
+        settings: how many candidates, when, and at which temperature.
     """
 
     def __init__(
@@ -41,38 +53,56 @@ class ScaledPlanner:
         self._planner = planner
         self._judge = judge
         self._emit = emit
-        self._settings = settings
+        self._temperature = settings.sample_temperature
+        self._samples = settings.samples
+        self._constant = settings.scaling == "constant"
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """Returns the next call; see `hisa.protocols.Planner`."""
         question = await self._planner.question(task, observation, view)
-        question = replace(question, temperature=self._settings.sample_temperature)
+        question = replace(question, temperature=self._temperature)
         candidates = Candidates(self._planner, question, self._emit)
-        await candidates.sample(self._settings.samples)
-        if not candidates.usable:
-            failure = candidates.failure()
-            self._tell(candidates, None, "nobody", str(failure))
-            raise failure
-        pick, by, detail = await self._pick(candidates)
+        first = self._samples if self._constant else min(_FIRST, self._samples)
+        await candidates.sample(first)
+        picked = await self._pick(candidates, view)
+        if picked is None:
+            await candidates.sample(self._samples - first)
+            picked = await self._judged(candidates, must_pick=True)
+        pick, by, detail = picked
         self._tell(candidates, pick.n, by, detail)
         self._planner.record(pick.call)
         return pick.call
 
-    async def _pick(self, candidates: Candidates) -> tuple[Candidate, ChosenBy, str]:
-        """Returns the pick, who chose it, and the reason where no judge decided."""
-        usable, distinct = candidates.usable, candidates.distinct
-        if len(distinct) == 1:
-            return usable[0], "agreement" if len(usable) > 1 else "alone", ""
-        question = step_question(candidates.question, distinct)
+    async def _pick(self, candidates: Candidates, view: StateView) -> _Pick | None:
+        """Returns the pick among the first candidates; None where more of them are wanted."""
+        usable = candidates.usable
+        if not usable:
+            failure = candidates.failure()
+            self._tell(candidates, None, "nobody", str(failure))
+            raise failure
+        if len(usable) == 1:
+            return usable[0], "alone", ""
+        doubted = self._constant or view.troubled or usable[0].call.tool in _ENDING
+        if len(candidates.distinct) == 1 and not doubted:
+            return usable[0], "agreement", ""
+        last = candidates.count >= self._samples
+        picked = await self._judged(candidates, must_pick=last)
+        return picked if last or picked[1] == "judge" else None
+
+    async def _judged(self, candidates: Candidates, *, must_pick: bool) -> _Pick:
+        """Returns the judge's pick, or what most candidates would do where it does not decide."""
+        distinct = candidates.distinct
+        question = step_question(candidates.question, distinct, must_pick=must_pick)
         judgement = await self._judge.judge(question, [candidate.n for candidate in distinct])
         if judgement.index is not None:
             return distinct[judgement.index - 1], "judge", ""
         pick = candidates.favourite
-        votes = sum(candidate.key == pick.key for candidate in usable)
+        votes = sum(candidate.key == pick.key for candidate in candidates.usable)
         why = judgement.invalid or f"the judge picked none: {judgement.explaining}"
-        return pick, "votes", f"{why}; {votes} of {len(usable)} would do this"
+        return pick, "votes", f"{why}; {votes} of {len(candidates.usable)} would do this"
 
-    def _tell(self, candidates: Candidates, n: int | None, by: ChosenBy, detail: str) -> None:
+    def _tell(self, candidates: Candidates, n: int | None, by: ChosenBy, detail: str = "") -> None:
+        widened = candidates.count > _FIRST
         self._emit(
             Chosen(
                 n=n,
@@ -80,6 +110,7 @@ class ScaledPlanner:
                 samples=candidates.count,
                 usable=len(candidates.usable),
                 distinct=len(candidates.distinct),
+                widened="constant" if self._constant else "none_good" if widened else "",
                 detail=detail,
             )
         )
@@ -94,7 +125,7 @@ def open_scaling(
     emit: Emit,
     profile: Profile,
 ) -> ScaledPlanner:
-    """Returns the planner, asked ``planner.samples`` times a step.
+    """Returns the planner, asked up to ``planner.samples`` times a step.
 
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.

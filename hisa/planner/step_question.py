@@ -21,15 +21,18 @@ _BEGINNING = 160
 by hand."""
 
 
-def step_question(asked: ModelRequest, candidates: Sequence[Candidate]) -> tuple[Message, Message]:
+def step_question(
+    asked: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool
+) -> tuple[Message, Message]:
     """Returns the messages that ask which candidate is carried out.
 
     Args:
         asked: the planner's request: the judge sees what it shows.
         candidates: no two with the same key, so that their number does not sway the judge.
+        must_pick: it is offered no refusal.
     """
     _, user = asked.messages
-    system = render("judge", picture=asked.images > 0)
+    system = render("judge", picture=asked.images > 0, must_pick=must_pick)
     calls = [candidate.call for candidate in candidates]
     listed = TextPart(sections({"candidates": _listed(calls)}))
     return (

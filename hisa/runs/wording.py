@@ -152,6 +152,12 @@ _CHOSEN = {
     "alone": "the only usable one",
     "nobody": "no sample is usable",
 }
+_WIDENED = {
+    "": "",
+    "constant": "",
+    "disagreement": ", widened because two disagreed",
+    "none_good": ", widened because none was good",
+}
 
 
 def chosen(decision: Chosen) -> str:
@@ -159,7 +165,7 @@ def chosen(decision: Chosen) -> str:
     which = "" if decision.n is None else f"{decision.n}: "
     counts = f"{decision.samples} samples, {decision.distinct} distinct"
     why = f": {decision.detail}" if decision.detail else ""
-    return f"{which}{_CHOSEN[decision.by]} ({counts}){why}"
+    return f"{which}{_CHOSEN[decision.by]} ({counts}{_WIDENED[decision.widened]}){why}"
 
 
 def person_act(event: PersonActed) -> str:

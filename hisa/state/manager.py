@@ -102,7 +102,7 @@ class HierarchicalState:
     def view(self, look: Observation | None = None) -> StateView:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
         self._take_rules(look)
-        loop = self._loop()
+        loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
         *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
         self._by_itself.watch(self._judged, look)
         self._shown, self._moved = look, self._differ(self._judged, look)
@@ -115,6 +115,7 @@ class HierarchicalState:
             notes=notes.text if notes.lines else "",
             notice="\n".join(filter(None, (loop.notice if loop else "", notes.refused))),
             output=self._newest_output(),
+            troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
 
     async def abstract(

@@ -56,7 +56,7 @@ async def run(tmp_path: Path) -> Run:
     form = FakeEnvironment()
     result = await hisa.run(
         "Save the form as Ada.",
-        settings=settings(tmp_path, samples=2),
+        settings=settings(tmp_path, samples=3),
         model=model(),
         environment=form,
     )
@@ -66,16 +66,18 @@ async def run(tmp_path: Path) -> Run:
 
 
 async def test_a_sampled_run_does_what_was_chosen(run: Run) -> None:
-    first, second, _ = run.steps
+    first, second, third = run.steps
     assert [record.chosen and record.chosen.by for record in run.steps] == [
         "agreement",
         "judge",
-        "agreement",
+        "judge",
     ]
     assert [len(record.sampled) for record in run.steps] == [2, 2, 2]
     assert second.planned is not None
     assert second.planned.description == "Save"
     assert first.places
+    assert third.chosen is not None
+    assert third.chosen.widened == ""
 
 
 async def test_the_terminal_shows_how_it_was_decided(run: Run) -> None:
@@ -94,6 +96,8 @@ async def test_the_report_shows_candidates_and_the_judge(run: Run) -> None:
 
 
 def served(received: Received) -> str:
+    if received.role == "judge":
+        return '{"explaining": "Done.", "index": 1}'
     return DONE if received.role == "planner" else "Succeeded. It did."
 
 
@@ -104,14 +108,16 @@ def test_the_option_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
         cli.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         where = ("--env", f"guest={guest.url}", "--model", "m", "--no-report")
         fixed = ("--set", "environment.settle=0.2", "--set", "patterns.enabled=false")
-        cli.run("run", "Do it.", "--samples", "4", *where, *fixed)
+        cli.run(
+            "run", "Do it.", "--samples", "4", "--set", "planner.scaling=constant", *where, *fixed
+        )
         asked = list(server.requests)
         for wrong in ("models.planner.temperature=0", "models.planner.seed=3"):
             said = cli.refused("run", "Do it.", "--samples", "4", *where, *fixed, "--set", wrong)
             assert "planner.samples = 4" in said
             assert wrong.split("=")[0] in said
     assert [each.body["temperature"] for each in asked if each.role == "planner"] == [0.7] * 4
-    assert "judge" not in {each.role for each in asked}, "they all say the same"
+    assert [each.body["temperature"] for each in asked if each.role == "judge"] == [0.0]
 
 
 async def test_the_offline_model_is_refused(tmp_path: Path) -> None:

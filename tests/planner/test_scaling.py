@@ -27,7 +27,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import key_of
-from hisa.planner.scaling import ScaledPlanner, open_scaling
+from hisa.planner.scaling import ScaledPlanner, Scaling, open_scaling
 from hisa.planner.step_question import CANDIDATE_TOKENS
 from hisa.protocols import (
     ModelReply,
@@ -44,6 +44,8 @@ from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry
 
 TASK = Task("t", "Save the form.")
+FAILED = StateView(steps=("Step 3: wait | Result: Failed. It is not there.",), troubled=True)
+LOOP = StateView(notice="You are in a loop: …", troubled=True)
 OPEN, CLOSE = "Open", "Close"
 Reply = str | ModelReply | Exception
 E = TypeVar("E", bound=Event)
@@ -71,6 +73,7 @@ class Bench:
         judge: FunctionModel | ScriptedModel | Sequence[Reply] = (),
         *,
         samples: int = 5,
+        scaling: Scaling = "frugal",
     ) -> None:
         self.events: list[Event] = []
         self.look = Observation(Screenshot(Image.new("RGB", (200, 100))), screen=Size(200, 100))
@@ -83,7 +86,7 @@ class Bench:
             inner,
             Judge(self.judge, emit=emit),
             emit=emit,
-            settings=PlannerSettings(samples=samples),
+            settings=PlannerSettings(samples=samples, scaling=scaling),
         )
 
     async def plan(self, view: StateView | None = None) -> ToolCall:
@@ -98,25 +101,39 @@ class Bench:
         return chosen
 
 
-async def test_where_all_agree_no_judge_is_asked() -> None:
-    bench = Bench([SAVE, ALSO_SAVE], samples=2)
+async def test_two_that_agree_are_enough_and_no_judge_is_asked() -> None:
+    bench = Bench([SAVE, ALSO_SAVE])
     call = await bench.plan()
     assert call.description == "Save"
     assert (len(bench.model.requests), len(bench.judge.requests)) == (2, 0)
     chosen = bench.chosen
-    assert (chosen.by, chosen.n, chosen.samples) == ("agreement", 1, 2)
+    assert (chosen.by, chosen.n, chosen.samples, chosen.widened) == ("agreement", 1, 2, "")
     first, second = bench.told(Sampled)
     assert first.key == second.key
     assert [event.type for event in bench.events] == ["sampled", "sampled", "chosen", "planned"]
 
 
-async def test_one_judgement_of_k_samples_decides() -> None:
-    """GTA1, section 3.1: K proposals, and the judge picks one of them."""
-    bench = Bench([SAVE, click(OPEN), SAVE, click(CLOSE), DONE], [verdict(2)])
-    assert (await bench.plan()).description == OPEN
+async def test_constant_samples_all_and_judges_always() -> None:
+    bench = Bench([SAVE] * 5, [verdict(1)], scaling="constant")
+    await bench.plan()
     assert (len(bench.model.requests), len(bench.judge.requests)) == (5, 1)
-    assert [event.candidates for event in bench.told(Judged)] == [(1, 2, 4, 5)]
-    assert (bench.chosen.by, bench.chosen.n, bench.chosen.distinct) == ("judge", 2, 4)
+    assert bench.chosen.widened == "constant"
+
+
+async def test_frugal_in_trouble_has_even_two_that_agree_judged() -> None:
+    agreed = Bench([SAVE] * 2, [verdict(1)])
+    assert (await agreed.plan(FAILED)).description == "Save"
+    assert (agreed.chosen.by, agreed.chosen.samples, agreed.chosen.widened) == ("judge", 2, "")
+    replies = [SAVE, SAVE, *[click(OPEN)] * 3]
+    doubted = Bench(replies, [verdict(None), verdict(2)])
+    assert (await doubted.plan(LOOP)).description == OPEN
+    assert (doubted.chosen.samples, doubted.chosen.widened) == (5, "none_good")
+
+
+async def test_an_agreed_end_of_the_run_is_judged() -> None:
+    bench = Bench([DONE, DONE, *[SAVE] * 3], [verdict(None, "It is not saved yet."), verdict(2)])
+    assert (await bench.plan()).tool == "gui_action"
+    assert [event.candidates for event in bench.told(Judged)] == [(1,), (1, 3)]
 
 
 async def test_all_samples_are_in_flight_at_once() -> None:
@@ -126,7 +143,7 @@ async def test_all_samples_are_in_flight_at_once() -> None:
         await waiting.wait()  # passes once five are there
         return SAVE
 
-    bench = Bench(FunctionModel(answer))
+    bench = Bench(FunctionModel(answer), [verdict(1)], scaling="constant")
     await asyncio.wait_for(bench.plan(), 60)
     assert not waiting.n_waiting
 
@@ -145,11 +162,11 @@ BAD: list[Reply] = [
 @pytest.mark.parametrize("bad", [*BAD, ModelUnavailable("gone"), verdict(None)])
 async def test_where_no_judge_decides_most_samples_do_and_the_log_says_so(bad: Reply) -> None:
     replies = [SAVE, click(OPEN), click(CLOSE), click(OPEN)]
-    bench = Bench(replies, [bad], samples=4)
+    bench = Bench(replies, [bad, bad], samples=4)
     assert (await bench.plan()).description == OPEN
-    assert [event.index for event in bench.told(Judged)] == [None]
+    assert [event.index for event in bench.told(Judged)] == [None, None]
     chosen = bench.chosen
-    assert (chosen.by, chosen.samples) == ("votes", 4)
+    assert (chosen.by, chosen.samples, chosen.widened) == ("votes", 4, "none_good")
     assert chosen.detail.endswith("2 of 4 would do this")
 
 
@@ -163,7 +180,7 @@ async def test_a_sample_that_fails_leaves_the_others(bad: Exception | str) -> No
             raise reply
         return reply
 
-    bench = Bench(FunctionModel(answer), [verdict(2)], samples=4)
+    bench = Bench(FunctionModel(answer), [verdict(2)], samples=4, scaling="constant")
     assert (await bench.plan()).description == OPEN
     failed = [event for event in bench.told(Sampled) if event.error]
     assert [event.n for event in failed] == [2]
@@ -171,7 +188,7 @@ async def test_a_sample_that_fails_leaves_the_others(bad: Exception | str) -> No
 
 
 async def test_a_step_without_a_usable_sample_fails_and_says_so() -> None:
-    bench = Bench([ModelUnavailable("gone"), ModelUnavailable("gone")], samples=2)
+    bench = Bench([ModelUnavailable("gone"), ModelUnavailable("gone")])
     with pytest.raises(ModelUnavailable):
         await bench.plan()
     assert (bench.chosen.by, bench.chosen.n) == ("nobody", None)
@@ -211,7 +228,7 @@ def test_replies_that_do_the_same_have_one_key(one: ToolCall, other: ToolCall, e
 
 @pytest.mark.parametrize("error", [BudgetExceeded("limit"), DeveloperError("defect")])
 async def test_what_ends_a_run_goes_through_once_all_have_answered(error: Exception) -> None:
-    bench = Bench([SAVE, error, SAVE, SAVE, SAVE])
+    bench = Bench([SAVE, error, SAVE, SAVE, SAVE], scaling="constant")
     with pytest.raises(type(error)):
         await bench.plan()
     assert len(bench.model.requests) == 5
@@ -236,7 +253,7 @@ async def test_ctrl_c_leaves_no_sample_running() -> None:
             ended += 1
         return SAVE
 
-    bench = Bench(FunctionModel(answer))
+    bench = Bench(FunctionModel(answer), scaling="constant")
     planning = asyncio.create_task(bench.plan())
     await asyncio.wait_for(begun.wait(), 60)
     planning.cancel()
@@ -297,7 +314,7 @@ async def test_the_judges_list_is_bounded_however_long_candidates_are(words: int
         tool_call("bash_execution", f"echo {n} {'word ' * words} end {n}", thought="why " * 99)
         for n in range(32)
     ]
-    bench = Bench(replies, [verdict(1)], samples=32)
+    bench = Bench(replies, [verdict(1)], samples=32, scaling="constant")
     await bench.plan()
     request = bench.judge.requests[0]
     listed = request.text.split("\n<candidates>\n")[1]
@@ -319,3 +336,15 @@ async def test_what_differs_between_long_candidates_is_told_whole() -> None:
     assert "1834" in one
     assert "1835" in other
     assert one.startswith("cat >a.csv <<'END'")
+
+
+async def test_constant_has_one_judgement_of_k_samples_and_no_refusal() -> None:
+    """GTA1, section 3.1: K proposals, and the judge picks one of them."""
+    replies = [click(OPEN), click(CLOSE), click(OPEN), *[SAVE] * 4]
+    bench = Bench(
+        replies, [verdict(None, "Both close it."), verdict(1)], samples=3, scaling="constant"
+    )
+    assert (await bench.plan()).description == OPEN, "what most would do"
+    assert (len(bench.model.requests), len(bench.judge.requests)) == (3, 1)
+    chosen = bench.chosen
+    assert (chosen.by, chosen.samples) == ("votes", 3)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from benchmarks.scaling import measure
+from benchmarks.scaling import against, measure
 from benchmarks.scaling_points import World
 
+PLAIN = World(0.1, two_ways=0, after_failure=0, ends=0)
 
-async def test_eight_samples_and_a_judge_gain_unless_all_make_one_mistake() -> None:
-    rows = await measure(World(0.35, two_ways=0, after_failure=0, ends=0), 60, 1)
-    assert rows["K=8"].success > rows["K=1"].success + 0.1
+
+async def test_few_independent_errors_cost_little_and_lose_nothing() -> None:
+    rows = await measure(PLAIN, 60, 1)
+    compared = against(rows["frugal"], rows["K=8"])
+    assert compared["success_holds"]
+    assert compared["tokens_hold"]
     assert rows["K=1"].choices == []
     assert len(rows["K=8"].choices) == 60
-    alike = await measure(World(0.35, same=1.0, uneven=True), 60, 1)
-    assert alike["K=8"].success < rows["K=8"].success
+
+
+async def test_equal_mistakes_agree_and_are_counted() -> None:
+    rows = await measure(World(0.35, same=1.0, uneven=True), 60, 1)
+    assert rows["frugal"].agreed_wrong > 0
+    assert rows["K=8"].agreed_wrong == 0

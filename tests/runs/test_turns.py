@@ -98,7 +98,7 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
     ("tree", "roles"),
     [
         ({}, {"planner", "state"}),
-        ({"planner": {"samples": 3}}, {"planner", "state", "judge"}),
+        ({"planner": {"samples": 3, "scaling": "constant"}}, {"planner", "state", "judge"}),
         ({"planner": {"sequence": 3}}, {"planner", "state"}),
         ({"grounder": {"kind": "vision"}}, {"planner", "grounder"}),
     ],

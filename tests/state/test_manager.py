@@ -159,6 +159,26 @@ async def test_a_loop_is_told_once_it_is_one_and_forgotten_when_left() -> None:
     assert run.state.view().notice == ""
 
 
+async def test_trouble_is_a_failure_something_unexpected_or_a_loop_and_of_one_step_only() -> None:
+    said = iter(["Succeeded. It is there.", "Unexpected. A dialog came up.", "Succeeded. On."])
+    run = Driver(lambda request: next(said, "Succeeded. On."))
+    troubled = [run.state.view().troubled]
+    for number in (1, 2, 3):
+        await run.step(click(number, 9), changed=True)
+        troubled.append(run.state.view().troubled)
+    await run.step(tool("bash_execution", "false"), changed=False, ok=False)
+    troubled.append(run.state.view().troubled)
+    resumed = build_state(ScriptedModel([]), SETTINGS, emit=lambda event: None)
+    resumed.restore(run.events)
+    assert resumed.view().troubled
+    for _ in range(3):
+        await run.step(click(5, 5), changed=False)
+        troubled.append(run.state.view().troubled)
+    assert troubled == [False, False, True, False, True, False, False, True]
+    resumed.restore(run.events)
+    assert resumed.view().troubled
+
+
 async def test_induction_reads_every_line_and_nothing_else() -> None:
     memory = Notebook()
     run = Driver(terse, memory)

@@ -29,7 +29,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "sequences-words": {"planner": {"sequence": 5, "teaching": "words"}},
         "sequences": {"planner": {"sequence": 5, "teaching": "examples"}},
         "sequences-blind": {"planner": {"sequence": 5, "guards": False}},
-        **{f"k{k}": {"planner": {"samples": k}} for k in _CANDIDATES},
+        **{f"k{k}": {"planner": {"samples": k, "scaling": "constant"}} for k in _CANDIDATES},
         **{f"steps{n}": {"run": {"max_steps": n}} for n in HORIZONS},
         **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
     }

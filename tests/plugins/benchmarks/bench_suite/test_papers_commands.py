@@ -97,7 +97,7 @@ def test_gta1s_runs_have_its_grounder_and_its_chooser(
         for one in variants:
             assert one.models.grounder is not None
             assert one.models.grounder.model == "HelloKKMe/GTA1-7B"
-            assert one.grounder.kind == "vision"
+            assert (one.grounder.kind, one.planner.scaling) == ("vision", "constant")
         assert variants[-1].run.max_steps == 100
 
 

@@ -24,7 +24,7 @@ def settings(variant: str) -> Settings:
 
 @pytest.mark.parametrize("name", sorted(ABLATIONS))
 def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> None:
-    assert (settings(name) != Settings()) is (name not in ("k1", "n5", "steps50"))
+    assert (settings(name) != Settings()) is (name not in ("n5", "steps50"))
 
 
 @pytest.mark.process
