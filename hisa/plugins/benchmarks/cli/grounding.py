@@ -58,6 +58,8 @@ def grounding(
       cascade        elements, and the model of models.grounder where they are not sure
       choice         elements, and the planner's model picks from a list where they are not sure
       settings       as the setting grounder.kind says
+      choice:P       the same with a stand-in for the model: it knows the answers and picks
+                     rightly in that part of 1
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.

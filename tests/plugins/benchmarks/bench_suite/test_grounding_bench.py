@@ -61,11 +61,11 @@ async def test_right_wrong_refused_and_absent_are_told_apart(folder: Path) -> No
     part = found["form", "push button 'Open'"]
     assert (part.outcome, part.point, part.inner) == ("wrong", (205, 55), (240, 40, 250, 70))
     refused = found["form", HOSTILE]
-    assert (refused.outcome, refused.point) == ("refused", None)
+    assert (refused.outcome, refused.point, refused.missed) == ("refused", None, True)
     assert refused.reason
-    assert found["form", "the Zebra menu"].outcome == "refused"
+    assert not found["form", "the Zebra menu"].missed
     clicked = found["form", "the Cancel button"]
-    assert (clicked.outcome, clicked.present) == ("wrong", False)
+    assert (clicked.outcome, clicked.present, clicked.missed) == ("wrong", False, True)
     read = found["plain", "Archive"]
     assert (read.outcome, read.source) == ("right", "ocr")
 
@@ -99,7 +99,21 @@ async def test_a_configured_model_is_asked_and_its_tokens_counted(folder: Path) 
     assert len(server.requests) == len(TARGETS)
 
 
-@pytest.mark.parametrize("way", ["eyes", "choice:1"])
+async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
+    suite = open_grounding_suite(folder)
+    found = await asked(suite, "choice:1")
+    sure = found["form", "the Save button"]
+    assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
+    assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
+    assert {each.calls for each in found.values()} <= {0, 1}
+    assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
+    wrong = await asked(suite, "choice:0")
+    asked_about = [each for each in wrong.values() if each.calls]
+    assert asked_about
+    assert "right" not in {each.outcome for each in asked_about}
+
+
+@pytest.mark.parametrize("way", ["eyes", "choice:2", "choice:", "elements:1"])
 async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):
@@ -157,6 +171,8 @@ def test_the_command_prints_the_sums_and_writes_the_answers(folder: Path, tmp_pa
     tree = json.loads(data.read_text())
     assert len(tree["answers"]) == len(TARGETS)
     assert [part["name"] for part in tree["parts"]] == ["train", "held"]
+    misses = [each for each in tree["answers"] if Answer.model_validate(each).missed]
+    assert len(misses) == 3
 
 
 @pytest.mark.process

@@ -61,6 +61,11 @@ class Answer(BaseModel):
         """Whether the thing is on the screen."""
         return self.box is not None
 
+    @property
+    def missed(self) -> bool:
+        """Whether an agent would have been led astray or held up without need."""
+        return self.outcome == "wrong" or (self.present and self.outcome == "refused")
+
 
 async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> AsyncIterator[Answer]:
     """One answer a target, screen by screen.
@@ -83,6 +88,7 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
 
 
 async def _answer(target: Target, way: Way, look: Observation) -> Answer:
+    way.aim(target, look)
     before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
     started = time.monotonic()
     place, reason, candidates = await _resolved(target.description, way, way.shown(look))

@@ -15,14 +15,26 @@ from hisa.events import Event, ModelCalled, Noted
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
+from hisa.plugins.benchmarks.bench.grounding.simulated import SimulatedModel
+from hisa.plugins.benchmarks.bench.grounding.targets import Target
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.protocols import Grounder
+from hisa.protocols import Grounder, Model, Role
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import read_text
 from hisa.wiring import build_grounder
 
-__all__ = ["Way", "open_way"]
+__all__ = ["WAYS", "Way", "open_way"]
 
+WAYS = {
+    "elements": "what runs without a model: accessibility, shapes and OCR",
+    "ocr": "OCR alone: the elements are hidden, shapes are not looked for",
+    "vision": "the model of models.grounder, as in a run",
+    "cascade": "elements, and the model of models.grounder where they are not sure",
+    "choice": "elements, and the planner's model picks from a list where they are not sure",
+    "settings": "as the setting grounder.kind says",
+    "choice:P": "the same with a stand-in, which picks rightly in P of 1",
+}
+"""Names and what they mean."""
 _KINDS = ("vision", "cascade", "choice")
 
 
@@ -30,8 +42,11 @@ _KINDS = ("vision", "cascade", "choice")
 class Way:
     """A grounder, what it is shown of a look, and what it costs."""
 
+    name: str
     grounder: Grounder
     shown: Callable[[Observation], Observation] = lambda look: look
+    aim: Callable[[Target, Observation], None] = lambda target, look: None
+    """Tells a stand-in what is asked next."""
     spent: Totals = field(default_factory=Totals)
 
 
@@ -44,38 +59,72 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         ConfigError, ModelUnavailable: its model cannot be opened.
         OcrUnavailable: it is to read and nothing here can.
     """
-    if name in (*_KINDS, "settings"):
+    kind, colon, chance = name.partition(":")
+    if colon and kind == "choice":
+        model = _stand_in(name, chance, seed=settings.run.seed)
+        own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
+        async with _with_models(name, settings, own, hear=model.hear, kind=kind) as way:
+            way.aim = lambda target, look: model.aim(
+                f"{target.screen.name}\0{target.description}", target.region, look
+            )
+            yield way
+    elif name in (*_KINDS, "settings"):
         wanted = settings.grounder.kind if name == "settings" else name
-        async with _with_models(settings, kind=wanted) as way:
+        async with _with_models(name, settings, {}, kind=wanted) as way:
             yield way
     elif name == "elements":
         chosen = settings.grounder.model_copy(update={"kind": "elements"})
-        yield Way(build_grounder(chosen, ModelsSettings(), {}, _ignored))
+        yield Way(name, build_grounder(chosen, ModelsSettings(), {}, _ignored))
     elif name == "ocr":
-        yield _ocr(settings.grounder)
+        yield _ocr(name, settings.grounder)
     else:
-        known = ", ".join(("elements", "ocr", *_KINDS, "settings"))
         raise UsageError(
-            f"--grounder {name!r}: no such way; known are {known}", fix="--grounder elements"
+            f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
+            fix="--grounder elements",
         )
 
 
-def _ocr(settings: GrounderSettings) -> Way:
+def _ocr(name: str, settings: GrounderSettings) -> Way:
     # Without a reader it would refuse everything, and look like bad reading.
     read_text(Screenshot(Image.new("RGB", (8, 8))))
     grounder = ElementsGrounder(emit=_ignored, min_score=settings.min_score, shapes=False)
-    return Way(grounder, lambda look: replace(look, elements=None))
+    return Way(name, grounder, lambda look: replace(look, elements=None))
 
 
 def _ignored(event: Event) -> Event:
     return event
 
 
+def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
+    """Returns the stand-in of ``P``.
+
+    Raises:
+        UsageError: it is no part of 1.
+    """
+    try:
+        chance = float(text)
+    except ValueError:
+        chance = -1.0
+    if not 0 <= chance <= 1:
+        raise UsageError(
+            f"--grounder {name!r}: a part of 1 must follow the colon", fix="--grounder choice:0.9"
+        )
+    return SimulatedModel(chance, seed=seed)
+
+
 @asynccontextmanager
-async def _with_models(settings: Settings, *, kind: str) -> AsyncIterator[Way]:
+async def _with_models(
+    name: str,
+    settings: Settings,
+    own: dict[Role, Model],
+    *,
+    hear: Callable[[Event], None] = lambda _: None,
+    kind: str,
+) -> AsyncIterator[Way]:
     spent = Totals()
 
     def emit(event: Event) -> Event:
+        hear(event)
         if isinstance(event, ModelCalled):
             spent.add(event)
         elif isinstance(event, Noted):
@@ -83,9 +132,9 @@ async def _with_models(settings: Settings, *, kind: str) -> AsyncIterator[Way]:
         return event
 
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger())
+    models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
         wanted = settings.grounder.model_copy(update={"kind": kind})
         grounder = build_grounder(wanted, settings.models, models, emit, seer=seer)
-        yield Way(grounder, spent=spent)
+        yield Way(name, grounder, spent=spent)
