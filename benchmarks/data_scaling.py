@@ -1,6 +1,6 @@
 """Cloning on parts of a collected set, by each way of drawing trajectories (OS-Genesis, 5.2, 5.3).
 
-    hisa bench run miniwob:click-button,click-link --repeat 5 --out RUNS
+    hisa bench run miniwob --task click-button --task click-link --repeat 5 --out RUNS
     hisa data collect --from RUNS -o DIR
     python -m benchmarks.data_scaling DIR [--seeds 1 2 3] [--instances 40] [--judge rules]
 

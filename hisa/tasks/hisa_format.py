@@ -22,12 +22,11 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hisa.config import TaskSettings
 from hisa.environments.clean import bash, python
@@ -37,13 +36,7 @@ from hisa.protocols import ExitStatus, FileRefused, Task
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
 from hisa.tasks.missing_programs import fix_from_output
-from hisa.tasks.partial_credit import (
-    Graded,
-    partial_score,
-    read_needs,
-    read_weight,
-    require_all_weights,
-)
+from hisa.tasks.partial_credit import Graded, partial_score, require_all_weights
 from hisa.tasks.place_file import place
 from hisa.tasks.shown_element import ONE_ALONE, Names, ShownElement, why_not_shown
 from hisa.tasks.started import start
@@ -121,9 +114,9 @@ class Check(_Strict):
     """Compared without white space at both ends."""
     contains: Names = ()
     excludes: Names = ()
-    weight: Annotated[float | None, BeforeValidator(read_weight)] = None
+    weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] | None = None
     """Its part in the partial score; the weights of a list need not sum to 1."""
-    needs: Annotated[Literal["all"] | None, BeforeValidator(read_needs)] = None
+    needs: Literal["all"] | None = None
     """"all": it counts in the partial score only where every other check holds."""
 
     @model_validator(mode="after")
@@ -335,7 +328,7 @@ def _said(error: str) -> str:
 
 def _mismatch(wanted: Check, text: str, subject: str) -> str:
     if wanted.equals is not None and text.strip() != wanted.equals.strip():
-        return f"{subject}{_first_difference(text.strip(), wanted.equals.strip())}"
+        return f"{subject}: is {text.strip()[:200]!r}, not {wanted.equals.strip()[:200]!r}"
     for part in wanted.contains:
         if part not in text:
             return f"{subject}: {part!r} is not in {text[:200]!r}"
@@ -343,23 +336,6 @@ def _mismatch(wanted: Check, text: str, subject: str) -> str:
         if part in text:
             return f"{subject}: {part!r} is in it"
     return ""
-
-
-def _first_difference(text: str, wanted: str) -> str:
-    """Names the first line, or field of a line of a table, in which two texts differ."""
-    pairs = zip_longest(text.splitlines(), wanted.splitlines())
-    unlike = ((n, *pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
-    number, line, other = next(unlike, (0, "", ""))
-    if "\n" not in text + wanted or not number:  # one line, or other ends of lines
-        return f": is {text[:200]!r}, not {wanted[:200]!r}"
-    for mark in "\t;,":
-        found, expected = (line or "").split(mark), (other or "").split(mark)
-        if len(found) == len(expected) > 1:
-            fields = enumerate(zip(found, expected, strict=True), 1)
-            field, (is_, not_) = next((n, pair) for n, pair in fields if pair[0] != pair[1])
-            return f": line {number}, field {field}: is {is_[:200]!r}, not {not_[:200]!r}"
-    here, there = ("nothing" if each is None else repr(each[:200]) for each in (line, other))
-    return f": line {number}: is {here}, not {there}"
 
 
 _CALL = """

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Graded", "partial_score", "read_needs", "read_weight", "require_all_weights"]
+__all__ = ["Graded", "partial_score", "require_all_weights"]
 
 
 class Graded(NamedTuple):
@@ -43,33 +43,6 @@ def partial_score(checks: Sequence[Graded]) -> float:
     return math.fsum(earned) / math.fsum(shares)
 
 
-def read_weight(value: object) -> float:
-    """Returns a weight as a task file has it.
-
-    Raises:
-        ValueError: it is not a positive finite number.
-    """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            raise ValueError("is too large a number; at most about 1e308 is allowed") from None
-        if math.isfinite(number) and number > 0:
-            return number
-    raise ValueError(f"is {_shown(value)}; a positive finite number such as 0.2 is allowed")
-
-
-def read_needs(value: object) -> str:
-    """Returns what a check needs to count, as a task file has it.
-
-    Raises:
-        ValueError: it is not "all".
-    """
-    if value != "all":
-        raise ValueError(f"is {_shown(value)}; only 'all' is allowed: every other check holds")
-    return "all"
-
-
 def require_all_weights(weights: Sequence[float | None]) -> None:
     """Refuse a list in which some checks have a weight and others have none.
 
@@ -81,7 +54,3 @@ def require_all_weights(weights: Sequence[float | None]) -> None:
         raise ValueError(
             f"{given} of {len(weights)} checks have a weight; give each check one, or none of them"
         )
-
-
-def _shown(value: object) -> str:
-    return repr(value)[:60]

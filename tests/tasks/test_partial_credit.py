@@ -174,24 +174,8 @@ def leave(home: Path, files: dict[str, tuple[str, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "named"),
-    [
-        ("0", "0"),
-        ("-1", "-1"),
-        (".nan", "nan"),
-        (".inf", "inf"),
-        ("yes", "True"),
-        ("a lot", "'a lot'"),
-        ('"0.5"', "'0.5'"),
-        ("null", "None"),
-        ("[0.5]", "[0.5]"),
-        ("0x" + "f" * 5000, "too large a number"),
-    ],
+    "given", ["0", "-1", ".nan", ".inf", "yes", "a lot", '"0.5"', "[0.5]", "0x" + "f" * 5000]
 )
-def test_what_is_no_weight_is_refused_by_its_value(tmp_path: Path, given: str, named: str) -> None:
-    with pytest.raises(UsageError) as refused:
+def test_what_is_no_weight_is_refused(tmp_path: Path, given: str) -> None:
+    with pytest.raises(UsageError, match=r"check\.0\.weight"):
         task_of(tmp_path, f"command: {HOLDS}, weight: {given}")
-    said = str(refused.value)
-    assert "check.0.weight" in said
-    assert named in said
-    assert "allowed" in said

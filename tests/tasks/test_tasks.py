@@ -108,23 +108,6 @@ async def test_checks(tmp_path: Path, check: str, expected: float, said: str) ->
 
 
 @pytest.mark.parametrize(
-    ("left", "said"),
-    [
-        ("Name,Sum\na,1\nb,3\n", "/a: line 3, field 2: is '3', not '2'"),
-        ("Name,Sum\na,1\n", "/a: line 3: is nothing, not 'b,2'"),
-        ("Name,Sum\na,1\nb,2\nc", "/a: line 4: is 'c', not nothing"),
-        ("Name,Sum\na,1\nb", "/a: line 3: is 'b', not 'b,2'"),
-        ("", "/a: line 1: is nothing, not 'Name,Sum'"),
-    ],
-)
-async def test_a_table_that_is_another_is_told_by_line_and_field(
-    tmp_path: Path, left: str, said: str
-) -> None:
-    check = r'{file: /a, equals: "Name,Sum\na,1\nb,2"}'
-    assert await score(tmp_path, check, {"/a": left.encode()}) == (0.0, said)
-
-
-@pytest.mark.parametrize(
     ("results", "expected"),
     [
         ("~/list.txt", ("~/list.txt",)),

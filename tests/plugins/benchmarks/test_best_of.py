@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.read import list_runs
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import tool_call
 from tests.cli.command import Command
@@ -24,8 +24,6 @@ from tests.stock.stock_guest import GuestFault, StockGuest
 pytestmark = pytest.mark.process
 
 SETTLE = ("--set", "environment.settle=0.5")
-PLANTED = "PLANTEDcheck"
-"""What the check wants, and no planner types: it is in the score's words too."""
 
 
 def typing(name: str) -> list[str]:
@@ -69,9 +67,9 @@ def takes(words: str) -> Callable[[Received], str]:
 
 @contextlib.contextmanager
 def machine(
-    folder: Path, models: Models, wanted: str = "ada", **faults: list[GuestFault | None]
+    folder: Path, models: Models, **faults: list[GuestFault | None]
 ) -> Iterator[tuple[Command, list[str], FakeServer, StockGuest]]:
-    task = write_task(folder / "tasks", "form", wanted=wanted)
+    task = write_task(folder / "tasks", "form", wanted="ada")
     guest_faults = {f"/{name}": list(each) for name, each in faults.items()}
     with StockGuest(guest_faults) as guest, FakeServer(then=models) as server:
         command = hisa(folder)
@@ -91,20 +89,20 @@ def judge_requests(server: FakeServer) -> list[Received]:
 
 
 def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path) -> None:
-    models = Models(["bob", "ada", "eve"], takes("ada"))
+    models = Models(["bob", "ada"], takes("ada"))
     with machine(tmp_path, models) as (command, words, server, guest):
-        result = command.json(*words, "--attempts", "3", "--fetch", "/home/user/form.txt", code=1)
-        assert guest.restored == 3, "each attempt has a fresh machine"
-    assert [each["score"] for each in result["attempts"]] == [0.0, 1.0, 0.0]
+        result = command.json(*words, "--attempts", "2", "--fetch", "/home/user/form.txt", code=1)
+        assert guest.restored == 2, "each attempt has a fresh machine"
+    assert [each["score"] for each in result["attempts"]] == [0.0, 1.0]
     assert result["chosen"] == result["attempts"][1]["run"] == result["result"]["run"]
     assert (result["by"], result["why"]) == ("judge", "It typed ada.")
     assert result["result"]["success"]
     assert result["result"]["missed"] == ["/home/user/form.txt: not there"], "the form has no disk"
     (asked,) = judge_requests(server)
-    assert len(asked.images) == 3
+    assert len(asked.images) == 2
     kept = record(tmp_path)
-    assert [each["run"] for each in kept["runs"]] == [each["run"] for each in result["attempts"]]
-    assert sorted(kept["choice"]["order"]) == sorted(each["run"] for each in kept["runs"])
+    assert kept["runs"] == [each["run"] for each in result["attempts"]]
+    assert sorted(kept["choice"]["order"]) == sorted(kept["runs"])
     assert (kept["judging"]["calls"], kept["judge"]) == (1, "m")
     assert kept["judging"]["tokens_in"] > 0
     events = (tmp_path / "runs" / kept["id"] / "events.jsonl").read_text("utf-8")
@@ -113,22 +111,7 @@ def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path)
         "model_called",
         "judged",
     ]
-    assert len(command.json("runs", "ls")) == 3, "the record is no run"
-
-
-def test_the_judge_never_sees_the_score(tmp_path: Path) -> None:
-    models = Models(["bob", "ada"], takes("bob"))
-    with machine(tmp_path, models, PLANTED) as (command, words, server, _):
-        text = command.run(*words, "--attempts", "2", code=1)
-    assert PLANTED in text, "the person reads the score's words"
-    (asked,) = judge_requests(server)
-    body = json.dumps(asked.body)
-    for word in (PLANTED, "score", "/home/user/form.txt"):
-        assert word not in body
-    kept = (tmp_path / "runs" / record(tmp_path)["id"] / "events.jsonl").read_text("utf-8")
-    assert PLANTED not in kept
-    for run in map(load_run, list_runs(tmp_path / "runs")):
-        assert PLANTED in run.scoring.detail
+    assert len(command.json("runs", "ls")) == 2, "the record is no run"
 
 
 def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
@@ -155,7 +138,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         rest, errors = process.communicate(timeout=120)
         assert process.returncode == 1, errors
         assert "stopped: the runs of 1 of 2 attempts are kept" in rest
-    assert record(tmp_path)["choice"] is None
+    assert not list((tmp_path / "runs").glob("best-*"))
     assert len(list_runs(tmp_path / "runs")) == 2
 
 

@@ -13,8 +13,9 @@ from hisa.events import Event, Judged
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.attempt_group import MOST, Choice
+from hisa.plugins.benchmarks.attempts.attempt_group import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import REQUEST_TOKENS, choose, run_question
+from hisa.plugins.benchmarks.cli.best_of import MOST
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import Message, Model, ModelRequest
 from hisa.runs.manifest import FetchedFile, ResultsRecord
@@ -170,7 +171,7 @@ HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(st.lists(HOSTILE, max_size=3), HOSTILE, st.integers(1, 90), HOSTILE),

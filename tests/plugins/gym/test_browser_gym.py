@@ -252,13 +252,13 @@ needs_miniwob = pytest.mark.skipif(
 async def test_a_suite_is_listed_picked_from_and_opened() -> None:
     whole = open_suite("browsergym:miniwob")
     assert (whole.name, whole.problems, len(whole.tasks) > 100) == ("browsergym:miniwob", {}, True)
-    picked = open_suite("browsergym:miniwob.click-test,miniwob.click-button")
+    picked = open_suite("browsergym:miniwob", ["miniwob.click-test", "miniwob.click-button"])
     assert picked.name == whole.name
     assert [(task.id, task.path) for task in picked.tasks] == [
         (f"miniwob.{name}", f"browsergym:miniwob.{name}") for name in ("click-button", "click-test")
     ]
     with pytest.raises(UsageError, match=r"'miniwob\.no-such'"):
-        open_suite("browsergym:miniwob.no-such")
+        open_suite("browsergym:miniwob", ["miniwob.no-such"])
     async with BrowserGymEnvironment() as environment:
         assert await environment.stage("miniwob.click-test", {}, 1) == "Click the button."
         assert (await environment.observe()).windows[0].title == "Click Test Task"
@@ -267,8 +267,9 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("browsergym:openended", "openended is for hisa run"),
-        ("browsergym:miniwob,webarena", "miniwob and webarena are two suites"),
+        ("browsergym:openended", "no suite of many tasks"),
+        ("browsergym:miniwob.click-test", "no suite of many tasks"),
+        ("browsergym:", "allowed are .*browsergym:SUITE"),
         ("browsergym:../x", "wanted is SUITE.NAME"),
     ],
 )

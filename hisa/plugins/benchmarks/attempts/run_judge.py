@@ -8,7 +8,6 @@ taken, or none.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +25,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.patterns.excerpt import excerpt as steps_within
 from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice, Judging
 from hisa.protocols import Emit, ImagePart, Message, Model, Part, Role, TextPart
 from hisa.runs.failure_class import FAILURES, Failure, keep_failure
 from hisa.runs.read import MANIFEST, Run, load_run
@@ -59,44 +58,41 @@ _BROKEN = ("environment_error", "model_error")
 
 
 async def judge_attempts(
-    group: AttemptGroup,
+    runs: Sequence[Run],
     settings: Settings,
     *,
     heard: Callable[[Event], object] = lambda _: None,
     own: Mapping[Role, Model] | None = None,
-) -> Choice:
-    """Choose one of a group's attempts, and write the choice into its record.
+) -> AttemptGroup:
+    """Choose one of several attempts at a task, and keep the choice beside their runs.
 
     The judge is the role ``judge``, which follows ``planner``, the offline model included. Its
     calls are held against the settings' limits of money and tokens, apart from the runs' own.
 
     Args:
-        group: all of its attempts have ended.
+        runs: the attempts that have ended; at least one.
         settings: those of the runs.
         heard: called with each event of the judging.
         own: models in place of the settings'; only ``judge`` is asked.
     """
+    judging = Judging(runs)
 
     def emit(event: Event, /) -> None:
-        group.emit(event)
+        judging.emit(event)
         heard(event)
 
-    runs = await asyncio.to_thread(group.ended_runs)
     candidates = [attempt_facts(run) for run in runs if run.status not in _BROKEN]
-    name = ""
     if not candidates:
-        choice = Choice(by="nobody", why="in every attempt the machine or the model broke")
-    elif len(candidates) == 1:
+        nobody = Choice(by="nobody", why="in every attempt the machine or the model broke")
+        return judging.keep(nobody, "")
+    if len(candidates) == 1:
         why = f"it is the only attempt whose machine and model worked ({candidates[0].status})"
-        choice = Choice(run=candidates[0].run, by="alone", why=why)
-    else:
-        task = runs[0].manifest.task.instruction  # a page may have drawn its own
-        random.Random(f"{settings.run.seed} {group.record.id}").shuffle(candidates)
-        async with _open_judge(settings, emit, len(candidates), own) as (judge, pictures):
-            name = judge.name
-            choice = await choose(candidates, task, judge, pictures=pictures)
-    group.decide(choice, judge=name)
-    return choice
+        return judging.keep(Choice(run=candidates[0].run, by="alone", why=why), "")
+    task = runs[0].manifest.task.instruction  # a page may have drawn its own
+    random.Random(f"{settings.run.seed} {judging.folder.name}").shuffle(candidates)
+    async with _open_judge(settings, emit, len(candidates), own) as (judge, pictures):
+        choice = await choose(candidates, task, judge, pictures=pictures)
+        return judging.keep(choice, judge.name)
 
 
 async def choose(

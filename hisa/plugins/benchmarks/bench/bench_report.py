@@ -30,6 +30,7 @@ from hisa.plugins.benchmarks.bench.stats import (
     length_buckets,
     mean,
     paired,
+    share,
     wilson,
 )
 from hisa.plugins.benchmarks.bench.summary import summarise
@@ -42,10 +43,8 @@ class Group(BaseModel):
     """Results taken together; means are per attempt, None where there is nothing to average."""
 
     name: str
-    tasks: int
     rated: int
     """Tasks with a score: what the rate is over."""
-    results: int
     scored: int
     rate: float | None
     """Success rate: mean over tasks of the share of attempts that did the task wholly."""
@@ -57,26 +56,12 @@ class Group(BaseModel):
     """Lower end of the rate's 95% interval (Wilson). Tasks are its trials, not attempts: repeats
     of a task are not independent."""
     high: float
-    score: float | None
-    """Mean score; partial credit counts."""
-    said_done: int = 0
-    """Scored attempts that ended with "succeeded"."""
-    false_success: float | None = None
-    """The share of those that are no success."""
-    usd: float | None = None
+    false_success: Estimate = Estimate()
+    """Of scored attempts that ended with "succeeded", the share that is no success."""
     unpriced: int = 0
-    """Calls without a known price: with any, ``usd`` is a lower bound."""
-    tokens: float | None = None
-    tokens_in: float | None = None
-    cached_in: float | None = None
-    """Of ``tokens_in``: what came from the servers' caches."""
-    tokens_out: float | None = None
-    images: float | None = None
-    steps: float | None = None
-    gui: float | None = None
-    bash: float | None = None
-    other: float | None = None
-    seconds: float | None = None
+    """Calls without a known price: with any, the dollars are a lower bound."""
+    means: dict[str, float | None] = {}
+    """Of an attempt's dollars, tokens, steps and the like, by their names in `Usage`."""
     partial: Estimate = Estimate()
     """Partial success rate: mean over tasks of their attempts' mean partial score."""
     actions: Estimate = Estimate()
@@ -168,7 +153,6 @@ class Report(BaseModel):
     suite: str
     models: dict[str, str] = {}
     environment: str = ""
-    against: str | None = None
     baseline: str | None = None
     """Name under which the other bench is in the tables."""
     main: str
@@ -238,7 +222,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         suite=bench.plan.suite,
         models=_models(settings),
         environment=str(settings.get("environment", {}).get("kind", "")),
-        against=None if against is None else str(against),
         baseline=label,
         main=main,
         variants=[group(name, results, slots[name]) for name, results in parts.items()],
@@ -265,7 +248,7 @@ _AVERAGED = (
     "usd", "tokens", "tokens_in", "cached_in", "tokens_out", "images", "steps", "gui", "bash",
     "other", "seconds",
 )  # fmt: skip
-"""What `Group` has the means of, by its name in `Usage`."""
+"""What `Group.means` has."""
 
 
 def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()) -> Group:
@@ -287,18 +270,14 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
     usages = [result.usage for result in results if result.usage is not None]
     return Group(
         name=name,
-        tasks=len({result.task for result in results}),
         rated=len(by_task),
-        results=len(results),
         scored=len(scored),
         rate=rate,
         planned=len(slots),
         given_up=sum(each.given_up for each in slots),
         low=low,
         high=high,
-        score=mean([result.score for result in scored if result.score is not None]),
-        said_done=len(done),
-        false_success=mean([float(not result.success) for result in done]),
+        false_success=share(sum(not result.success for result in done), len(done)),
         unpriced=sum(usage.unpriced for usage in usages),
         partial=partial_success(results),
         actions=actions_a_step(results),
@@ -310,7 +289,7 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
         repeats=repeats,
         spread=stdev(rates) if len(rates) > 1 else None,
-        **{name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED},
+        means={name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED},
     )
 
 

@@ -287,8 +287,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
         ]
         if differs:
             raise UsageError(
-                f"{str(folder)!r} holds a bench with other {', '.join(differs)}"
-                f"{_what_differs(begun, plan)}",
+                f"{str(folder)!r} holds a bench with other {', '.join(differs)}",
                 fix="give another --out, or the command that began it",
             )
         plan = begun.model_copy(update={"repeat": max(begun.repeat, plan.repeat)})
@@ -301,25 +300,3 @@ def _as_of_now(plan: Plan) -> Plan:
     trees = plan.variants.items()
     variants = {name: read_stored(tree).model_dump(mode="json") for name, tree in trees}
     return plan.model_copy(update={"variants": variants})
-
-
-def _what_differs(begun: Plan, plan: Plan) -> str:
-    """The first settings that are not the same."""
-    found = []
-    for variant in begun.variants.keys() & plan.variants.keys():
-        old, new = _flat(begun.variants[variant]), _flat(plan.variants[variant])
-        found += [
-            f"{key} was {old.get(key)!r}, is {new.get(key)!r}"
-            for key in sorted(old.keys() | new.keys())
-            if old.get(key) != new.get(key)
-        ]
-    return f": {'; '.join(found[:3])}" if found else ""
-
-
-def _flat(tree: object, at: str = "") -> dict[str, object]:
-    if not isinstance(tree, dict):
-        return {at: tree}
-    flat: dict[str, object] = {}
-    for key, value in tree.items():
-        flat |= _flat(value, f"{at}.{key}" if at else str(key))
-    return flat

@@ -53,8 +53,6 @@ def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: s
         for mark in marks
     )
     steps = sorted({1, longest, *(round(mark) for mark in ticks(longest) if 1 <= mark < longest)})
-    while len(steps) > 2 and steps[-1] - steps[-2] < longest / 12:
-        del steps[-2]
     below = Markup().join(
         Markup('<text class="axis mid" x="{:.1f}" y="{}">{}</text>').format(
             _LEFT + (step - 1) * across, _TOP + height + 14, step
@@ -71,19 +69,8 @@ def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: s
 def _line(series: Series, across: float, y: Callable[[float], float]) -> Markup:
     points = [(_LEFT + at * across, y(value)) for at, value in enumerate(series.values)]
     path = " ".join(f"{x:.1f},{height:.1f}" for x, height in points)
-    dots = Markup()
-    if len(points) <= 30:
-        dots = Markup().join(
-            Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="2.2"/>').format(
-                series.style, x, height
-            )
-            for x, height in points
-        )
-    return (
-        Markup('<polyline class="line {}{}" points="{}"/>').format(
-            series.style, " dashed" if series.dashed else "", path
-        )
-        + dots
+    return Markup('<polyline class="line {}{}" points="{}"/>').format(
+        series.style, " dashed" if series.dashed else "", path
     )
 
 

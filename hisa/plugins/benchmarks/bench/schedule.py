@@ -33,7 +33,6 @@ class Progress:
     and "lost" where its worker died.
     """
 
-    lane: int
     slot: Slot
     number: int
     worker: str
@@ -93,14 +92,14 @@ class Bench:
         failures: list[BaseException] = []
         try:
             async with asyncio.TaskGroup() as group:
-                for number in range(lanes):
-                    group.create_task(self._lane(number))
+                for _ in range(lanes):
+                    group.create_task(self._lane())
         except* EnvironmentFailed as failed:
             failures.extend(failed.exceptions)  # raised here it would come wrapped in a group
         if failures:
             raise failures[0]
 
-    async def _lane(self, lane: int) -> None:
+    async def _lane(self) -> None:
         """One worker after the other: a dead one is replaced."""
         worker: Worker | None = None
         try:
@@ -108,7 +107,7 @@ class Bench:
                 try:
                     if worker is None:
                         worker = await self._executor.start_worker()
-                    await self._attempt(lane, worker, slot)
+                    await self._attempt(worker, slot)
                 except WorkerLost:
                     if worker is not None:
                         await worker.close(patience=1.0)
@@ -136,10 +135,10 @@ class Bench:
                 self._queue.append(slot)
             self._changed.notify_all()
 
-    async def _attempt(self, lane: int, worker: Worker, slot: Slot) -> None:
+    async def _attempt(self, worker: Worker, slot: Slot) -> None:
         number = self._ledger.next_try(slot)
         key: dict[str, Any] = {**slot._asdict(), "try": number}
-        told = Progress(lane, slot, number, worker.name)
+        told = Progress(slot, number, worker.name)
         self._ledger.write(AttemptStarted(**key, worker=worker.name))
         self._heard(told)
         run, steps, ended = "", 0, None

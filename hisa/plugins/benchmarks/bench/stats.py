@@ -51,24 +51,11 @@ def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, floa
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-_T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
-"""Of 1 to 10 degrees of freedom, as printed in every table of Student's t."""
-
-
 def t95(freedom: int) -> float:
-    """Returns the two-sided 95% quantile of Student's t, right to three digits.
+    """Returns the two-sided 95% quantile of Student's t for so many degrees of freedom."""
+    from scipy.stats import t  # heavy
 
-    Above the table it is Cornish and Fisher's expansion about the normal quantile.
-
-    Args:
-        freedom: degrees of freedom, from 1.
-    """
-    if freedom <= len(_T95):
-        return _T95[freedom - 1]
-    z = Z95
-    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / freedom + second / freedom**2 + third / freedom**3
+    return float(t.ppf(0.975, freedom))
 
 
 class Estimate(BaseModel):
@@ -145,9 +132,9 @@ def sign_test(wins: int, losses: int) -> float:
 
     With one attempt a task this is McNemar's exact test. Ties say nothing and are not given.
     """
-    trials = wins + losses
-    tail = sum(math.comb(trials, lower) for lower in range(min(wins, losses) + 1))
-    return float(min(1.0, 2 * tail / 2**trials))
+    from scipy.stats import binomtest  # heavy
+
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
 class Paired(BaseModel):

@@ -94,8 +94,7 @@ def open_suite(
     """The tasks of a suite that can be run, in the order of their files; there is at least one.
 
     Args:
-        name: ``KIND:DIR``, ``miniwob``, ``miniwob:`` and some of its tasks with commas between,
-            ``browsergym:SUITE``, or ``browsergym:`` and some tasks of one suite.
+        name: ``KIND:DIR``, ``miniwob`` or ``browsergym:SUITE``.
         only: ids of tasks; empty: all.
         settings: what the user allows and gives; None: the defaults.
 
@@ -160,8 +159,8 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
             "have those of spider2v:DIR",
             fix="--set tasks.instructions=both",
         )
-    if f"{kind}:" == MINIWOB:
-        return _miniwob(place)
+    if name == "miniwob":
+        return _miniwob()
     if f"{kind}:" == BROWSERGYM and place:
         return _browsergym(place)
     folder = Path(place).expanduser()
@@ -177,30 +176,21 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
     return _loaded(f"{kind}:{folder.resolve()}", tasks, settings)
 
 
-def _miniwob(some: str) -> Suite:
-    """All pages, or some by name; the plan of a bench is the same however they were picked."""
+def _miniwob() -> Suite:
     suite = _loaded("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
     aside = pages.left_out()
     problems = {**suite.problems, **{f"{MINIWOB}{page}": why for page, why in aside.items()}}
     ids = {**suite.ids, **{page: f"{MINIWOB}{page}" for page in aside}}
-    suite = replace(suite, problems=problems, ids=ids)
-    if not some:
-        return suite
-    narrowed = _narrowed(suite, frozenset(some.split(",")))
-    return replace(narrowed, problems={}, ids={})
+    return replace(suite, problems=problems, ids=ids)
 
 
-def _browsergym(place: str) -> Suite:
-    """All tasks of a suite, or some by name."""
+def _browsergym(suite: str) -> Suite:
     from hisa.plugins.gym.gym_suites import suite_of, suite_tasks  # BrowserGym is heavy
 
-    some = place.split(",")
-    (suite, *more) = dict.fromkeys(map(suite_of, some))
-    if more or suite == "openended":
-        why = f"{suite} and {more[0]} are two suites" if more else "openended is for hisa run"
-        raise UsageError(f"suite {f'{BROWSERGYM}{place}'!r}: {why}", fix=f"{BROWSERGYM}miniwob")
-    found = _loaded(f"{BROWSERGYM}{suite}", [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
-    return found if some == [suite] else _narrowed(found, frozenset(some))
+    name = f"{BROWSERGYM}{suite}"
+    if suite == "openended" or suite_of(suite) != suite:
+        raise UsageError(f"suite {name!r}: no suite of many tasks", fix=f"{BROWSERGYM}miniwob")
+    return _loaded(name, [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
 
 
 def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None) -> Suite:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hisa.outcomes.endings import Ending, is_success
@@ -40,8 +39,6 @@ class Summary:
     """Tries, those that were lost or broke included."""
     lost: int = 0
     environment_errors: int = 0
-    statuses: dict[str, int] = field(default_factory=dict)
-    """Of the results."""
 
     def words(self) -> str:
         """All sums that are not 0, in one line."""
@@ -65,7 +62,7 @@ class Summary:
 
 def summarise(slot_states: Iterable[SlotState]) -> Summary:
     """Count every slot once, and every try."""
-    summary, statuses = Summary(), Counter[str]()
+    summary = Summary()
     for slot_state in slot_states:
         summary.slots += 1
         summary.attempts += len(slot_state.attempts)
@@ -79,7 +76,6 @@ def summarise(slot_states: Iterable[SlotState]) -> Summary:
             summary.given_up += slot_state.given_up
             summary.missing += not slot_state.given_up
             continue
-        statuses[result.status] += 1
         if result.score_state == "scored":
             summary.scored += 1
             summary.succeeded += is_success(result.status, result.score_state, result.score)
@@ -89,5 +85,4 @@ def summarise(slot_states: Iterable[SlotState]) -> Summary:
             summary.no_check += result.score_state == "no_check"
             summary.score_failed += result.score_state == "score_failed"
             summary.unscored += result.score_state == "unscored"
-    summary.statuses = dict(sorted(statuses.items()))
     return summary

@@ -84,19 +84,18 @@ def tables(report: Report) -> list[Table]:
         table_of(
             "Performance and cost",
             "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a "
-            "mean per attempt. Tokens in thousands. What was given up is in no number: its "
-            "machines broke, and it is not known by whose act.",
+            "mean per attempt. False success: of what said done and was scored, the share that was "
+            "not. Tokens in thousands. What was given up is in no number: its machines broke, and "
+            "it is not known by whose act.",
             report.variants,
-            {"Variant": _name, "Success %": _interval, **_COST},
+            {
+                "Variant": _name,
+                "Success %": _interval,
+                "False success %": lambda group: _estimate(group.false_success, 1, scale=100),
+                **_COST,
+            },
         ),
         _within(report),
-        table_of(
-            "Reliability",
-            "False success: said done and was not by its check, of all that said done and were "
-            "scored.",
-            report.variants,
-            _RELIABILITY,
-        ),
         table_of(
             "Partial success and efficiency",
             "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an "
@@ -167,27 +166,28 @@ def _name(group: Group) -> str:
 
 
 _Columns = Mapping[str, Callable[[Group], str]]
+
+
+def _mean(name: str, scale: float = 1.0, digits: int = 2) -> Callable[[Group], str]:
+    def cell(group: Group) -> str:
+        value = group.means.get(name)
+        return _number(None if value is None else value * scale, digits)
+
+    return cell
+
+
 _COST: _Columns = {
-    "Cost $": lambda group: _money(group.usd, group.unpriced),
-    "Images": lambda group: _number(group.images),
-    "Tokens K": lambda group: _thousands(group.tokens),
-    "In K": lambda group: _thousands(group.tokens_in),
-    "Cached K": lambda group: _thousands(group.cached_in),
-    "Out K": lambda group: _thousands(group.tokens_out),
-    "Steps": lambda group: _number(group.steps),
-    "GUI": lambda group: _number(group.gui),
-    "Bash": lambda group: _number(group.bash),
-    "Other": lambda group: _number(group.other),
-    "Time s": lambda group: _number(group.seconds, 1),
-}
-_RELIABILITY: _Columns = {
-    "Variant": _name,
-    "Tasks": lambda group: str(group.tasks),
-    "Results": lambda group: str(group.results),
-    "Scored": lambda group: str(group.scored),
-    "Mean score": lambda group: _number(group.score),
-    "Said done": lambda group: str(group.said_done),
-    "False success %": lambda group: percent(group.false_success),
+    "Cost $": lambda group: _money(group.means.get("usd"), group.unpriced),
+    "Images": _mean("images"),
+    "Tokens K": _mean("tokens", 0.001),
+    "In K": _mean("tokens_in", 0.001),
+    "Cached K": _mean("cached_in", 0.001),
+    "Out K": _mean("tokens_out", 0.001),
+    "Steps": _mean("steps"),
+    "GUI": _mean("gui"),
+    "Bash": _mean("bash"),
+    "Other": _mean("other"),
+    "Time s": _mean("seconds", digits=1),
 }
 _EFFICIENCY: _Columns = {
     "Variant": _name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,14 @@ from hisa.plugins.benchmarks.cli.suite import prefetch, tasks
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hisa.config import EnvironmentSettings, RunSettings, Settings
     from hisa.plugins.benchmarks.bench.attempt_records import Plan
     from hisa.plugins.benchmarks.bench.executors.base import Executor
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
     from hisa.plugins.benchmarks.bench.suites import Suite
     from hisa.plugins.benchmarks.bench.summary import Summary
-    from hisa.plugins.benchmarks.bench.watch import Watch
     from hisa.runs.read import Run
 
 __all__ = ["bench"]
@@ -83,7 +85,7 @@ def run_command(
     hisa bench run own:DIR --out benches/first
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
-    hisa bench run miniwob:click-test,login-user --out benches/two-pages
+    hisa bench run miniwob --task click-test --task login-user --out benches/two-pages
     hisa bench run own:DIR --ablate table5 --out benches/table5
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
@@ -270,15 +272,13 @@ def _carry_out(ledger: AttemptLedger, left_out: str, options: dict[str, Any]) ->
     from rich.console import Console
 
     from hisa.plugins.benchmarks.bench.summary import summarise
-    from hisa.plugins.benchmarks.bench.watch import Watch
 
     if options["again"]:
         ledger.again(options["again"])
     console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
     if left_out:
         console.print(safe_line(left_out), style="yellow", markup=False)
-    with Watch(console, ledger) as watch:
-        stopped = asyncio.run(_work(ledger, options, watch))
+    stopped = asyncio.run(_work(ledger, options, console))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
     _tell(ledger, summary, as_json=options["as_json"])
     if stopped:
@@ -296,12 +296,13 @@ def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
     click.echo(f"  report with: hisa bench report {ledger.folder}")
 
 
-async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) -> bool:
+async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console) -> bool:
     """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Returns if it was stopped."""
     import asyncio
     import signal
 
     from hisa.plugins.benchmarks.bench.schedule import Bench
+    from hisa.plugins.benchmarks.bench.watch import show_ending
 
     executor = _executor(ledger, options)
     bench = Bench(
@@ -309,7 +310,7 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
         executor,
         workers=options["workers"],
         environment=options["maker"],
-        heard=watch,
+        heard=partial(show_ending, console),
     )
     loop = asyncio.get_running_loop()
     work = asyncio.create_task(bench.run())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,19 +25,22 @@ from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
 from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.share import parse_shares
-from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
+from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
-from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice, check_number
+from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run
+from hisa.runs.read import Run, load_run
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
 __all__ = ["best_of"]
+
+MOST = 8
+"""Attempts at one task: more would leave each of them too few tokens in the judge's request."""
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
@@ -48,31 +50,32 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
         UsageError: the environment is not thrown away, or something else is wrong that can be seen
             before anything starts.
     """
-    check_number(attempts)
+    if not 1 <= attempts <= MOST:
+        raise UsageError(
+            f"{attempts} attempts: from 1 to {MOST} can be compared", fix="--attempts 4"
+        )
     _require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     require_models(with_judge(settings.models), settings.planner)
-    recorded = settings.model_dump(mode="json")
-    group = AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
-    console.print(f"{group.record.id}: {attempts} attempts", style="bold")
     make = partial(run_task, task=task, as_json=as_json, report=report)
+    runs: list[Run] = []
     try:
-        choice = _carry_out(group, settings, console, make)
-    except (UsageError, ConfigError, StoreError):
-        if not group.ended_runs():  # as with a run that was refused: nothing is left
-            shutil.rmtree(group.folder, ignore_errors=True)
-        raise
-    runs = group.ended_runs()
-    if choice is None:
+        for number in range(1, attempts + 1):
+            console.print(f"\nattempt {number} of {attempts}", style="bold")
+            runs += _attempt(_of_attempt(settings, number), console, make)
+        console.print("\nchoosing", style="bold")
+        heard = Progress(console, settings.run.max_steps)
+        group = asyncio.run(judge_attempts(runs, settings, heard=heard))
+    except KeyboardInterrupt:
         console.print(f"\nstopped: the runs of {len(runs)} of {attempts} attempts are kept")
         return 1
-    chosen = next((run for run in runs if run.id == choice.run), None)
+    chosen = next((run for run in runs if run.id == group.choice.run), None)
     if as_json:
-        click.echo(json.dumps(_summary(group, choice, runs, chosen)))
+        click.echo(json.dumps(_summary(group, runs, chosen)))
     else:
-        _tell(console, group, choice, runs, chosen)
+        _tell(console, group, runs, chosen)
     if chosen is None:
         return 3 if all(exit_code(run) == 3 for run in runs) else 1
     return exit_code(chosen, chosen.manifest.results.missed)
@@ -95,30 +98,21 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
             )
 
 
-def _carry_out(
-    group: AttemptGroup, settings: Settings, console: Console, make: Callable[..., RunOutput]
-) -> Choice | None:
-    """Make all attempts and have one chosen; None where Ctrl-C stopped it."""
-    count = group.record.attempts
+def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput]) -> list[Run]:
+    """Make one attempt, and return its run in a list.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C stopped it.
+    """
+    logs: list[RunLog] = []
     try:
-        for number in range(1, count + 1):
-            console.print(f"\nattempt {number} of {count}", style="bold")
-            begun = partial(_begin, group, number)
-            try:
-                make(_of_attempt(settings, number), begun=begun).finish()
-            except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
-                console.print(shown(f"  broken: {error}", "red"))
-            if group.end(number) == "stopped":
-                return None
-        console.print("\nchoosing", style="bold")
-        heard = Progress(console, settings.run.max_steps)
-        return asyncio.run(judge_attempts(group, settings, heard=heard))
-    except KeyboardInterrupt:
-        return None
-
-
-def _begin(group: AttemptGroup, number: int, log: RunLog) -> None:
-    group.begin(number, log.id)
+        make(settings, begun=logs.append).finish()
+    except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
+        console.print(shown(f"  broken: {error}", "red"))
+    run = load_run(logs[0].folder)
+    if run.status == "stopped":
+        raise KeyboardInterrupt
+    return [run]
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
@@ -137,13 +131,11 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def _tell(
-    console: Console, group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
-) -> None:
+def _tell(console: Console, group: AttemptGroup, runs: list[Run], chosen: Run | None) -> None:
+    choice, spent = group.choice, group.judging
     for number, run in enumerate(runs, 1):
         mark = "*" if run is chosen else " "
         console.print(f"  {mark} attempt {number}: {run.status} {run.id}")
-    spent = group.record.judging
     if spent.calls:
         money = role_money(spent.usd, spent.calls, spent.unpriced)
         console.print(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
@@ -151,26 +143,23 @@ def _tell(
         console.print(shown(f"no attempt is taken: {choice.why}", "bold red"))
         console.print("  look at them: hisa runs ls")
         return
-    who = f" by {group.record.judge}" if choice.by == "judge" else ""
+    who = f" by {group.judge}" if choice.by == "judge" else ""
     console.print(shown(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold"))
     console.print(shown(f"  run      {chosen.folder}"))
     for label, value in result_lines(chosen.folder, chosen.manifest.results):
         console.print(shown(f"  {label:<8} {value}"))
 
 
-def _summary(
-    group: AttemptGroup, choice: Choice, runs: list[Run], chosen: Run | None
-) -> dict[str, Any]:
+def _summary(group: AttemptGroup, runs: list[Run], chosen: Run | None) -> dict[str, Any]:
     """Returns what ``--json`` prints: the choice, and each attempt."""
     return {
         "attempts": [_row(run) for run in runs],
-        "group": group.record.id,
-        "folder": str(group.folder),
+        "group": group.id,
         "chosen": None if chosen is None else chosen.id,
-        "by": choice.by,
-        "why": redact(choice.why),
-        "judge": group.record.judge or None,
-        "judging": group.record.judging.as_dict(),
+        "by": group.choice.by,
+        "why": redact(group.choice.why),
+        "judge": group.judge or None,
+        "judging": group.judging.as_dict(),
         "result": None if chosen is None else _row(chosen),
     }
 

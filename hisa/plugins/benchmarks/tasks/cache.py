@@ -122,21 +122,14 @@ class FileCache:
             UsageError: not an http or https address, or one on a private network.
             EnvironmentFailed: it is not there and cannot be downloaded.
         """
-        data = await asyncio.to_thread(self._read, self.path(url))
-        if data is None:
-            await self.fetch(url)
-            data = await asyncio.to_thread(self._read, self.path(url))
-        if data is None:
+        await self.fetch(url)
+        path = self.path(url)
+        data, wanted = await asyncio.to_thread(
+            lambda: (path.read_bytes(), _hash_of(path).read_text("ascii"))
+        )
+        if hashlib.sha256(data).hexdigest() != wanted:
             raise EnvironmentFailed(f"{url}: changed in {self.folder} while it was read")
         return data
-
-    @staticmethod
-    def _read(path: Path) -> bytes | None:
-        try:
-            data, wanted = path.read_bytes(), _hash_of(path).read_text("ascii")
-        except (OSError, UnicodeDecodeError):
-            return None
-        return data if hashlib.sha256(data).hexdigest() == wanted else None
 
 
 def _hash_of(path: Path) -> Path:

@@ -19,14 +19,14 @@ from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
-from hisa.plugins.benchmarks.tasks.osworld_metrics import (
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     find_osworld_metric,
     install_commands,
     installed,
     missing_packages,
     python,
-    run,
 )
+from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run
 from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 from hisa.protocols import Task
 

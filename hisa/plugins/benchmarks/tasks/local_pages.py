@@ -13,7 +13,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 
-__all__ = ["PageStep", "work_page"]
+__all__ = ["PageStep", "page_driver", "work_page"]
 
 _SECONDS = 30.0
 """Longest wait for an element. The benchmark waits 5 s, on a machine that does nothing else."""
@@ -51,12 +51,8 @@ async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -
     opening = patience(_OPEN_SECONDS)
     wanted = json.dumps({"url": url, "seconds": opening, "steps": given})
     longest = opening + sum(step["seconds"] for step in given) + patience(_SLACK)
-    source = (
-        files("hisa.plugins.benchmarks.tasks")
-        .joinpath("page_driver.py")
-        .read_text(encoding="utf-8")
-    )
-    result = await context.environment.execute(python(source, wanted), timeout=longest)
+    line = python(page_driver(), wanted)
+    result = await context.environment.execute(line, timeout=longest)
     try:
         answer = json.loads(result.output) if result.exit_code == 0 else None
     except ValueError:
@@ -66,6 +62,12 @@ async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -
         raise EnvironmentFailed(f"{url}: the page cannot be worked: {said}")
     if "done" not in answer:
         raise _refused(url, answer)
+
+
+def page_driver() -> str:
+    """Returns the source of the script that works pages inside the machine."""
+    place = files("hisa.plugins.benchmarks.tasks").joinpath("page_driver.py")
+    return place.read_text(encoding="utf-8")
 
 
 def _refused(url: str, answer: dict[str, Any]) -> EnvironmentFailed:

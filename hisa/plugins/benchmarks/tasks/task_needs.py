@@ -28,7 +28,10 @@ from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
 from hisa.plugins.benchmarks.tasks.judge import chosen
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
-from hisa.plugins.benchmarks.tasks.osworld_metrics import find_osworld_metric, install_commands
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
+    find_osworld_metric,
+    install_commands,
+)
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
 from hisa.plugins.benchmarks.tasks.setup.start_programs import opener_of

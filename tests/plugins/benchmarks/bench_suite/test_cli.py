@@ -44,11 +44,11 @@ def await_that(holds: Callable[[], bool], process: subprocess.Popen[str]) -> Non
         time.sleep(0.02)
 
 
-def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_command(
+def test_attempts_survive_the_death_of_a_worker_and_of_the_whole_command(
     tmp_path: Path,
 ) -> None:
     """No attempt is lost, none is counted twice, and every try is kept."""
-    for number in range(16):
+    for number in range(8):
         write_task(tmp_path / "tasks", f"form{number:02}", wanted="x" if number == 3 else None)
     out = tmp_path / "bench"
     suite = f"own:{tmp_path / 'tasks'}"
@@ -60,7 +60,7 @@ def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_comm
         return sum(row["type"] == "finished" for row in lines(out))
 
     process = slow.start(*arguments)
-    await_that(lambda: finished() >= 4, process)
+    await_that(lambda: finished() >= 2, process)
     running = [row for row in lines(out) if row["type"] == "running"]
     assert running
     ended = {(row["task"], row["repeat"]) for row in lines(out) if row["type"] == "finished"}
@@ -72,18 +72,18 @@ def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_comm
     os.kill(int(open_now[-1]["worker"].rsplit(":", 1)[1]), signal.SIGKILL)
     await_that(lambda: any(row["type"] == "lost" for row in lines(out)), process)
     before = finished()
-    await_that(lambda: finished() >= before + 4, process)
+    await_that(lambda: finished() >= before + 2, process)
     process.kill()
     process.communicate(timeout=60)
     whole = finished()
-    assert whole < 32
+    assert whole < 16
 
     sums = hisa(tmp_path).json(*arguments)
-    assert (sums["slots"], sums["scored"], sums["succeeded"]) == (32, 32, 30)
+    assert (sums["slots"], sums["scored"], sums["succeeded"]) == (16, 16, 14)
     assert (sums["missing"], sums["given_up"]) == (0, 0)
     rows = lines(out)
     results = Counter((row["task"], row["repeat"]) for row in rows if row["type"] == "finished")
-    assert len(results) == 32
+    assert len(results) == 16
     assert set(results.values()) == {1}
     started = Counter(
         (row["task"], row["repeat"], row["try"]) for row in rows if row["type"] == "started"
@@ -92,7 +92,7 @@ def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_comm
     causes = Counter(row["cause"] for row in rows if row["type"] == "lost")
     assert causes["worker"] == 1
     assert 1 <= causes["bench"] <= 4
-    assert len(started) == 32 + causes["worker"] + causes["bench"]
+    assert len(started) == 16 + causes["worker"] + causes["bench"]
     # The worker tells of its run folder a moment after it made it: a kill may fall in between.
     named = {row["run"] for row in rows if row["type"] == "running"}
     made = {folder.name for folder in list_runs(out / "runs")}
@@ -101,12 +101,12 @@ def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_comm
     scored = Counter(
         read_manifest(out / "runs" / row["run"]).score for row in rows if row["type"] == "finished"
     )
-    assert scored == {1.0: 30, 0.0: 2}
+    assert scored == {1.0: 14, 0.0: 2}
     assert hisa(tmp_path).json(*arguments)["attempts"] == sums["attempts"]
 
 
 def test_ctrl_c_stops_the_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    for number in range(6):
+    for number in range(4):
         write_task(tmp_path / "tasks", f"form{number}")
     out = tmp_path / "bench"
     arguments = ("bench", "run", f"own:{tmp_path / 'tasks'}", "--workers", "2", "--out", str(out))
@@ -124,22 +124,7 @@ def test_ctrl_c_stops_the_runs_and_the_same_command_goes_on(tmp_path: Path) -> N
     for folder in list_runs(out / "runs"):
         assert read_manifest(folder).exit_status in ("succeeded", "stopped", None)
     sums = hisa(tmp_path).json(*arguments, *FIXED)
-    assert (sums["scored"], sums["succeeded"]) == (6, 6)
-
-
-def test_machines_that_break_are_exit_3_and_never_a_score(tmp_path: Path) -> None:
-    write_task(tmp_path / "tasks", "broken-9")
-    write_task(tmp_path / "tasks", "ada")
-    out = tmp_path / "bench"
-    command = ("bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), *FIXED)
-    sums = hisa(tmp_path).json(*command, code=3)
-    assert (sums["scored"], sums["succeeded"], sums["given_up"]) == (1, 1, 1)
-    report = hisa(tmp_path).json("bench", "report", str(out))
-    (group,) = report["variants"]
-    assert (group["rate"], group["rated"]) == (1.0, 1)
-    (trouble,) = report["troubles"]
-    assert (trouble["task"], trouble["what"]) == ("broken-9", "given up after 3 tries")
-    assert "the machine is gone" in trouble["message"]
+    assert (sums["scored"], sums["succeeded"]) == (4, 4)
 
 
 @pytest.mark.desktop
@@ -161,9 +146,7 @@ def test_real_desktops_side_by_side(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("run", "own:none"), "no folder 'none'"),
-        (("run", "own:examples", "--ablate", "no-cats"), "'no-cats'"),
         (("run", "own:examples", "--env", "display=:0"), "a bench asks nobody"),
-        (("run", "own:examples", "--set", "run.max_stepz=3"), "run.max_stepz: no such setting"),
         (
             ("run", "own:examples", "--independent", "--set", "patterns.path=elsewhere"),
             "--independent, and patterns.path = 'elsewhere'",

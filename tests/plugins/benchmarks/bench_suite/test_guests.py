@@ -41,11 +41,8 @@ def run_form(folder: Path, guest: StockGuest, *, code: int = 0, **more: Any) -> 
     return result, load_run(made)
 
 
-@pytest.mark.parametrize("kind", ["after", "reset"])
-def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(
-    tmp_path: Path, kind: Any
-) -> None:
-    with StockGuest({"act": [None, GuestFault(kind)]}) as guest:  # first the pointer goes there
+def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(tmp_path: Path) -> None:
+    with StockGuest({"act": [None, GuestFault("after")]}) as guest:  # first the pointer goes there
         result, run = run_form(tmp_path, guest, code=3)
         acted = guest.desktop.form.acted
         assert [action.kind for action in acted if action.kind != "move"] == ["click"]

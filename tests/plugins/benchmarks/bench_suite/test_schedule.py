@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -84,36 +83,6 @@ async def test_repeats_learn_apart_where_they_are_independent(
     store = tmp_path / "store"
     apart = {str(store / "repeat-1"), str(store / "repeat-2")}
     assert stores == (apart if independent else {str(store)})
-
-
-async def test_a_stopped_bench_closes_its_runs_and_goes_on(tmp_path: Path) -> None:
-    book = ledger(tmp_path, "slow", "ada")
-    begun = asyncio.Event()
-
-    def heard(progress: Progress) -> None:
-        if progress.slot.task == "slow" and progress.steps:
-            begun.set()
-
-    executor = LocalExecutor(book.folder / "workers.log")
-    work = asyncio.create_task(
-        Bench(book, executor, workers=2, environment=PARTS, heard=heard).run()
-    )
-    await asyncio.wait_for(begun.wait(), 60)
-    work.cancel()
-    await asyncio.gather(work, return_exceptions=True)
-    (slow, _) = book.plan.slots
-    (attempt,) = book.slot_state(slow).attempts
-    assert attempt.lost is not None
-    assert attempt.lost.cause == "bench"
-    assert slow in book.pending()
-    book.close()
-
-    book = AttemptLedger(book.folder, book.plan)
-    await bench(book, 1).run()
-    result = book.slot_state(slow).result
-    assert result is not None
-    assert result.number == 2
-    assert not book.pending()
 
 
 async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_again_on_request(

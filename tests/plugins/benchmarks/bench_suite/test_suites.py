@@ -104,20 +104,10 @@ def test_the_pages_of_miniwob_are_a_suite_of_their_own() -> None:
         f"miniwob:{page}"
         for page in ("button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says")
     }
-    some = open_suite("miniwob:click-test,login-user")
-    assert some.tasks == open_suite("miniwob", ["login-user", "click-test"]).tasks
-    assert (some.name, [task.id for task in some.tasks], some.problems) == (
-        "miniwob",
-        ["click-test", "login-user"],
-        {},
-    )
-    for asked in (("miniwob:moving-items", []), ("miniwob", ["moving-items"])):
-        with pytest.raises(
-            UsageError, match=r"task 'moving-items' of 'miniwob' is left out: .{10}"
-        ):
-            open_suite(*asked)
-    with pytest.raises(UsageError, match="no task 'enter-date'"):
-        open_suite("miniwob:click-test", ["enter-date"])
+    some = open_suite("miniwob", ["login-user", "click-test"])
+    assert [task.id for task in some.tasks] == ["click-test", "login-user"]
+    with pytest.raises(UsageError, match=r"task 'moving-items' of 'miniwob' is left out: .{10}"):
+        open_suite("miniwob", ["moving-items"])
 
 
 @pytest.mark.parametrize("name", ["nonsense", "own", "own:", "kaggle:.", ":x"])

@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, Unreadable
-from hisa.plugins.benchmarks.tasks.osworld_metrics import PACKAGE, find_osworld_metric, installed
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
+    PACKAGE,
+    find_osworld_metric,
+    installed,
+)
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import Call, run_calls
 from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from tests.plugins.benchmarks.tasks.made import Case, made

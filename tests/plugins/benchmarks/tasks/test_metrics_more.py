@@ -66,8 +66,12 @@ def old_book(source: str) -> File:
 
 def png(pixels: Any, mode: str | None = None, **more: Any) -> File:
     image = Image.fromarray(np.asarray(pixels, np.uint8))
+    return drawn(image.convert(mode) if mode else image, **more)
+
+
+def drawn(image: Image.Image, **more: Any) -> File:
     buffer = io.BytesIO()
-    (image.convert(mode) if mode else image).save(buffer, "PNG", **more)
+    image.save(buffer, "PNG", **more)
     return file(f"{abs(hash(buffer.getvalue()))}.png", buffer.getvalue())
 
 
@@ -123,7 +127,7 @@ HOLED = data({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"ce
 DEEP = text("[" * 100_000)
 ONE = book(code("1+1", gave("2")), words("# end"))
 RED, BLUE = chart(40, 20, 0.5), chart(40, 20, 0.5, 40)
-EVEN = np.stack([np.arange(256).reshape(16, 16)] * 3, axis=2)
+LARGE = drawn(Image.new("1", (7200, 7200)))
 CASES: list[Case] = [
     ("is_jupyter_cell_executed", book(code("1"), words("x")), is_([]), {}, 1),
     ("is_jupyter_cell_executed", book(code("1"), code("", run=None)), is_([]), {}, 0),
@@ -164,7 +168,7 @@ CASES: list[Case] = [
     ("compare_jupyterlab_images", png(RED[::-1]), png(RED), {}, 1),
     ("compare_jupyterlab_images", png(chart(40, 20, 0.525)), png(RED), {}, 0),
     ("compare_jupyterlab_images", png(BLUE), png(RED), {}, 0),
-    ("compare_jupyterlab_images", png(np.zeros((7200, 7200), bool)), png(RED), {}, 0),
+    ("compare_jupyterlab_images", LARGE, png(RED), {}, 0),
     ("compare_jupyterlab_images", text(""), png(RED), {}, 0),
     ("check_local_database", database("duckdb", TABLE, ROWS), database("duckdb", TABLE), {}, 1),
     ("check_local_database", database("duckdb"), database("duckdb", TABLE), {}, 0),

@@ -13,7 +13,7 @@ import pytest
 from hisa.actions import parse, to_space
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.osworld_metrics import installed, missing_packages
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import installed, missing_packages
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer

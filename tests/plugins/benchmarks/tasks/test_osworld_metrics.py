@@ -15,17 +15,15 @@ import pytest
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
-from hisa.plugins.benchmarks.tasks.osworld_metrics import (
+from hisa.plugins.benchmarks.tasks.osworld_metrics import index
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     PACKAGE,
-    index,
+    OSWorldMetric,
+    has_bubblewrap,
     install_commands,
     installed,
 )
-from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
-from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
-    OSWorldMetric,
-    has_bubblewrap,
-)
+from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run as call
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.find_format import problems

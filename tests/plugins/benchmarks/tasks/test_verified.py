@@ -48,7 +48,6 @@ def stub(home: Path, name: str, text: str) -> str:
     ("setup", "said"),
     [
         (launched("sh", "-c", "echo cannot open display >&2; exit 1"), "with 1: cannot open disp"),
-        (launched("sh", "-c", "sleep 0.3; kill -SEGV $$"), "ended at once with 139"),
         ({"launch": "sh -c 'echo gone; exit 3'"}, "ended at once with 3: gone"),
         ({"launch": "no-such-program-here x"}, "no-such-program-here: command not found"),
         ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
@@ -108,12 +107,10 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
     [
         ("no-such-tool --now\ntrue\n", "line 3: no-such-tool: command not found"),
         ("f() { no-such-tool; }\nf &\nwait\nexit 0\n", "line 3: no-such-tool: command not found"),
-        ("source ~/nowhere/conda.sh\ntrue\n", "line 3: ended with 1: source ~/nowhere/conda.sh"),
         ("cd ~/nowhere\npwd\n", "line 3: ended with 1: cd ~/nowhere"),
         ("touch ~/there\nexit 4\n", "the script gave up with 4: exit 4"),
         ("set -e\ngrep -q nothing ~/nowhere\ntrue\n", "the script gave up with 2: grep"),
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
-        ("bash -c 'exit 127'", "line 3: ended with 127: bash -c"),
     ],
 )
 async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, said: str) -> None:
@@ -133,7 +130,6 @@ async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, sai
         "while no-such-tool; do true; done\nrm ~/nowhere\n",
         "command -v no-such-tool\nyes | head -1\ntest -e ~/nowhere\n",
         "mv ~/nowhere . || touch ~/there\n",
-        "f() { return 3; }\nf\n",
         "conda activate dbt\nmkdir -p ~/a\n",
     ],
 )
@@ -174,7 +170,6 @@ async def test_a_file_that_is_not_whole_is_no_start(
     step: Any
     for step in (
         {"write": {"path": "~/a b.txt", "text": "hello"}},
-        {"copy": {"source": "a.txt", "path": "~/a b.txt"}},
         {
             "type": "copyfile_from_host_to_guest",
             "parameters": {"src": "a.txt", "dest": "~/a b.txt"},

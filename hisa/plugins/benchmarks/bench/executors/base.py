@@ -39,11 +39,6 @@ class Worker(Protocol):
 class Executor(Protocol):
     """Hires workers."""
 
-    @property
-    def name(self) -> str:
-        """As printed."""
-        ...
-
     async def start_worker(self) -> Worker:
         """A new worker, ready for jobs.
 

@@ -87,8 +87,6 @@ class LocalExecutor:
         errors: a file that gets what workers write to standard error.
     """
 
-    name = "local"
-
     def __init__(self, errors: Path) -> None:
         self._errors = errors
 

@@ -128,11 +128,6 @@ class RayExecutor:
         options = {"max_restarts": 0, "max_concurrency": _CALLS, "scheduling_strategy": "SPREAD"}
         self._class: Any = ray.remote(num_cpus=_CPUS, **options)(_Actor)
 
-    @property
-    def name(self) -> str:
-        """As printed."""
-        return "ray"
-
     async def start_worker(self) -> RayWorker:
         """See `Executor`."""
         ray = _ray()

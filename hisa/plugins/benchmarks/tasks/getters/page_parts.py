@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
@@ -15,6 +14,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs
 from hisa.plugins.benchmarks.tasks.getters.address_bar import Address, active_url
+from hisa.plugins.benchmarks.tasks.local_pages import page_driver
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import GETTERS
@@ -222,13 +222,8 @@ async def _read(
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     seconds = patience(_LOAD_SECONDS)
     given = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(wanted)}
-    driver = (
-        files("hisa.plugins.benchmarks.tasks")
-        .joinpath("page_driver.py")
-        .read_text(encoding="utf-8")
-    )
     # As a module of another name, the driver defines its functions and does nothing.
-    source = f'__name__ = "page_driver"\n{driver}\n{_TAIL}'
+    source = f'__name__ = "page_driver"\n{page_driver()}\n{_TAIL}'
     result = await context.environment.execute(
         python(source, json.dumps(given)), timeout=seconds + patience(60.0), limit=ANSWER + 1
     )
