@@ -42,7 +42,6 @@ from hisa.protocols import (
     Environment,
     Grounder,
     Planner,
-    Progress,
     StateManager,
     Task,
 )
@@ -102,7 +101,6 @@ class Agent:
             of a computer-use model wants confirmed.
         inquire: asks a person what the agent wants to know; see `hisa.tools.person`.
         on_event: called with each event of a run as it is written; what it raises ends the run.
-        progress: called with a role and how far the answer of its model is.
 
     Raises:
         UsageError: an argument that is none of these; it names the argument and what it may be.
@@ -123,7 +121,6 @@ class Agent:
         ask: Ask | None = None,
         inquire: Inquire | None = None,
         on_event: Listener | None = None,
-        progress: Progress | None = None,
     ) -> None:
         objects = {
             "planner": planner,
@@ -155,7 +152,6 @@ class Agent:
             ask=ask,
             inquire=inquire,
             listeners=[_log_event] if on_event is None else [_log_event, _Once(on_event)],
-            progress=progress,
         )
         self._environment = environment
 
