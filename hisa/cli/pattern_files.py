@@ -122,7 +122,7 @@ def _checked(pattern: Pattern) -> Pattern:
     if not (0 <= pattern.confirmed <= _MOST and 0 <= pattern.created_at <= _LATEST):
         raise ValueError("confirmed or created_at: not a number that HiSA gives")
     others = tuple(clean(unbinding(text)) for text in pattern.other_conditions)
-    texts = {name: clean(unbinding(getattr(pattern, name))) for name in _TEXTS}
+    texts: dict[str, Any] = {name: clean(unbinding(getattr(pattern, name))) for name in _TEXTS}
     if not texts["lesson"] or len(others) >= CONDITIONS:
         raise ValueError(f"want a lesson, and at most {CONDITIONS} conditions")
     return replace(pattern, other_conditions=others, **texts)

@@ -202,8 +202,6 @@ class SecretSettings(Section):
     commands: tuple[str, ...] = ()
     """Patterns of the command lines that may have it, such as "curl *"; empty: none. Each command
     of a line that names it has to match one."""
-    files: tuple[str, ...] = ()
-    """Patterns of the files that it may be written into, by their paths; empty: none."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:

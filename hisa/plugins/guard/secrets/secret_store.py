@@ -32,7 +32,6 @@ class Secret:
     apps: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Without the value: it would stand in the trace of a failed test or of a defect."""
@@ -102,7 +101,7 @@ def _secret(name: str, settings: SecretSettings, environ: Mapping[str, str]) -> 
             f"secrets.{name}: the variable {settings.env} is not set, or empty",
             fix=f"read -rs {settings.env} && export {settings.env}",
         )
-    return Secret(name, value, settings.apps, settings.sites, settings.commands, settings.files)
+    return Secret(name, value, settings.apps, settings.sites, settings.commands)
 
 
 def _from_file(name: str, path: str) -> str:
