@@ -42,6 +42,7 @@ from hisa.protocols import (
     Environment,
     Grounder,
     Planner,
+    Progress,
     StateManager,
     Task,
 )
@@ -101,6 +102,7 @@ class Agent:
             of a computer-use model wants confirmed.
         inquire: asks a person what the agent wants to know; see `hisa.tools.person`.
         on_event: called with each event of a run as it is written; what it raises ends the run.
+        progress: called with a role and how far the answer of its model is.
 
     Raises:
         UsageError: an argument that is none of these; it names the argument and what it may be.
@@ -121,6 +123,7 @@ class Agent:
         ask: Ask | None = None,
         inquire: Inquire | None = None,
         on_event: Listener | None = None,
+        progress: Progress | None = None,
     ) -> None:
         objects = {
             "planner": planner,
@@ -152,6 +155,7 @@ class Agent:
             ask=ask,
             inquire=inquire,
             listeners=[_log_event] if on_event is None else [_log_event, _Once(on_event)],
+            progress=progress,
         )
         self._environment = environment
 

@@ -131,13 +131,16 @@ class Message:
 
 Sent = Callable[[Mapping[str, Any], str], object]
 """Takes a request's body just before it leaves, and the name of the protocol it is of."""
+Progress = Callable[[str, str], object]
+"""Takes a role and how far its model's answer is, such as "140 tokens", some times a second."""
 
 
 @dataclass(frozen=True)
 class ModelRequest:
     """One call. ``schema`` is a JSON schema where the answer must be a JSON object.
 
-    `hisa.models.role_model.RoleModel` fills in ``step``, from the run's log, and ``sent``.
+    `hisa.models.role_model.RoleModel` fills in ``step``, from the run's log, ``progress`` and
+    ``sent``.
     """
 
     role: Role
@@ -151,6 +154,8 @@ class ModelRequest:
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tools of the Responses API, as they are sent. The reply's text is then a JSON list of the
     items that the model answered, and so is an assistant's turn."""
+    progress: Progress | None = field(default=None, compare=False, repr=False)
+    """Called while the answer is written, where a client can tell."""
     sent: Sent | None = field(default=None, compare=False, repr=False)
     """Called by a client whose ``tells_body`` is True, so that what leaves is logged as it is."""
     corrects: str = field(default="", compare=False)

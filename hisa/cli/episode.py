@@ -223,6 +223,7 @@ def run_task(
             environment=desktop.environment,
             ask=person(settings.run),
             inquire=inquirer(),
+            progress=progress.answering if alone else None,
         )
         work = run_in_desktop(agent, task, desktop=desktop, output=output)
         try:

@@ -37,7 +37,11 @@ from hisa.text.safe_text import safe_line
 __all__ = ["Progress"]
 
 _WIDTH = 400  # chosen by hand
+_PASSING_SECONDS = 0.25
+"""Between two passing lines; chosen by hand."""
 _ENDING = ("termination", "infeasible")
+_OVER = "\r\x1b[K"
+"""Writes over the present line."""
 
 
 def _flat(value: Any) -> str:
@@ -58,11 +62,16 @@ class Progress:
         self._started = time.monotonic()
         self._ledger = Ledger()
         self._ends = False
+        self._passing = 0.0
+        """When the passing line was written; 0: none stands there."""
         self.outcome_of_learning = False
         """Whether a lesson was shown since the run's end, or why there is none."""
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        if self._passing:
+            self._passing = 0.0
+            self._console.file.write(_OVER)
         match event:
             case Guidance():
                 self._guidance(event)
@@ -78,6 +87,20 @@ class Progress:
                 self._line("person", person_act(event), "cyan")
             case _:
                 self._rare(event)
+
+    def answering(self, role: str, text: str) -> None:
+        """Show how far an answer is, on a line that goes with the next event.
+
+        Nothing is shown where output is no terminal.
+        """
+        console, now = self._console, time.monotonic()
+        plain = console.quiet or not console.is_terminal or console.is_dumb_terminal
+        if plain or now - self._passing < _PASSING_SECONDS:
+            return
+        self._passing = now
+        line = f"  {role:<9}" + safe_line(f"… {text}", max(2, console.width - 12))
+        console.file.write(_OVER + line)
+        console.file.flush()
 
     @property
     def spent(self) -> Totals:

@@ -118,5 +118,6 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: 
         environment=desktop.environment,
         ask=person(settings.run),
         inquire=inquirer(),
+        progress=progress.answering,
     )
     asyncio.run(run_in_desktop(agent, point.task, desktop=desktop, output=output, so_far=point))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,12 +32,18 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIModel"]
 
+_OTHER = (401, 403, 404, 408, 413, 429)
+"""Statuses that say something of the key, the address, the time or the size."""
+_STREAM = r"\bstream"
+_FORM = r"response.?format|json.?(schema|object|mode)|structured.?output|grammar"
+
 
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
-    Every request carries ``X-Component`` (the role) and ``X-Step``. A server that
-    reports no usage gets an estimate (see `hisa.models.tokens`).
+    Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
+    to stream, is left out from then on. A server that reports no
+    usage gets an estimate (see `hisa.models.tokens`).
 
     Args:
         settings: model name, time limits of a try, longest response.
@@ -88,7 +95,15 @@ class OpenAIModel:
         """
         if self._openai is None:
             self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
-        return self._reply(request, await self._once(await self._body(request), request))
+        while True:
+            profile, body = self.profile, await self._body(request)
+            try:
+                return self._reply(request, await self._once(body, request))
+            except TryFailed as failure:
+                if self.profile == profile:  # another request may have been refused meanwhile
+                    self.profile = _without_refused(profile, failure)
+                if await self._body(request) == body:
+                    raise
 
     async def _body(self, request: ModelRequest) -> dict[str, Any]:
         """The request's body, encoded in a thread where that takes long."""
@@ -132,7 +147,7 @@ class OpenAIModel:
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
             raise TryFailed(
-                str(error), kind, status=error.status, fix=self._other_address()
+                str(error), kind, status=error.status, words=str(error), fix=self._other_address()
             ) from None
         # The last is of the host of a redirect, which httpx looks at.
         except (TimeoutError, httpx.HTTPError, OpenAIError, UnicodeError) as error:
@@ -173,6 +188,8 @@ class OpenAIModel:
         try:
             async for chunk in chunks:
                 stream.add(chunk)
+                if request.progress is not None and str(stream):
+                    request.progress(request.role, str(stream))
         except (APIConnectionError, MalformedResponse):
             raise
         except APIError as error:
@@ -249,6 +266,7 @@ class OpenAIModel:
             f"{self._where()} answered {status}: {words}",
             kind,
             status=status,
+            words=words,
             retry_after=retry_after(response.headers.get("retry-after")),
             fix=self._fix(status),
         )
@@ -300,6 +318,18 @@ class OpenAIModel:
 
     def _look(self) -> str:
         return f"curl {redact(self._endpoint.address('models'))}"
+
+
+def _without_refused(profile: Profile, failure: TryFailed) -> Profile:
+    """The profile without what the server named in its refusal; as it is for anything else."""
+    status = failure.status or 0
+    words = failure.words if status >= 400 and status not in _OTHER else ""
+    # A stream that broke (5xx) may go next time.
+    if profile.streams and failure.kind == "refused" and re.search(_STREAM, words, re.I):
+        return profile.model_copy(update={"streams": False})
+    if profile.structured != "none" and re.search(_FORM, words, re.I):
+        return profile.model_copy(update={"structured": "none"})
+    return profile
 
 
 def _kind(status: int) -> FailureKind:

@@ -158,7 +158,7 @@ def open_models(
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
         environ: variables with address and keys; None: the process's own.
-        context: step, secrets and waits of the run; the rest of it is set here.
+        context: step, secrets, progress and waits of the run; the rest of it is set here.
 
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.

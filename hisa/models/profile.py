@@ -57,7 +57,7 @@ class Profile(BaseModel):
     """Whether it tells of a server: what it says then goes before what the model's name tells, and
     the rest of that stays."""
     streams: bool = True
-    """Whether answers are streamed; False for a server that refuses."""
+    """Whether answers are streamed; where a server refuses, its answers come whole."""
     token_ids: bool = False
     """Whether the server takes ``return_token_ids``, as vLLM does."""
     structured: Literal["json_schema", "json_object", "none"] = "none"

@@ -44,6 +44,7 @@ class TryFailed(ModelUnavailable):
         status: the HTTP status where there is one.
         retry_after: seconds the server asked to wait.
         fix: the command that helps.
+        words: the server's own.
         began: whether an answer was on its way; such a try is repeated once, since the server
             works and would begin anew.
     """
@@ -56,11 +57,13 @@ class TryFailed(ModelUnavailable):
         status: int | None = None,
         retry_after: float | None = None,
         fix: str = "",
+        words: str = "",
         began: bool = False,
     ) -> None:
         super().__init__(message, fix=fix)
         self.kind = kind
         self.status = status
+        self.words = words
         self.retry_after = retry_after
         self.began = began
 

@@ -24,6 +24,7 @@ from hisa.protocols import (
     Model,
     ModelReply,
     ModelRequest,
+    Progress,
     TextPart,
     TurnTokens,
 )
@@ -57,6 +58,8 @@ class CallContext:
     """Returns the number of the present step; None: the request says it itself."""
     secrets: Scrubber | None = None
     """Knows the values that no model reads or passes on."""
+    progress: Progress | None = None
+    """Told of answers that are being written; nothing of it is logged."""
     keep_picture: KeepPicture | None = None
     """Keeps the pictures that are sent; None: they are named by their hashes alone."""
     keep_tokens: KeepTokens | None = None
@@ -108,6 +111,8 @@ class RoleModel:
         request = self._without_secrets(request)
         if self._context.step is not None:
             request = replace(request, step=self._context.step())
+        if self._context.progress is not None:
+            request = replace(request, progress=self._context.progress)
         reply = await self._answer(request)
         text = self._scrubbed(reply.text, f"a reply of the {request.role} model")
         text = without_thinking(text) or text  # all of it: the caller says what is wrong

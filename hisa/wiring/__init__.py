@@ -208,6 +208,7 @@ class _Opening:
         context = replace(
             context,
             step=lambda: log.step,
+            progress=self._parts.progress,
             keep_picture=log.save,
             keep_tokens=log.keep_tokens,
         )

@@ -16,6 +16,7 @@ from hisa.protocols import (
     Model,
     Outcome,
     Planner,
+    Progress,
     Role,
     StateManager,
 )
@@ -51,6 +52,8 @@ class RunParts:
     inquire: Inquire | None = None
     """Asks a person what the agent wants to know; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
+    progress: Progress | None = None
+    """Gets how far a model's answer is; nothing of it is logged."""
     events: Sequence[Event] = ()
     """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
     calls: Sequence[ModelCalled] = ()

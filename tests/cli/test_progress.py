@@ -7,7 +7,19 @@ import io
 from rich.console import Console
 
 from hisa.cli.progress import Progress
-from hisa.events import Abstracted, Planned
+from hisa.events import Abstracted, Noted, Planned
+
+
+def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, force_terminal=True, color_system=None, width=30), 50)
+    progress.answering("planner", "reads 1,200 of 1,700 tokens \x1b[31m")
+    assert shown.getvalue() == "\r\x1b[K  planner  … reads 1,200 of …"
+    progress.answering("planner", "140 tokens")  # too soon
+    progress(Noted(where="log", text="done"))
+    assert shown.getvalue().partition("of …")[2] == "\r\x1b[K  log      done\n"
+    progress(Noted(where="log", text="again"))
+    assert shown.getvalue().endswith("done\n  log      again\n")
 
 
 def test_how_a_run_ends_is_left_to_its_result() -> None:

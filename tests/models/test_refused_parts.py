@@ -1,6 +1,8 @@
-"""What a profile and a setting leave out of a request; nothing is left out by trial."""
+"""Servers that refuse a part of a request: it is sent without it, once."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -10,9 +12,16 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile, find
 from hisa.models.retry import TryFailed
 from hisa.protocols import ModelRequest
+from hisa.testing import Received
 from hisa.testing.model_server import Fault
-from tests.models.recorded import RecordedServer
+from tests.models.recorded import SCHEMA_REFUSED, RecordedServer
 from tests.models.support import SCHEMA, ask, client
+
+STREAM_REFUSED = Fault("status", status=400, text="verify your account to stream this model")
+
+
+def refusing(refusal: Fault, refuses: Callable[[Received], bool]) -> RecordedServer:
+    return RecordedServer(then=lambda got: refusal if refuses(got) else "fine")
 
 
 async def complete(model: OpenAIModel, *requests: ModelRequest) -> list[str]:
@@ -22,13 +31,21 @@ async def complete(model: OpenAIModel, *requests: ModelRequest) -> list[str]:
         await model.aclose()
 
 
-async def test_a_refused_part_is_not_left_out_by_trial() -> None:
-    refusal = "'response_format' of type 'json_schema' is not supported with this model"
-    with RecordedServer(then=lambda _: Fault("status", status=400, text=refusal)) as server:
+@pytest.mark.parametrize("name", [*SCHEMA_REFUSED, "a stream"])
+async def test_a_refused_part_is_left_out_from_then_on(name: str) -> None:
+    part = "response_format" if name in SCHEMA_REFUSED else "stream"
+    refusal = SCHEMA_REFUSED.get(name, STREAM_REFUSED)
+    with refusing(refusal, lambda got: part in got.body) as server:
         model = client(server.url, model="gpt-4o")
-        with pytest.raises(TryFailed, match="not supported") as caught:
+        assert await complete(model, ask(schema=SCHEMA), ask(schema=SCHEMA)) == ["fine", "fine"]
+    assert [part in request.body for request in server.requests] == [True, False, False]
+
+
+async def test_a_refusal_of_something_else_is_not_sent_again() -> None:
+    with RecordedServer(then=lambda _: Fault("status", status=400, text="no such model")) as server:
+        model = client(server.url, model="gpt-4o")
+        with pytest.raises(TryFailed, match="no such model"):
             await complete(model, ask(schema=SCHEMA))
-    assert "profile=FILE.toml" in caught.value.fix
     assert len(server.requests) == 1
 
 

@@ -102,6 +102,18 @@ async def test_answer_that_had_begun_is_asked_for_once_more_only() -> None:
     assert events.failures[-1].retry_in is None
 
 
+async def test_progress_is_told_and_not_logged() -> None:
+    events, told = Events(), list[tuple[str, str]]()
+    with FakeServer([LONG]) as server:
+        asked = client(server.url)
+        context = CallContext(events, progress=lambda role, text: told.append((role, text)))
+        await role_model(asked, context).complete(ask(role="state"))
+        await asked.aclose()
+    assert told[0] == ("state", "1 tokens")
+    assert told[-1] == ("state", "40 tokens")
+    assert [event.type for event in events.all] == ["model_asked", "model_called"]
+
+
 def _chunk(**delta: object) -> object:
     return {"choices": [{"delta": delta, "finish_reason": None}]}
 

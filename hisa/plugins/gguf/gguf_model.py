@@ -122,6 +122,8 @@ class GgufModel:
         self._server = self._server or llama_server.use(self._wanted)
         async with self._server.turn:
             starting = self._server.ready()
+            if request.progress is not None and not starting.done():
+                request.progress(request.role, "loading the model")
             # One role's stop must not end what others wait for.
             client = await self._connected(await asyncio.shield(asyncio.wrap_future(starting)))
             try:

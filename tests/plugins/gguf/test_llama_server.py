@@ -107,6 +107,15 @@ async def test_the_beginning_of_a_prompt_is_read_once(random_model: Path) -> Non
     assert all(call.usd == 0 for call in calls)
 
 
+async def test_that_a_model_is_loaded_is_told_once(random_model: Path) -> None:
+    lines: list[tuple[str, str]] = []
+    async with opened(random_model) as models:
+        for _ in range(2):
+            asked = request("planner", progress=lambda role, how: lines.append((role, how)))
+            await models["planner"].complete(asked)
+    assert [line for line in lines if "token" not in line[1]] == [("planner", "loading the model")]
+
+
 async def test_an_answer_keeps_to_its_schema(random_model: Path) -> None:
     async with opened(random_model) as models:
         for words in ("Click the button.", "Type a name.", "Scroll."):
