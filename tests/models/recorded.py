@@ -32,6 +32,31 @@ class RecordedServer(FakeServer):
     handler = _Handler
 
 
+def _error(status: int, message: str, **more: object) -> Recorded:
+    return Recorded(status=status, body=json.dumps({"error": {"message": message, **more}}))
+
+
+def _plain(status: int, body: object) -> Recorded:
+    return Recorded(status=status, body=json.dumps(body))
+
+
+SCHEMA_REFUSED = {
+    "OpenAI": _error(
+        400,
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this "
+        "model.",
+        param=None,
+    ),
+    "llama.cpp": _error(500, "failed to parse grammar", code=500, type="server_error"),
+    "Gemini": _plain(
+        400, [{"error": {"code": 400, "message": "JSON mode is not enabled for models/gemma-3"}}]
+    ),
+    "FastAPI": _plain(
+        422, {"detail": [{"loc": ["body", "response_format"], "msg": "extra fields not permitted"}]}
+    ),
+}
+
+
 def events(*data: object, name: str = "data") -> Recorded:
     """A stream of server-sent events, without an end mark."""
     lines = "".join(
