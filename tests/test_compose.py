@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +100,3 @@ def test_the_flags_are_those_of_the_pinned_vllm() -> None:
             assert option in VLLM["options"], f"{name}: {flag}"
             if value.startswith("{"):
                 assert json.loads(value)
-
-
-@pytest.mark.skipif(find_spec("vllm") is None, reason="vllm is not installed")
-def test_the_parser_of_vllm_itself_takes_the_flags() -> None:
-    from vllm.entrypoints.common.cli_args import make_arg_parser  # type: ignore[import-not-found]
-    from vllm.utils.argparse_utils import FlexibleArgumentParser  # type: ignore[import-not-found]
-
-    parser = make_arg_parser(FlexibleArgumentParser())
-    for service in SERVED.values():
-        assert parser.parse_args(service["command"]).model_tag == service["command"][0]

@@ -61,26 +61,37 @@ def ids(rows: list[tuple[str, str]]) -> list[str]:
 
 PROGRAMS = [row for row in examples("python") if not row[0].startswith("adding.md")]
 """Of that page, tests/test_plugins.py sees to it that its modules are those that others test."""
+OF_PAGES = sorted({name.partition("-python")[0] for name, _ in PROGRAMS})
+ONE_BY_ONE = "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, None, '__main__')"
 
 
 @pytest.mark.desktop
-@pytest.mark.parametrize("text", [text for _, text in PROGRAMS], ids=ids(PROGRAMS))
-def test_python_blocks_run(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", OF_PAGES)
+def test_python_blocks_run(page: str, tmp_path: Path) -> None:
+    """One after the other in one Python; those that are tests, by pytest."""
     build(tmp_path / "runs")
-    script = tmp_path / "block.py"
-    script.write_text(text, "utf-8")
+    for name, text in PROGRAMS:
+        if name.startswith(f"{page}-python"):
+            start = "test_" if "\ndef test_" in text else "block_"
+            (tmp_path / f"{start}{name.rpartition('-')[2]}.py").write_text(text, "utf-8")
     own = {"HISA_PATTERNS__PATH": str(tmp_path / "patterns"), "XDG_CACHE_HOME": str(tmp_path)}
-    program = ["-m", "pytest", "-p", "no:cacheprovider"] if "\ndef test_" in text else []
-    ran = subprocess.run(
-        [sys.executable, *program, str(script)],
-        cwd=tmp_path,
-        env={**os.environ, **own},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    for start, program in (
+        ("block_", ["-c", ONE_BY_ONE]),
+        ("test_", ["-m", "pytest", "-p", "no:cacheprovider"]),
+    ):
+        scripts = [str(path) for path in sorted(tmp_path.glob(f"{start}*.py"))]
+        if not scripts:
+            continue
+        ran = subprocess.run(
+            [sys.executable, *program, *scripts],
+            cwd=tmp_path,
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("text", [t for _, t in examples("yaml")], ids=ids(examples("yaml")))
@@ -225,7 +236,9 @@ def shell_blocks() -> Iterator[tuple[str, str, bool]]:
             yield f"{page.name}-{number}", match[2], bool(NOT_RUN.match(before))
 
 
-RUN = [(name, text) for name, text, left in shell_blocks() if not left]
+TO_RUN = [(name, text) for name, text, left in shell_blocks() if not left]
+RUN = list({text: (name, text) for name, text in reversed(TO_RUN)}.values())
+"""What stands on two pages is run once."""
 
 
 def typed(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hisa.config import Settings, load
 from hisa.errors import ConfigError, UsageError
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeEnvironment, ScriptedModel
-from hisa.text.counts import all_of, counted
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution
 from hisa.tools.offer import offered_text
@@ -63,12 +61,6 @@ def test_a_command_that_is_none_brings_the_nearest(
     assert near in capsys.readouterr().err
 
 
-def test_one_thing_is_not_all_of_them() -> None:
-    assert all_of(1, "check", "holds", "hold") == "the check holds"
-    assert all_of(2, "check", "holds", "hold") == "all 2 checks hold"
-    assert (counted(1, "step"), counted(0, "step")) == ("1 step", "0 steps")
-
-
 def test_commands_are_not_offered_where_a_machine_runs_none() -> None:
     tools = [Tool(bash_execution)]
     with_it = ToolRegistry(tools, capabilities=("execute",))
@@ -87,15 +79,6 @@ async def test_a_run_is_read_by_the_text_of_its_path(tmp_path: Path) -> None:
     )
     run = hisa.load_run(str(result.folder))
     assert run.folder == result.folder
-
-
-def test_only_one_place_makes_the_event_of_a_planners_call() -> None:
-    places = [
-        file.name
-        for file in (ROOT / "hisa").rglob("*.py")
-        if re.search(r"[^s]\bPlanned\(\n? *thought", file.read_text("utf-8"))
-    ]
-    assert places == ["planner.py"]
 
 
 def test_every_row_of_what_to_change_leads_somewhere() -> None:

@@ -1,11 +1,9 @@
-"""What is worked out once: by one thread an object, and by two threads for two objects."""
+"""What is worked out once, and by two threads for two objects at the same time."""
 
 from __future__ import annotations
 
-import gc
 import itertools
 import threading
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +13,6 @@ import hisa
 from hisa.config import Settings
 from hisa.machine.made_once import made_once
 from hisa.runs.read import load_run
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Screenshot
 from hisa.screen.png import encode_rgb
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer
@@ -48,57 +44,6 @@ def test_two_objects_are_worked_on_at_the_same_time() -> None:
     with ThreadPoolExecutor(2) as pool:
         values = list(pool.map(lambda one: one.value, (first, second)))
     assert values == [42, 42]
-
-
-def test_one_object_is_worked_on_by_one_thread() -> None:
-    meeting = threading.Barrier(1)
-    one = _Slow(meeting)
-    with ThreadPoolExecutor(8) as pool:
-        values = set(pool.map(lambda _: one.value, range(64)))
-    assert (values, one.made) == ({42}, 1)
-
-
-def test_what_fails_is_tried_again() -> None:
-    one = _Slow(threading.Barrier(2))
-    one.meeting.abort()
-    with pytest.raises(threading.BrokenBarrierError):
-        one.value  # noqa: B018
-    one.meeting = threading.Barrier(1)
-    assert one.value == 43
-
-
-class _Own:
-    @made_once
-    def plain(self) -> _Own:
-        """Itself, where it is plain already."""
-        return self
-
-
-def test_an_object_that_is_its_own_value_is_freed_without_the_collector() -> None:
-    own = _Own()
-    assert own.plain is own.plain is own
-    gone = weakref.ref(own)
-    gc.disable()
-    try:
-        del own
-        assert gone() is None
-    finally:
-        gc.enable()
-
-
-def test_two_pictures_are_encoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    meeting = threading.Barrier(2)
-
-    def encoded(width: int, height: int, pixels: object, **black: int) -> bytes:
-        meeting.wait(_LONG)
-        return b"%d" % width
-
-    monkeypatch.setattr("hisa.screen.observation.encode_rgb", encoded)
-    picture = Screenshot.from_rgb(Size(2, 1), bytes(6))
-    with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda one: one.png, (picture, picture.on_black(Size(4, 1)))))
-    assert both == [b"2", b"2"]
-    assert _Slow.value.__doc__ == "A number."
 
 
 @pytest.mark.parametrize("seconds", [0.0, 2.0])

@@ -161,15 +161,6 @@ def test_a_grounder_format_is_found_and_reads_answers() -> None:
         form.parse("in the middle", shown)
 
 
-def test_a_grounder_format_that_fails_is_named() -> None:
-    with pytest.raises(
-        PluginFailed, match=r"'broken_format' of package 'hisa-example-broken'.*nee"
-    ):
-        open_format("broken_format")
-    with pytest.raises(ConfigError, match=r"no such format; known are .*percent"):
-        open_format("nothing")
-
-
 # ---------------------------------------------------------------- hooks
 
 
@@ -362,15 +353,6 @@ async def test_an_environment_is_found_and_gets_what_stands_behind_its_name() ->
     async with opened as environment:
         assert (await environment.observe()).screen == Size(800, 600)
         assert (await environment.execute("hostname")).output == "kiosk\n"
-
-
-def test_an_environment_that_fails_is_named() -> None:
-    with pytest.raises(
-        PluginFailed, match=r"environment 'broken_machine' of package 'hisa-example-broken'.*needs"
-    ):
-        open_environment(EnvironmentSettings(kind="broken_machine"))
-    with pytest.raises(UsageError, match=r"allowed are desktop, .*, form"):
-        open_environment(EnvironmentSettings(kind="nothing"))
 
 
 def test_several_attempts_are_refused_where_what_comes_up_keeps_what_they_do(
@@ -580,11 +562,6 @@ async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
         assert models["planner"].name == "modest"
         assert "beyond me" in (await models["planner"].complete(ask())).text
     assert ledger.total.calls == len(events.calls) == 1
-
-
-def test_a_model_that_fails_is_named() -> None:
-    with pytest.raises(PluginFailed, match=r"'broken_model' of package 'hisa-example-broken'.*ne"):
-        models_of(planner("broken_model"))
 
 
 async def test_the_default_model_is_the_one_announced_as_default(

@@ -115,9 +115,8 @@ def test_checking_changes_nothing(tmp_path: Path) -> None:
     assert not system.called("sudo")
 
 
-@pytest.mark.parametrize("name", ["debian", "ubuntu"])
-def test_where_nothing_is_refused_no_profile_is_touched(name: str, tmp_path: Path) -> None:
-    system = System(tmp_path / "machine", name=name, restricted=False)
+def test_where_nothing_is_refused_no_profile_is_touched(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", restricted=False)
     assert "AppArmor" not in system.run()
     assert not system.called("sudo")
 
@@ -188,7 +187,6 @@ SEEN = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen
     ("said", "ends", "code", "last"),
     [
         ("goal 9: met", 0, 0, "every goal of 2 benchmarks is met\n"),
-        ("goal 9: NOT met", 0, 1, "not met or failed, 1 of 2: loop\n"),
         ("K=8 DOES NOT HOLD", 0, 1, "not met or failed, 1 of 2: loop\n"),
         ("goal 9: met", 1, 1, "not met or failed, 1 of 2: loop\n"),
     ],
@@ -244,13 +242,7 @@ def failed_then_again(folder: Path, tests: str) -> subprocess.CompletedProcess[s
     ("tests", "code", "said"),
     [
         (PASSES_LATER, 0, "Failed once, passed the second time:"),
-        ("def test_a(): assert 0", 1, "Failed twice, broken:"),
         (f"{PASSES_LATER}\ndef test_b(): assert 0", 1, "broken:\n  test_it.py::test_b\n"),
-        (
-            "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_a(n): assert 0",
-            1,
-            "6 tests failed; only 1 to 5 are run again",
-        ),
     ],
 )
 def test_few_failures_are_run_again_and_named(

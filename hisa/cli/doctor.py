@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.findings import Finding, libraries, models, parts, places, prompts
+from hisa.cli.findings import Finding, models, parts, places, prompts
 from hisa.cli.open_group import announced
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
@@ -119,10 +119,9 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     it is named after needs it. Ends with 3 where something is needed and missing.
     """
     machine = settings.environment.model_copy(update={} if env is None else {"kind": env})
-    packages = [libraries(), *parts(settings.patterns)]
     findings = [
         *_machine(machine),
-        *packages,
+        *parts(settings.patterns),
         *models(settings.models),
         places(settings.grounder, settings.models),
         *prompts(settings.prompts),

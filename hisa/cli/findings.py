@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     )
     from hisa.models.endpoint import Endpoint
 
-__all__ = ["Finding", "libraries", "models", "parts", "places", "prompts"]
+__all__ = ["Finding", "models", "parts", "places", "prompts"]
 
 _ANSWER_SECONDS = 5.0
 """A server on the way answers its list of models in milliseconds; a person waits for this."""
@@ -36,23 +35,6 @@ class Finding:
     needed: bool
     detail: str
     fix: str = ""
-
-
-def libraries() -> Finding:
-    """Check that the libraries which HiSA itself declares are installed."""
-    from hisa.errors import UsageError
-    from hisa.machine.parts import DISTRIBUTION, absent_libraries
-
-    place = ("packages", "libraries")
-    try:
-        lacking = absent_libraries()
-    except UsageError as error:
-        return Finding(*place, False, True, str(error), error.fix)
-    if lacking:
-        words = " ".join(f"'{each}'" for each in lacking)
-        fix = f"{sys.executable} -m pip install {words}"
-        return Finding(*place, False, True, f"not installed: {', '.join(lacking)}", fix)
-    return Finding(*place, True, True, f"all that {DISTRIBUTION} declares, in {sys.prefix}")
 
 
 def parts(settings: PatternSettings) -> Iterator[Finding]:

@@ -6,23 +6,16 @@ and then everything at once.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationError
 
 from hisa.errors import UsageError
 from hisa.machine.storage import replace_file
@@ -30,7 +23,7 @@ from hisa.patterns.dedup import CONDITIONS
 from hisa.patterns.induction import new_id
 from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.stores.vector_store import Item, VectorStore, check_meta, to_payload
-from hisa.protocols import Embedder, Pattern, Scope
+from hisa.protocols import Embedder, Pattern
 
 __all__ = ["export_lines", "import_patterns", "write_atomically", "written"]
 
@@ -38,7 +31,18 @@ _BATCH = 256  # chosen by hand
 _LINE_CHARS = 1_000_000  # chosen by hand
 _LINES = 100_000
 """Lines of a file; all are held in memory until the last one is checked."""
-_MUST = re.compile(r"\W*must\b\W*", re.IGNORECASE)
+_MOST, _LATEST = 10**9, 1e11
+"""Of a count, and of a moment in seconds since 1970; chosen by hand."""
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
+_NAMES = {
+    "id": _NAME,
+    "domain": DOMAIN.pattern,
+    "source_run": r"([A-Za-z0-9_][A-Za-z0-9_.:-]{0,199})?",
+    "embedder": r"[A-Za-z0-9_:./@-]{0,200}",
+    "superseded_by": rf"({_NAME})?",
+}
+"""What the names of a pattern look like."""
+_TEXTS = ("lesson", "condition", "actions", "expected")
 
 
 def written(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
@@ -78,9 +82,7 @@ def export_lines(store: VectorStore, domain: str | None = None) -> Iterator[str]
     """
     patterns = store.list(domain=domain, status=None)
     for pattern in sorted(patterns, key=lambda pattern: (pattern.created_at, pattern.id)):
-        yield _Line(v=1, pattern=_Imported(**to_payload(pattern))).model_dump_json(
-            exclude={"vectors"}
-        )
+        yield json.dumps({"v": 1, "pattern": to_payload(pattern)}, ensure_ascii=False)
 
 
 def write_atomically(file: Path, lines: list[str]) -> None:
@@ -100,67 +102,29 @@ def write_atomically(file: Path, lines: list[str]) -> None:
 # ---------------------------------------------------------------- import
 
 
-def _one_line(text: str) -> str:
-    if clean(text) != text:
-        raise ValueError("want one line without control characters")
-    if _MUST.match(text):
-        raise ValueError('begins with "MUST", which marks rules; a lesson never binds')
-    return text
-
-
-_Text = Annotated[str, Field(max_length=LESSON_CHARS), AfterValidator(_one_line)]
-_Count = Annotated[int, Field(ge=0, le=10**9)]  # chosen by hand
-
-
-def _name(pattern: str) -> Any:
-    return StringConstraints(pattern=rf"\A{pattern}\z")
-
-
-class _Imported(BaseModel):
-    """A pattern of a file, every field of which is what HiSA itself could have written."""
-
-    model_config = ConfigDict(extra="forbid")
-    id: Annotated[str, _name(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")]
-    domain: Annotated[str, _name(DOMAIN.pattern)]
-    kind: Literal["success", "failure"]
-    lesson: Annotated[_Text, Field(min_length=1)]
-    condition: _Text = ""
-    actions: _Text = ""
-    expected: _Text = ""
-    source_run: Annotated[str, _name(r"([A-Za-z0-9_][A-Za-z0-9_.:-]{0,199})?")] = ""
-    embedder: Annotated[str, _name(r"[A-Za-z0-9_:./@-]{0,200}")] = ""
-    created_at: Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)] = 0.0
-    uses: _Count = 0
-    wins: _Count = 0
-    status: Literal["active", "superseded", "removed"] = "active"
-    superseded_by: Annotated[str, _name(r"([A-Za-z0-9_][A-Za-z0-9_-]{0,63})?")] = ""
-    scope: Scope = "family"
-    other_conditions: Annotated[tuple[_Text, ...], Field(max_length=CONDITIONS)] = ()
-    scored: _Count = 0
-    confirmed: _Count = 0
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> _Imported:
-        if not self.wins <= self.scored <= self.uses:
-            raise ValueError("wins, scored and uses: want none above the next")
-        if len(self.pattern().conditions) > CONDITIONS:
-            raise ValueError(f"at most {CONDITIONS} conditions")
-        return self
-
-    def pattern(self) -> Pattern:
-        """The pattern, whose texts bind nobody."""
-        pattern = Pattern(**self.model_dump())
-        return replace(
-            pattern, lesson=unbinding(pattern.lesson), condition=unbinding(pattern.condition)
-        )
-
-
 class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid")
     v: Literal[1]
-    pattern: _Imported
-    vectors: list[list[float]] | None = None
-    """Of an older export; they are made anew."""
+    pattern: Pattern
+
+
+def _checked(pattern: Pattern) -> Pattern:
+    """The pattern, whose texts bind nobody, as HiSA itself could have written it.
+
+    Raises:
+        ValueError: a name or a number that it could not have written.
+    """
+    for name, form in _NAMES.items():
+        if not re.fullmatch(form, getattr(pattern, name)):
+            raise ValueError(f"{name}: not one that HiSA gives")
+    if not 0 <= pattern.wins <= pattern.scored <= pattern.uses <= _MOST:
+        raise ValueError("wins, scored and uses: want none above the next")
+    if not (0 <= pattern.confirmed <= _MOST and 0 <= pattern.created_at <= _LATEST):
+        raise ValueError("confirmed or created_at: not a number that HiSA gives")
+    others = tuple(clean(unbinding(text)) for text in pattern.other_conditions)
+    texts: dict[str, Any] = {name: clean(unbinding(getattr(pattern, name))) for name in _TEXTS}
+    if not texts["lesson"] or len(others) >= CONDITIONS:
+        raise ValueError(f"want a lesson, and at most {CONDITIONS} conditions")
+    return replace(pattern, other_conditions=others, **texts)
 
 
 def _read(number: int, line: str, name: str) -> Pattern:
@@ -169,7 +133,7 @@ def _read(number: int, line: str, name: str) -> Pattern:
             raise ValueError(f"more than {_LINES} lines")
         if len(line) > _LINE_CHARS:
             raise ValueError(f"{len(line)} characters; at most {_LINE_CHARS}")
-        return _Line.model_validate_json(line).pattern.pattern()
+        return _checked(_Line.model_validate_json(line).pattern)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         message = ".".join(str(part)[:60] for part in first["loc"]) + ": " + first["msg"]

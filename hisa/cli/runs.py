@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["runs"]
 
-_ROOT = click.option(
-    "--root", type=click.Path(path_type=Path), help="Folder of all runs; by default run.folder."
-)
 _ID = click.argument("run_id", metavar="[ID]", default="latest")
 
 
@@ -51,18 +48,17 @@ runs.add_command(resume)
         "hisa runs ls --limit 100 --json | jq '.[] | select(.status == \"max_steps\") | .id'",
     ),
 )
-@_ROOT
 @click.option("--limit", type=click.IntRange(1), default=20, help="Newest so many; 20.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all that is in run.json.")
 @pass_sections("run")
-def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: bool) -> None:
+def list_command(settings: RunSettings, limit: int, as_json: bool) -> None:
     """List runs, newest first."""
-    rows = _rows(_root(settings, root), limit)
+    rows = _rows(settings.folder.expanduser(), limit)
     if as_json:
         print_json([{**manifest.model_dump(), "status": status} for manifest, status in rows])
         return
     if not rows:
-        click.echo(f'no runs in {_root(settings, root)}; start one: hisa run "TASK"')
+        click.echo(f'no runs in {settings.folder.expanduser()}; start one: hisa run "TASK"')
         return
     from hisa.runs.terminal_view import run_table
 
@@ -79,7 +75,6 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
     ),
 )
 @_ID
-@_ROOT
 @click.option("--step", type=click.IntRange(1), help="All of one step.")
 @click.option("--events", is_flag=True, help="Print the events as they were logged.")
 @click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
@@ -89,7 +84,6 @@ def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: 
 def show_command(
     settings: RunSettings,
     run_id: str,
-    root: Path | None,
     *,
     step: int | None,
     events: bool,
@@ -100,7 +94,7 @@ def show_command(
     """Show one run: its end, its totals and a line a step."""
     from hisa.runs import terminal_view
 
-    run = _load(settings, run_id, root)
+    run = _load(settings, run_id)
     if turn is not None or listed:
         from hisa.runs import turn_view
 
@@ -127,14 +121,13 @@ def show_command(
     ),
 )
 @_ID
-@_ROOT
 @json_option
 @pass_sections("run")
-def audit_command(settings: RunSettings, run_id: str, root: Path | None, *, as_json: bool) -> None:
+def audit_command(settings: RunSettings, run_id: str, *, as_json: bool) -> None:
     """Print what the policy decided in one run: verdict, rule, and who allowed it."""
     from hisa.runs.audit_view import audit_json, audit_lines
 
-    run = _load(settings, run_id, root)
+    run = _load(settings, run_id)
     if as_json:
         print_json(audit_json(run))
     else:
@@ -148,17 +141,14 @@ def audit_command(settings: RunSettings, run_id: str, root: Path | None, *, as_j
     ),
 )
 @_ID
-@_ROOT
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @pass_sections("run")
-def report_command(
-    settings: RunSettings, run_id: str, root: Path | None, output: Path | None, show: bool
-) -> None:
+def report_command(settings: RunSettings, run_id: str, output: Path | None, show: bool) -> None:
     """Write one run as one HTML page that needs nothing else, and print its path."""
     from hisa.runs.report import write_report
 
-    run = _load(settings, run_id, root)
+    run = _load(settings, run_id)
     path = write_report(run, output or run.folder / "report.html").resolve()
     click.echo(path)
     if show:
@@ -174,7 +164,6 @@ def report_command(
     ),
 )
 @click.argument("run_ids", metavar="[ID]...", nargs=-1)
-@_ROOT
 @click.option("--all", "every", is_flag=True, help="Every run below the folder, as a bench has.")
 @click.option(
     "--format",
@@ -191,7 +180,6 @@ def export_command(
     settings: RunSettings,
     /,
     run_ids: tuple[str, ...],
-    root: Path | None,
     every: bool,
     kind: str,
     output: Path | None,
@@ -203,24 +191,21 @@ def export_command(
     (a results folder).
     """
     from hisa.runs.export import export_runs
+    from hisa.runs.read import load_run
 
-    folder = _root(settings, root)
+    folder = settings.folder.expanduser()
     if every:
         folders = [path.parent for path in sorted(folder.rglob("run.json"))]
-        loaded = [_load(settings, path.name, path.parent) for path in folders]
+        loaded = [load_run(path) for path in folders]
     else:
-        loaded = [_load(settings, run_id, root) for run_id in run_ids or ("latest",)]
+        loaded = [_load(settings, run_id) for run_id in run_ids or ("latest",)]
     click.echo(export_runs(loaded, kind, output, **wanted))
 
 
-def _root(settings: RunSettings, root: Path | None) -> Path:
-    return root if root is not None else settings.folder.expanduser()
-
-
-def _load(settings: RunSettings, run_id: str, root: Path | None) -> Run:
+def _load(settings: RunSettings, run_id: str) -> Run:
     from hisa.runs.read import load_run
 
-    return load_run(run_id, _root(settings, root))
+    return load_run(run_id, settings.folder.expanduser())
 
 
 def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:

@@ -187,9 +187,6 @@ class PlannerSettings(Section):
     guards: bool = True
     """Check the screen before each later action of a sequence. False, for comparisons: they are
     done blindly."""
-    guard_similarity: float = Field(0.9, ge=0, le=1)
-    """Structural similarity (SSIM) that the region around a later action's target must keep where
-    it is not exactly as it was (OS-Catalyst, section 3.2)."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""

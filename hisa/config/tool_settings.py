@@ -189,10 +189,8 @@ class PolicySettings(Section):
 class SecretSettings(Section):
     """A secret that a task may name as ``{{secret:NAME}}``; its value is no setting."""
 
-    env: str = ""
+    env: str = Field(min_length=1)
     """Variable that holds the value."""
-    file: str = ""
-    """File that holds it; the line break at its end does not count."""
     apps: tuple[str, ...] = ()
     """Patterns of the applications that it may be typed into, by the class of their windows;
     empty: any."""
@@ -202,11 +200,3 @@ class SecretSettings(Section):
     commands: tuple[str, ...] = ()
     """Patterns of the command lines that may have it, such as "curl *"; empty: none. Each command
     of a line that names it has to match one."""
-    files: tuple[str, ...] = ()
-    """Patterns of the files that it may be written into, by their paths; empty: none."""
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if bool(self.env) == bool(self.file):
-            raise ValueError("a secret is in either a variable (env) or a file")
-        return self

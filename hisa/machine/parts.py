@@ -24,7 +24,6 @@ __all__ = [
     "OSWORLD",
     "PARTS",
     "Part",
-    "absent_libraries",
     "as_root",
     "commands",
     "install_command",
@@ -206,24 +205,6 @@ def _installer() -> Sequence[str]:
     raise UsageError(
         f"{sys.executable} has no pip, and there is no uv", fix=f"{sys.executable} -m ensurepip"
     )
-
-
-def absent_libraries() -> tuple[str, ...]:
-    """Requirements of HiSA itself that are not installed; their versions are not compared.
-
-    Raises:
-        UsageError: this HiSA was not installed.
-    """
-    own = [line for line in _declared() if not _EXTRA.search(line)]
-    return tuple(line.strip() for line in own if not _is_installed(_NAME.match(line)))
-
-
-def _is_installed(name: re.Match[str] | None) -> bool:
-    try:
-        importlib.metadata.version(name[0] if name else "")
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return False
-    return True
 
 
 def _declared() -> list[str]:

@@ -300,9 +300,7 @@ class OpenAIModel:
                 return self._look()
 
     def _reply(self, request: ModelRequest, response: ChatResponse) -> ModelReply:
-        text, calls = response.text, response.calls
-        if request.role == "planner":
-            text = "\n".join(filter(None, (text, *(call.as_reply() for call in calls))))
+        text = response.text
         usage = response.usage or Usage(
             estimate_input(request, image_tokens=self.profile.image_tokens), estimate_tokens(text)
         )

@@ -23,8 +23,6 @@ __all__ = [
     "server_error",
 ]
 
-_FIELDS = frozenset({"thought", "input", "description", "description_2", "note"})
-"""Keys of a reply beside the tool's name."""
 _MOST_TOKENS = 1_000_000
 """Of a prompt or a reply; whoever sends more is not believed."""
 
@@ -37,75 +35,9 @@ class MalformedResponse(ValueError):
         self.status = status
 
 
-@dataclass(slots=True)
-class ServerCall:
-    """One entry of ``tool_calls``; ``arguments`` is JSON as the model wrote it."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-    def as_reply(self) -> str:
-        """The call as a reply of the planner; broken arguments make a broken one.
-
-        Models fill the arguments with the tool's own, with the keys of a reply, or with all of it.
-        """
-        try:
-            arguments = json.loads(self.arguments or "{}")
-        except (ValueError, RecursionError):
-            return f'{{"thought": "", "tool": {json.dumps(self.name)}, "input": {self.arguments}}}'
-        if isinstance(arguments, dict) and not {"tool", "actions"}.isdisjoint(arguments):
-            return json.dumps({"thought": "", **arguments})
-        if not isinstance(arguments, dict) or not {"input"} <= arguments.keys() <= _FIELDS:
-            arguments = {"input": arguments}
-        return json.dumps({"thought": "", "tool": self.name, **arguments})
-
-
-class _CallReader:
-    """Gathers calls from a message, or from the deltas of one."""
-
-    def __init__(self) -> None:
-        self.calls: list[ServerCall] = []
-        self._open: dict[int, ServerCall] = {}
-
-    def add(self, message: dict[str, Any]) -> int:
-        """Take a message or a delta; returns how many characters of arguments it held."""
-        entries, older = message.get("tool_calls"), message.get("function_call")
-        if not isinstance(entries, list):
-            entries = [{"function": older}]
-        return sum(self._take(place, entry) for place, entry in enumerate(entries))
-
-    def _take(self, place: int, entry: object) -> int:
-        function = entry.get("function") if isinstance(entry, dict) else None
-        if not isinstance(entry, dict) or not isinstance(function, dict):
-            return 0
-        index = entry.get("index")
-        index = index if isinstance(index, int) else place
-        id_, name = (
-            encodable(str(value or "")) for value in (entry.get("id"), function.get("name"))
-        )
-        call = self._open.get(index)
-        # Some servers number all calls 0, and tell them apart by id or by name alone.
-        if (
-            call is None
-            or (id_ and call.id not in ("", id_))
-            or (name and call.name not in ("", name))
-        ):
-            call = self._open[index] = ServerCall()
-            self.calls.append(call)
-        call.id, call.name = call.id or id_, call.name or name
-        piece = function.get("arguments") or ""
-        piece = encodable(piece if isinstance(piece, str) else json.dumps(piece))
-        call.arguments += piece
-        return len(piece)
-
-
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid.
-
-    ``calls`` came beside the text.
-    """
+    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid."""
 
     text: str
     finish: str
@@ -113,7 +45,6 @@ class ChatResponse:
     usage: Usage | None
     policy: str = ""
     tokens: TurnTokens | None = None
-    calls: tuple[ServerCall, ...] = ()
 
 
 def _start(body: bytes) -> str:
@@ -279,7 +210,6 @@ class ChatStream:
         self.began = self.ended = False
         self._texts: list[str] = []
         self._size = self._tokens = 0
-        self._calls = _CallReader()
         self._finish = self._model = ""
         self._usage: Usage | None = None
         self._policy, self._given = "", _TokenReader()
@@ -313,10 +243,9 @@ class ChatStream:
 
     def _gather(self, delta: dict[str, Any]) -> None:
         text = _content(delta)
-        called = self._calls.add(delta)
-        self._tokens += bool(text or called)
+        self._tokens += bool(text)
         self._texts.append(text)
-        self._size += len(text.encode()) + called
+        self._size += len(text.encode())
         if self._size > MOST_BYTES:
             from hisa.machine.bounded_http import ResponseTooLong  # its library is heavy
 
@@ -331,7 +260,6 @@ class ChatStream:
             self._usage,
             self._policy,
             self._given.read(),
-            tuple(self._calls.calls),
         )
 
 

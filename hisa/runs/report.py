@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import shlex
 import statistics
 from collections.abc import Callable
@@ -51,16 +50,6 @@ class _Mark:
     height: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    number: int
-    tokens: int
-    percent: float
-    refined: bool
-    faded: bool
-    label: bool
-
-
 def write_report(run: Run, path: Path) -> Path:
     """Write the page of ``run`` to ``path`` (a folder: ``report.html`` in it).
 
@@ -95,7 +84,6 @@ def render_report(run: Run) -> str:
         pictures=pictures,
         names=names,
         totals=run.totals,
-        bars=_bars(run.steps),
         tokens=[record.planner_tokens for record in run.steps if record.planner_tokens],
         settings=json.dumps(run.manifest.settings, indent=1, ensure_ascii=False),
         css=_text("report.css"),
@@ -223,20 +211,3 @@ def _roles(record: StepRecord) -> dict[str, Totals]:
 
 def _in_order(roles: dict[str, Totals]) -> list[tuple[str, Totals]]:
     return sorted(roles.items(), key=lambda item: (*_ROLES, item[0]).index(item[0]))
-
-
-def _bars(records: tuple[StepRecord, ...]) -> list[_Bar]:
-    """The chart of the planner's input tokens."""
-    highest = max((record.planner_tokens for record in records), default=0)
-    stride = 5 * math.ceil(len(records) / 60)
-    return [
-        _Bar(
-            number=record.number,
-            tokens=record.planner_tokens,
-            percent=100 * record.planner_tokens / highest if highest else 0,
-            refined=record.refined is not None,
-            faded=record.interrupted,
-            label=place % stride == 0 or place == 1,
-        )
-        for place, record in enumerate(records, 1)
-    ]

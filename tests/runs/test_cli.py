@@ -35,7 +35,6 @@ def test_ls_prints_a_table_or_json(root: Path, tmp_path: Path) -> None:
     assert (row["status"], row["task"]["id"], row["score"]) == ("succeeded", TASK.id, 1.0)
     assert "no runs in" in call(tmp_path, "ls").output
     assert json.loads(call(tmp_path, "ls", "--json").output) == []
-    assert "succeeded" in call(tmp_path, "ls", "--root", str(root)).output
 
 
 def test_ls_shows_newest_first_and_leaves_damaged_ones_out_loudly(tmp_path: Path) -> None:

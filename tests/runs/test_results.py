@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from hisa.events import StepFinished
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -25,8 +26,12 @@ pytestmark = pytest.mark.desktop
 TASK = 'Open the text editor. Type "hello". Save the file as "hi.txt".'
 
 
-@pytest.fixture
+in_module = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
+    """One for all, which the last test kills."""
     async with DesktopEnvironment() as environment:
         yield environment
 
@@ -54,6 +59,7 @@ async def brought(
     return ResultsRecord.model_validate(written)
 
 
+@in_module
 async def test_files_folders_and_patterns_come_home(
     desktop: DesktopEnvironment, log: RunLog
 ) -> None:
@@ -82,14 +88,15 @@ async def test_files_folders_and_patterns_come_home(
         assert stat.S_IMODE((log.folder / file.place).stat().st_mode) == 0o600
 
 
+@in_module
 async def test_hostile_names_stay_inside_and_can_be_printed(
     desktop: DesktopEnvironment, log: RunLog, tmp_path: Path
 ) -> None:
     made = r"""
 import os
 import re
-os.makedirs(os.path.expanduser("~/out"))
-os.chdir(os.path.expanduser("~/out"))
+os.makedirs(os.path.expanduser("~/evil"))
+os.chdir(os.path.expanduser("~/evil"))
 for name in (b"a\x1b[31mred", b"new\nline", b"..hidden", b"back\\slash", b"x" * 250, b"\xff\xfe"):
     open(name, "w").write("x")
 os.symlink("/etc", "etc")
@@ -97,7 +104,7 @@ os.symlink("/etc/passwd", "link")
 os.mkfifo("pipe")
 """
     record = await brought(
-        desktop, log, f"python3 -c '{made}'", "~/out", "~/out/*", "../../etc/hostname"
+        desktop, log, f"python3 -c '{made}'", "~/evil", "~/evil/*", "../../etc/hostname"
     )
     folder = (log.folder / results.FILES).resolve()
     for file in record.fetched:
@@ -115,6 +122,7 @@ os.mkfifo("pipe")
     assert not any("pipe" in name for name in names)
 
 
+@in_module
 async def test_sizes_are_limited_and_what_is_left_is_said(
     desktop: DesktopEnvironment, log: RunLog
 ) -> None:
@@ -122,18 +130,6 @@ async def test_sizes_are_limited_and_what_is_left_is_said(
     assert [file.place for file in record.fetched] == ["files/x"]
     (missed,) = record.missed
     assert missed.startswith("/home/user/big: 107374182400 bytes")
-
-
-async def test_a_dead_machine_is_said_and_ends_nothing(
-    desktop: DesktopEnvironment, log: RunLog
-) -> None:
-    task = Task(id="t", instruction="x", results=("~/a.txt", "~/b.txt"))
-    found = Results(task, desktop, log)
-    await found.mark()
-    os.kill(desktop.handle["pid"], 9)
-    await found.fetch_results()
-    missed = log.manifest.results.missed
-    assert [line.partition(":")[0] for line in missed] == ["~/a.txt", "~/b.txt"]
 
 
 def test_a_run_tells_what_it_made_and_brings_home_what_was_asked_for(tmp_path: Path) -> None:
@@ -155,3 +151,16 @@ def test_the_results_of_a_task_file_come_home(tmp_path: Path) -> None:
     task.write_text(f"instruction: {json.dumps(TASK)}\nresults: [~/hi.txt]\n", "utf-8")
     told = hisa.json("run", str(task))
     assert [Path(place).name for place in told["fetched"]] == ["hi.txt"]
+
+
+@in_module
+async def test_a_dead_machine_is_said_and_ends_nothing(
+    desktop: DesktopEnvironment, log: RunLog
+) -> None:
+    task = Task(id="t", instruction="x", results=("~/a.txt", "~/b.txt"))
+    found = Results(task, desktop, log)
+    await found.mark()
+    os.kill(desktop.handle["pid"], 9)
+    await found.fetch_results()
+    missed = log.manifest.results.missed
+    assert [line.partition(":")[0] for line in missed] == ["~/a.txt", "~/b.txt"]

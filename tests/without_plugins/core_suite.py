@@ -21,7 +21,7 @@ PlannerSettings.model_rebuild(force=True)
 Settings.model_fields["planner"].default = PlannerSettings()
 Settings.model_rebuild(force=True)
 
-_FEW = 4
+_FEW = 2
 """Tests of a file that are run."""
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]

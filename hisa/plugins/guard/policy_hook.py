@@ -46,8 +46,7 @@ class PolicyHook(Hook):
 
     async def on_start(self, run: Run) -> None:
         """Read the rules, and what was decided before a run goes on."""
-        from hisa.plugins.guard.policy.decider import Decider
-        from hisa.plugins.guard.policy.open_policy import open_policy
+        from hisa.plugins.guard.policy.decider import Decider, open_policy
 
         parts = self._parts
         policy = await open_policy(parts.settings.policy, run.environment, parts.decisions)

@@ -10,7 +10,7 @@ import hisa
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
 from hisa.events import Acted, Confirmed, Decided, SequenceStopped
-from hisa.plugins.guard.policy.open_policy import open_policy
+from hisa.plugins.guard.policy.decider import open_policy
 from hisa.protocols import CommandResult, Environment, Model, Role
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report

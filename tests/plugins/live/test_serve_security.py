@@ -178,16 +178,10 @@ def test_pictures_are_had_by_their_hash_alone(page: tuple[Served, Path, str]) ->
     images = folder / "runs" / run / "images"
     sha = next(images.glob("*.png")).stem
     (images / f"{'b' * 64}.png").symlink_to("/etc/passwd")
-    (images / f"{'c' * 64}.png").write_bytes(b"no picture")
     base = f"/api/runs/{run}/picture/"
     assert ask(served, base + sha)[2] == (images / f"{sha}.png").read_bytes()
-    status, headers, small = ask(served, f"{base}{sha}?width=300")
-    assert (status, headers["Content-Type"]) == (200, "image/webp")
-    assert small[8:12] == b"WEBP"
-    for name in ("b" * 64, "d" * 64, "..%2frun", sha.upper(), f"{sha}.png", f"{'c' * 64}?width=9"):
+    for name in ("b" * 64, "d" * 64, "..%2frun", sha.upper(), f"{sha}.png"):
         assert ask(served, base + name)[0] == 404, name
-    for width in ("-1", "x", "9" * 30, "1e3"):
-        assert ask(served, f"{base}{sha}?width={width}")[2][1:4] == b"PNG"
 
 
 def test_script_in_a_run_is_text_on_the_page(page: tuple[Served, Path, str]) -> None:

@@ -17,8 +17,4 @@ def open_held_acts(parts: HookParts) -> HeldActs | None:
         return None
     from hisa.plugins.guard.acts.held_acts import HeldActs  # as heavy as Pillow
 
-    return HeldActs(
-        emit=parts.emit,
-        similar=parts.settings.planner.guard_similarity,
-        settle=parts.settings.environment.settle,
-    )
+    return HeldActs(emit=parts.emit, settle=parts.settings.environment.settle)

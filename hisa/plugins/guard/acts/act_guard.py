@@ -51,6 +51,9 @@ UNDERLINED = 0.5
 pointer comes, tabs change their colour."""
 _GLOW = 8
 """Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
+_SIMILAR = 0.9
+"""Structural similarity (SSIM) that the region around a target must keep where no element is known
+(OS-Catalyst, section 3.2)."""
 _PRESSED = 1
 """Image pixels by which the label of a button moves that is pressed, or drawn anew."""
 _LIKE_BEFORE = 0.5
@@ -70,13 +73,10 @@ class ActGuard:
 
     Args:
         reader: reads elements; None: the machine cannot tell them.
-        similar: structural similarity (SSIM) that the region around a target must keep where no
-            element is known.
     """
 
-    def __init__(self, reader: ReadsElements | None, *, similar: float = 0.9) -> None:
+    def __init__(self, reader: ReadsElements | None) -> None:
         self._reader = reader
-        self._similar = similar
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
         """The call, held to windows and pixels of a look on which it means what was decided."""
@@ -163,7 +163,7 @@ class ActGuard:
         """Returns how the box around a target differs from what it was; empty where it does not."""
         boxes = box, middle(point, found)  # a control is a small part of a wide region
         alike = min(similarity(found.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes)
-        if alike >= self._similar:
+        if alike >= _SIMILAR:
             return ""
         x, y = point.rounded()
         return f"the screen around ({x}, {y}) is no longer as it was (similarity {alike:.2f})"
@@ -173,7 +173,7 @@ class ActGuard:
         if planned.all_elements is None or now.all_elements is None:
             box = planned.convert_box(_in_front(planned), "image")
             alike = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
-            return "" if alike >= self._similar else "the window in front is no longer as it was"
+            return "" if alike >= _SIMILAR else "the window in front is no longer as it was"
         was, focused = focused_element(planned), focused_element(now)
         if focused is None:
             return "" if was is None else f"the focus is no longer on {called(was)}"

@@ -24,8 +24,6 @@ class HeldActs(Hook):
     Args:
         reader: reads elements; None: one is made for the machine of the run, if that tells them.
         emit: takes what the run's own reader reads.
-        similar: structural similarity (SSIM) that the region around a target must keep where no
-            element is known.
         settle: longest wait, in seconds, for the screen to stop changing.
     """
 
@@ -37,12 +35,10 @@ class HeldActs(Hook):
         reader: ReadsElements | None = None,
         *,
         emit: Emit | None = None,
-        similar: float = 0.9,
         settle: float = 3.0,
     ) -> None:
         self._emit = emit
-        self._similar = similar
-        self._guard = SequenceGuard(reader, similar=similar)
+        self._guard = SequenceGuard(reader)
         self._between = min(settle, BETWEEN_SECONDS)
         self._reference: Observation | None = None
         self._decided: GroundedCall | None = None
@@ -51,7 +47,7 @@ class HeldActs(Hook):
         """Read elements for the run's machine from now on, where it tells them."""
         if self._emit is not None and "elements" in run.environment.capabilities:
             reader = ElementsReader(run.environment, emit=self._emit)
-            self._guard = SequenceGuard(reader, similar=self._similar)
+            self._guard = SequenceGuard(reader)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Hold it to its look; if the screen changed, look whether it still means the same.

@@ -6,11 +6,12 @@ It takes a few milliseconds besides reading them, and no model is asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from hisa.actions import Move, Scroll, Sleep
+from hisa.config import PolicySettings
 from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Decided
@@ -25,13 +26,16 @@ from hisa.plugins.guard.policy.screen_things import NOTHING, Judged, judged_word
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, ToolContext
+from hisa.wiring.hook_list import has_default_rules
 
-__all__ = ["Decider"]
+__all__ = ["Decider", "open_policy"]
 
 _GO_ON = (
     "Do not try the same another way: go on without it, or end with infeasible and say what was "
     "refused"
 )
+_HOME_SECONDS = 10.0
+"""Time limit of a command that prints one line; chosen by hand."""
 _READINGS = 2
 """Times that elements are read where some could not be: a window may just have come."""
 _LONGEST = 2_000
@@ -45,6 +49,33 @@ class _Word:
     allowed: bool
     answer: Literal["", "once", "kind", "stop", "refuse", "earlier", "nobody"] = ""
     refusal: str = ""
+
+
+async def open_policy(
+    policy: PolicySettings, environment: Environment, decisions: Iterable[Decided] = ()
+) -> Policy:
+    """The policy of a run.
+
+    Args:
+        policy: the section of the settings.
+        environment: the machine; a thrown-away one has no default rules unless they are asked for.
+        decisions: earlier ones, where the run goes on.
+    """
+    named = bool(policy.folders) or any(rule.path for rule in policy.rules)
+    home = await _home(environment) if named else ""
+    thrown_away = "throw_away" in environment.capabilities
+    guarded = has_default_rules(policy, thrown_away=thrown_away)
+    always = (kind for each in decisions if each.answer == "kind" for kind in each.kinds)
+    return Policy(policy, guarded=guarded, home=home, always=always)
+
+
+async def _home(environment: Environment) -> str:
+    """The home folder of the desktop's user; empty where the machine does not tell."""
+    if "execute" not in environment.capabilities:
+        return ""
+    answer = await environment.execute(["sh", "-c", 'printf %s "$HOME"'], timeout=_HOME_SECONDS)
+    folder = answer.output.strip().rstrip("/")
+    return folder if answer.exit_code == 0 and folder.startswith("/") else ""
 
 
 class Decider:

@@ -7,7 +7,6 @@ machine, and everybody else before it.
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
 from hisa.events import Noted
 from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrubbed_file
 from hisa.plugins.guard.secrets.secret_pictures import PictureMask
-from hisa.plugins.guard.secrets.secret_places import check_command, check_file, check_typing
+from hisa.plugins.guard.secrets.secret_places import check_command, check_typing
 from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
 from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore
 from hisa.plugins.guard.wrapped import WrappedEnvironment
@@ -186,25 +185,16 @@ class SecretEnvironment(WrappedEnvironment):
             raise FileRefused(f"{path}: {error}") from None
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Put a file there, with the secrets that it names, if it may have them.
+        """Put a file there.
 
         Raises:
-            ActionRefused: it may not; nothing was written.
+            ActionRefused: it names a secret, which goes into no file; nothing was written.
         """
-        text = data.decode("latin-1")
-        known = [name for name in PLACEHOLDER.findall(text) if name in self._store.secrets]
-        for name in dict.fromkeys(known):
-            check_file(self._store.get(name), path)
-            self._used(self._store.get(name), f"written into {path}")
-        if known:
-            data = PLACEHOLDER.sub(self._bytes_of, text).encode("latin-1")
+        named = PLACEHOLDER.findall(data.decode("latin-1"))
+        if any(name in self._store.secrets for name in named):
+            raise ActionRefused(f"{placeholder(named[0])} may not go into {path}, nor any file")
         with self._quiet():
             await self._inner.write_file(path, data)
-
-    def _bytes_of(self, found: re.Match[str]) -> str:
-        if found[1] not in self._store.secrets:
-            return found[0]
-        return self._store.get(found[1]).value.encode("utf-8").decode("latin-1")
 
     def _can(self, capability: str) -> bool:
         return capability in self._inner.capabilities

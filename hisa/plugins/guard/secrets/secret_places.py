@@ -1,4 +1,4 @@
-"""Where a secret may go: the application in front, its page, a command, a file."""
+"""Where a secret may go: the application in front, its page, a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact.named_secrets import placeholder
 
-__all__ = ["check_command", "check_file", "check_typing"]
+__all__ = ["check_command", "check_typing"]
 
 
 def check_typing(secret: Secret, look: Observation) -> None:
@@ -68,15 +68,3 @@ def check_command(secret: Secret, command: str) -> None:
         raise ActionRefused(
             f"{name} may not go to {command!r}; commands that may have it: {allowed}"
         )
-
-
-def check_file(secret: Secret, path: str) -> None:
-    """Refuse to write a secret into a file that may not have it.
-
-    Raises:
-        ActionRefused: no pattern of the settings is about it.
-    """
-    if not fits(path, secret.files):
-        name = placeholder(secret.name)
-        allowed = ", ".join(secret.files) or "none"
-        raise ActionRefused(f"{name} may not go into {path}; files that may have it: {allowed}")

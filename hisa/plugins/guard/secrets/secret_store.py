@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path
 
 from hisa.config import SecretSettings
 from hisa.errors import ActionRefused, ConfigError
@@ -32,7 +31,6 @@ class Secret:
     apps: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Without the value: it would stand in the trace of a failed test or of a defect."""
@@ -96,27 +94,13 @@ def _secret(name: str, settings: SecretSettings, environ: Mapping[str, str]) -> 
             f"secrets.{name}: a secret's name is a letter, then letters, digits, . _ and -",
             fix="call it secrets.mail, for example",
         )
-    value = _from_file(name, settings.file) if settings.file else environ.get(settings.env, "")
+    value = environ.get(settings.env, "")
     if not value:
         raise ConfigError(
             f"secrets.{name}: the variable {settings.env} is not set, or empty",
             fix=f"read -rs {settings.env} && export {settings.env}",
         )
-    return Secret(name, value, settings.apps, settings.sites, settings.commands, settings.files)
-
-
-def _from_file(name: str, path: str) -> str:
-    try:
-        text = Path(path).expanduser().read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"secrets.{name}: cannot read {path!r}: {getattr(error, 'strerror', '') or 'no text'}",
-            fix=f"write the secret into {path}, or set secrets.{name}.env",
-        ) from None  # an error of decoding holds the bytes
-    value = text.removesuffix("\n").removesuffix("\r")
-    if not value:
-        raise ConfigError(f"secrets.{name}: {path!r} is empty", fix=f"write the secret into {path}")
-    return value
+    return Secret(name, value, settings.apps, settings.sites, settings.commands)
 
 
 def _check(name: str, value: str, values: Mapping[str, str]) -> None:

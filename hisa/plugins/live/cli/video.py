@@ -15,10 +15,9 @@ __all__ = ["video"]
 
 @click.command(epilog=examples("hisa runs video", "hisa runs video 20261121-0345 -o login.gif"))
 @click.argument("run_id", metavar="[ID]", default="latest")
-@click.option("--root", type=click.Path(path_type=Path), help="Folder of runs; else run.folder.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="FILE.gif.")
 @pass_sections("run")
-def video(settings: RunSettings, run_id: str, root: Path | None, output: Path | None) -> None:
+def video(settings: RunSettings, run_id: str, output: Path | None) -> None:
     """Write run ID as a video, which is a GIF, and print its path.
 
     Each step is shown before its act, with clicks and the chosen element, and after it, with what
@@ -28,5 +27,5 @@ def video(settings: RunSettings, run_id: str, root: Path | None, output: Path | 
     from hisa.plugins.live.run_video import write_video
     from hisa.runs.read import load_run
 
-    run = load_run(run_id, root if root is not None else settings.folder.expanduser())
+    run = load_run(run_id, settings.folder.expanduser())
     click.echo(write_video(run, lambda text: say(text, err=True), output))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ from hisa.plugins.live.server.run_feed import run_stream
 from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
 from hisa.plugins.live.server.server_context import ServerContext, is_regular
-from hisa.plugins.live.server.small_picture import UNREADABLE, small
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.runs.read import Run
 
@@ -53,7 +51,7 @@ def application(context: ServerContext) -> ASGIApp:
         _route("/api/runs", runs.newest, "limit", "before"),
         _route(run, runs.whole, "run"),
         _route(f"{run}/view", runs.view, "run", "after"),
-        _route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha", "width"),
+        _route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha"),
         Route(f"{run}/events", runs.events),
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
@@ -82,7 +80,6 @@ def _route(path: str, make: Callable[..., Any], *names: str) -> Route:
 class _RunAnswers:
     def __init__(self, context: ServerContext) -> None:
         self._folders, self._lines = RunFolders(context), RunLines()
-        self._dropped: Counter[str] = Counter()
 
     def newest(self, limit: str, before: str) -> dict[str, Any]:
         records = self._folders.newest(min(_number(limit) or 50, 500), before)
@@ -92,7 +89,6 @@ class _RunAnswers:
         folder, bench = self._folders.find(run_id)
         record = self._live(self._folders.record(folder, bench))
         steps = self._folders.run(folder).steps
-        record["dropped"] = self._dropped[run_id]
         return record | {"steps": [{name: getattr(s, name) for name in _STEP} for s in steps]}
 
     def view(self, run_id: str, after: str) -> Response:
@@ -103,15 +99,14 @@ class _RunAnswers:
         run, pictures = self._folders.run(self._folder(run_id)), f"/api/runs/{run_id}/picture/"
         return HTMLResponse(render_steps(run, _number(after), lambda sha: pictures + sha))
 
-    def picture(self, run_id: str, sha: str, width: str) -> Response:
+    def picture(self, run_id: str, sha: str) -> Response:
         from starlette.responses import Response
 
-        folder, chosen = self._folder(run_id), 0 < _number(width) <= 320
+        folder = self._folder(run_id)
         path = Run(folder, self._folders.manifest(folder), ()).image(sha)
-        with suppress(*UNREADABLE):
+        with suppress(OSError):
             if path is not None and not path.parent.is_symlink():
-                made = small(folder, sha) if chosen else path.read_bytes()
-                return Response(made, media_type=f"image/{'webp' if chosen else 'png'}")
+                return Response(path.read_bytes(), media_type="image/png")
         return _json({"error": "no such picture"}, 404)
 
     async def events(self, request: Request) -> Response:
@@ -139,7 +134,7 @@ class _RunAnswers:
     async def take_input(self, socket: WebSocket) -> None:
         with suppress(RunMissing):
             name = self._folder(socket.path_params["run"]).name
-            await serve_input(socket, name, self._dropped)
+            await serve_input(socket, name)
             return
         await socket.close(4404)
 

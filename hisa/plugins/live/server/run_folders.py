@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -13,13 +14,13 @@ from typing import Any
 from hisa.errors import UsageError
 from hisa.plugins.live.server.run_feed import EventTail
 from hisa.plugins.live.server.server_context import ID, ServerContext, folders, is_regular
-from hisa.plugins.live.server.small_picture import SHA256
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
 
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MOST = 200  # newest runs that are looked through for those at work
 
 
@@ -122,7 +123,7 @@ class _NewestLook:
         while lines := self._log.read_on():
             for line in (line for _, line in lines if '"observed"' in line[:200]):
                 image = str(json.loads(line).get("image"))
-                self._image = image if SHA256.fullmatch(image) else self._image
+                self._image = image if _SHA256.fullmatch(image) else self._image
         return self._image
 
 

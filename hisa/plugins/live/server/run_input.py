@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,16 +25,14 @@ class _Message(BaseModel):
     give: bool = False
 
 
-async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
-    """Serves one viewer; ``dropped`` counts, by run, the acts of those who hold no machine."""
+async def serve_input(socket: WebSocket, run_id: str) -> None:
+    """Serves one viewer."""
     await socket.accept()
     viewer = _Viewer(socket, run_id)
     try:
         with suppress(KeyError, OSError, RuntimeError):  # no text, or a viewer that left
             async for text in socket.iter_text():
-                answer = await viewer.answer(text)
-                dropped[run_id] += answer.pop("dropped", 0)
-                await socket.send_json(answer)
+                await socket.send_json(await viewer.answer(text))
     finally:
         viewer.give_back()
 
@@ -62,7 +59,7 @@ class _Viewer:
                 self._looking = asyncio.create_task(self._look_on())
             return answer
         if self._lease is None:
-            return {"error": "you do not hold the machine", "dropped": len(message.acts)}
+            return {"error": "you do not hold the machine"}
         wish = {"do": "give"} if message.give else {"do": "input", "acts": message.acts}
         answer = (await self._line.ask({"lease": self._lease} | wish, _SECONDS))[0]
         if message.give or self._line.streams is None:

@@ -90,7 +90,10 @@ def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path
         "| e-dies | full | 1 | given up after 3 tries | could not be scored",
     ):
         assert row in table.replace("\\", "")
-    rows = {row["task"]["id"]: row for row in command.json("runs", "ls", "--root", f"{out}/runs")}
+    rows = {
+        row["task"]["id"]: row
+        for row in command.json("--set", f"run.folder={out}/runs", "runs", "ls")
+    }
     assert {name: rows[name]["score_state"] for name in TASKS} == {
         "a-good": "scored",
         "b-claimed": "no_check",
@@ -98,5 +101,5 @@ def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path
         "d-wrong": "scored",
         "e-dies": "unscored",
     }
-    shown = command.run("runs", "show", rows["e-dies"]["id"], "--root", f"{out}/runs")
+    shown = command.run("--set", f"run.folder={out}/runs", "runs", "show", rows["e-dies"]["id"])
     assert "environment_error, not scored" in shown

@@ -215,16 +215,6 @@ async def test_a_cell_cursor_around_a_target_does_not_end_it(
     assert reason in why if reason else not why
 
 
-async def test_how_alike_a_region_must_be_is_a_setting() -> None:
-    planned = look(fields())
-    now = look(fields(), veil=BoundingBox(90, 80, 300, 200, "screen"))
-    reader = Reader(planned, now)
-    await SequenceGuard(reader, similar=0.0).allow(
-        call(2), [made(0)], looks=(planned, planned, now)
-    )
-    assert reader.reads == 1
-
-
 @pytest.mark.parametrize(
     ("windows", "told"),
     [

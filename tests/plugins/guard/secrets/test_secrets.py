@@ -79,15 +79,9 @@ def guarded(
 # Settings.
 
 
-def test_value_comes_from_a_variable_or_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    path.write_text("from the file\n", "utf-8")
-    chosen = {"a": SecretSettings(env="A"), "b.c-d": SecretSettings(file=str(path))}
-    found = load_secrets(chosen, {"A": VALUE})
-    assert {name: each.value for name, each in found.secrets.items()} == {
-        "a": VALUE,
-        "b.c-d": "from the file",
-    }
+def test_value_comes_from_a_variable() -> None:
+    found = load_secrets({"b.c-d": SecretSettings(env="A")}, {"A": VALUE})
+    assert {name: each.value for name, each in found.secrets.items()} == {"b.c-d": VALUE}
     assert VALUE not in repr(found)
 
 
@@ -113,8 +107,8 @@ def test_value_that_cannot_be_hidden_is_a_wrong_setting(
 
 
 def test_settings_name_one_place() -> None:
-    with pytest.raises(ValueError, match="either a variable"):
-        SecretSettings()
+    with pytest.raises(ValueError, match="env"):
+        SecretSettings.model_validate({})
     assert Settings(secrets={"mail": SecretSettings(env="MAIL")}).secrets["mail"].env == "MAIL"
 
 
@@ -259,15 +253,13 @@ async def test_output_cut_within_a_value_tells_nothing_of_it(tmp_path: Path) -> 
 # Files.
 
 
-async def test_files_are_read_without_values_and_written_where_allowed(tmp_path: Path) -> None:
-    environment = guarded(Bash(tmp_path), files=(f"{tmp_path}/allowed*",))
+async def test_files_are_read_without_values_and_get_none(tmp_path: Path) -> None:
+    environment, path = guarded(Bash(tmp_path)), tmp_path / "a.ini"
     with pytest.raises(ActionRefused, match="may not go into"):
-        await environment.write_file(f"{tmp_path}/other", b"x {{secret:mail}}")
-    assert not (tmp_path / "other").exists()
-    path = tmp_path / "allowed.ini"
-    await environment.write_file(str(path), b"\xff p={{secret:mail}} {{secret:unknown}}")
-    assert path.read_bytes() == b"\xff p=" + VALUE.encode() + b" {{secret:unknown}}"
-    assert await environment.read_file(str(path)) == b"\xff p={{secret:mail}} {{secret:unknown}}"
+        await environment.write_file(str(path), b"x {{secret:mail}}")
+    assert not path.exists()
+    await environment.write_file(str(path), b"\xff {{secret:unknown}} p=" + VALUE.encode())
+    assert await environment.read_file(str(path)) == b"\xff {{secret:unknown}} p={{secret:mail}}"
 
 
 async def test_values_in_packed_files_are_found(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ function pictureLoader(signal) {
   const load = async (tile) => {
     const hash = tile.wanted;
     [busy, tile.loading] = [busy + 1, true];
-    const address = await picture(path("runs", tile.id, "picture", hash) + "?width=320", signal).catch(() => undefined);
+    const address = await picture(path("runs", tile.id, "picture", hash), signal).catch(() => undefined);
     if (address) putPicture(tile.image, address);
     [busy, tile.loading] = [busy - 1, false];
     if (address === undefined) return pump(); // asked for again when the tile changes

@@ -23,7 +23,7 @@ function liveScreen(address, signal) {
     if (busy) return;
     for (busy = true; next && !signal.aborted; ) {
       [look, next] = [next, null];
-      const width = Math.min(look.width, Math.ceil((frame.clientWidth || 640) * devicePixelRatio)), blob = await picture(`${address("picture", look.image)}?width=${width}`, signal).catch(() => null);
+      const blob = await picture(address("picture", look.image), signal).catch(() => null);
       if (blob) putPicture(image, blob);
       frame.classList.toggle("missing", !blob);
       frame.style.aspectRatio = `${look.width} / ${look.height}`;
