@@ -27,7 +27,6 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.plugins.desktop.runtime.state import own
 from hisa.screen.geometry import Size
-from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (
     UNICODE,
     CommandConformance,
@@ -290,18 +289,6 @@ class TestLife:
             assert (await desktop.execute(f"ls {shlex.quote(str(project))}/hisa")).exit_code != 0
             assert (await desktop.observe()).screen == Size(640, 480)
         runtime.stop()
-
-    async def test_compatible_guest_asks_for_no_token(self) -> None:
-        runtime = DesktopRuntime(Size(640, 480), compat=True)
-        await asyncio.to_thread(runtime.start)
-        try:
-            transport = httpx.AsyncHTTPTransport(uds=runtime.handle.socket)
-            async with httpx.AsyncClient(transport=transport) as client:
-                answer = await client.get("http://guest/screenshot", timeout=30.0)
-            assert answer.headers["content-type"] == "image/png"
-            assert Screenshot.from_png(answer.content).size == Size(640, 480)
-        finally:
-            await asyncio.to_thread(runtime.stop)
 
 
 def exists(path: str | Path) -> bool:

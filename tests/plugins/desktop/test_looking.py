@@ -294,39 +294,6 @@ async def _until(desktop: DesktopEnvironment, heading: str) -> Observation:
     return seen
 
 
-def _colours(seen: Observation, box: BoundingBox) -> int:
-    part = seen.screenshot.crop(seen.convert_box(box, "image")).pixels
-    return len(part.getcolors(1 << 24) or ())
-
-
-LATE_PAGE = b"""<title>Late</title><h1>Late</h1>
-<button onclick="more()">more</button><div id=here></div><script>
-let count = 0
-function more() {
-  const made = document.createElement("button")
-  made.textContent = "late " + ++count
-  made.style.opacity = 0
-  here.append(document.createElement("br"), made)
-  setTimeout(() => made.style.opacity = 1, 2000)
-}
-</script>"""
-
-
-@needs_chromium
-@pytest.mark.browser
-async def test_what_a_page_tells_before_it_paints_it_is_waited_for(
-    desktop: DesktopEnvironment,
-) -> None:
-    await desktop.write_file("/home/user/late.html", LATE_PAGE)
-    await desktop.execute("chromium file:///home/user/late.html >/dev/null 2>&1 &")
-    seen = await _until(desktop, "Late")
-    for number in range(1, 4):
-        await desktop.act([Click(only(seen, "push button", name="more").box.centre)])
-        seen = await desktop.observe(elements=True, settle=patience(3.0))
-        late = [e for e in _of(seen, "push button") if e.name == f"late {number}"]
-        assert [_colours(seen, each.box) > 1 for each in late] == [True]
-
-
 CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style><h1>Code</h1>
 <div role="textbox" aria-multiline="true" aria-label="first" contenteditable="true"
  ><p><span>table</span><span>[</span><span>'sale'</span>]</p><p><b>table</b>.sum()</p></div>

@@ -1,6 +1,6 @@
 """Starts the guest: ``python3 -m guest`` in a fresh desktop, or on a display that exists.
 
-The token is the first line of standard input; ``--compat`` asks for none and must be said.
+The token that every request must bear is the first line of standard input.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--ready", type=int, help="descriptor on which to say that it is ready")
     parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
-    parser.add_argument("--compat", action="store_true", help="ask for no token")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
     parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
     parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
@@ -41,22 +40,22 @@ def main() -> int:
     arguments = _arguments()
     if arguments.parent:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    token = None if arguments.compat else sys.stdin.readline().strip()
-    if token == "":
-        sys.stderr.write("no token on standard input, and no --compat\n")
+    token = sys.stdin.readline().strip()
+    if not token:
+        sys.stderr.write("no token on standard input\n")
         return 2
     if arguments.session and arguments.limits is not None:
         confine(arguments.limits)
     if arguments.session:
         session = Session(*map(int, arguments.session.split("x")))
         session.begin()
-        from .serve import serve  # takes as long as the X server, which comes up meanwhile
+        from .serving import serve  # takes as long as the X server, which comes up meanwhile
 
         session.complete()
     else:
         own_keyring()
         os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
-        from .serve import serve
+        from .serving import serve
     serve(arguments, token)
     return 0
 

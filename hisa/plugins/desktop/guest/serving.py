@@ -25,12 +25,12 @@ __all__ = ["serve"]
 _BACKGROUND = 0x2E5A7D  # chosen by hand
 
 
-def serve(arguments: argparse.Namespace, token: str | None) -> None:
+def serve(arguments: argparse.Namespace, token: str) -> None:
     """Say that it is ready, and serve.
 
     Args:
         arguments: those of the program, see `guest.__main__`.
-        token: what every request must bear; None: nothing is asked for.
+        token: what every request must bear.
     """
     screen = Screen()
     access = Access(screen)

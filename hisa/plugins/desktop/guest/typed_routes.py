@@ -22,9 +22,9 @@ from .idempotency_cache import IdempotencyCache
 from .in_step import Selected
 from .lying import lying_at
 from .sandbox import Wrap, make_beneath, opened_beneath
-from .settle import Steady, Work, settle
+from .settle import Work, settle
 from .unchanged import KeptLooks, read_held
-from .undrawn import Undrawn, await_drawn
+from .undrawn import Undrawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
 __all__ = ["PROTOCOL", "TypedRoutes"]
@@ -98,7 +98,6 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
-        self._steady = Steady()
         self._selected = Selected(screen)
         self._answered_at = 0.0
         self._scrolled = False
@@ -153,7 +152,7 @@ class TypedRoutes:
             "settled": seen.settled,
             "selection": self._selected.text() if options is not None else "",
             "look": self._looks.keep(frame, seen.windows),
-            "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
+            "undrawn": self._undrawn.still(self._screen, seen.windows),
         }
         text = json.dumps(header).encode()
         return Response(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
@@ -165,11 +164,10 @@ class TypedRoutes:
         self._undrawn.forget_gone(seen.windows)
         if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
             return seen
-        bare = self._undrawn.new(self._screen.grab(), seen.windows, seen.elements)
-        if not bare:
+        blank = self._undrawn.new(self._screen.grab(), seen.windows)
+        if not blank:
             return seen
-        if left := await_drawn(self._screen, bare, end):
-            self._undrawn.awaited(left)
+        if not self._undrawn.wait(self._screen, blank, end):
             return seen._replace(settled=False)
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
@@ -177,7 +175,7 @@ class TypedRoutes:
         settled = None
         if seconds:
             limits = {"not_before": self._answered_at, "restless": restless}
-            settled = settle(self._screen, seconds, self._work, self._steady, **limits)
+            settled = settle(self._screen, seconds, self._work, **limits)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:

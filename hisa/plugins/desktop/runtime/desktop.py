@@ -119,7 +119,6 @@ class DesktopRuntime:
     Args:
         size: the screen, in pixels.
         idle: it ends itself after so many seconds without a request.
-        compat: its guest asks for no token, for clients that know none.
         isolation: how it is kept apart; None: the strongest way that works here.
         limits: how much it may take.
         shares: folders of this machine that it has.
@@ -131,7 +130,6 @@ class DesktopRuntime:
         size: Size,
         *,
         idle: float = 900.0,
-        compat: bool = False,
         isolation: namespaces.Isolation | None = None,
         limits: LimitSettings | None = None,
         shares: Sequence[Share] = (),
@@ -142,7 +140,6 @@ class DesktopRuntime:
         self.shares = tuple(shares)
         self.limits = limits or LimitSettings()
         self.isolation = isolation
-        self.compat = compat
         self.idle = idle
         self._handle: Handle | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -269,7 +266,6 @@ class DesktopRuntime:
         uid = _user_id(isolation, folder.name)
         guest = [_PYTHON, "-m", "guest", "--session", f"{self.size.width}x{self.size.height}"]
         guest += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--idle", str(self.idle)]
-        guest += ["--compat"] if self.compat else []
         limits = self.limits
         guest += ["--limits", str(Limits(limits.processes, limits.memory_mb, limits.open_files))]
         environment = _environment(uid, self.system)
