@@ -20,7 +20,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from hisa.actions import Hotkey, Move, Write
+from hisa.actions import Move
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -28,7 +28,6 @@ from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, 
 from hisa.plugins.desktop.runtime.state import own
 from hisa.screen.geometry import Size
 from tests.environments.conformance import (
-    UNICODE,
     CommandConformance,
     Conformance,
     EditorConformance,
@@ -61,23 +60,6 @@ class TestDesktop(Conformance, CommandConformance, EditorConformance):
             assert seen.image == Size(960, 720)
             await large.act([Move(at(1599, 1199))])
             assert (await large.observe()).cursor == at(1599, 1199)
-
-    async def test_long_text_with_more_characters_than_free_keys(
-        self, environment: DesktopEnvironment, folder: PurePosixPath
-    ) -> None:
-        rare = "".join(map(chr, [*range(0x100, 0x240), *range(0x400, 0x460)]))
-        text = "\n".join([*(rare[start : start + 26] for start in range(0, 416, 26)), UNICODE])
-        path = str(folder / "long.txt")
-        await environment.write_file(path, b"")
-        await environment.execute(f"mousepad {path} >/dev/null 2>&1 &")
-        while (await environment.observe(settle=5.0)).active is None:
-            pass
-        await environment.act([Write(text)])
-        await environment.observe(settle=10.0)
-        await environment.act([Hotkey(("ctrl", "s"))])
-        await environment.observe(settle=5.0)
-        assert (await environment.read_file(path)).decode().rstrip("\n") == text
-        await environment.execute("pkill -KILL -x mousepad")
 
 
 class TestPrivacy:

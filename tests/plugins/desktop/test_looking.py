@@ -30,8 +30,8 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def calc() -> AsyncIterator[DesktopEnvironment]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def office() -> AsyncIterator[DesktopEnvironment]:
     """On a desktop of its own: an office that was killed starts another way the next time."""
     async with DesktopEnvironment() as desktop:
         await desktop.execute("soffice --calc --norestore >/dev/null 2>&1 &")
@@ -41,6 +41,14 @@ async def calc() -> AsyncIterator[DesktopEnvironment]:
                 break
         await seen_when(desktop, lambda seen: bool(_of(seen, "table cell")) and seen.complete)
         yield desktop
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def calc(office: DesktopEnvironment) -> DesktopEnvironment:
+    """An office's first cell has the cursor, and no cell holds anything."""
+    await office.act([Hotkey(("ctrl", "a")), Press("delete"), Hotkey(("ctrl", "home"))])
+    await seen_when(office, lambda seen: any(c.name == "A1" for c in _of(seen, "table cell")))
+    return office
 
 
 def _title(seen: Observation) -> str:
@@ -57,8 +65,8 @@ async def _lives(desktop: DesktopEnvironment) -> bool:
 
 @needs_calc
 async def test_elements_read_at_each_look_end_no_office(calc: DesktopEnvironment) -> None:
-    """Six dialogs, each looked at while it opens, is filled in and closes."""
-    for code in ("0.00", "#,##0.00", "0.0%", "0000", "0.000", "0.0"):
+    """Dialogs that are looked at while they open, are filled in and close."""
+    for code in ("0.00", "#,##0.00", "0.0%"):
         await calc.act([Write("12.5"), Press("enter"), Press("up")])
         await calc.observe(elements=True)
         await calc.act([Hotkey(("ctrl", "1"))])
