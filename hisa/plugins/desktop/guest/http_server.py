@@ -222,10 +222,6 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "hisa-guest"
     sys_version = ""
 
-    def address_string(self) -> str:
-        """Unix sockets have no address."""
-        return "client"
-
     def log_message(self, *arguments: object) -> None:
         """Requests are not logged."""
 
