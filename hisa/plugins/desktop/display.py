@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from hisa.machine.parts import install_command
 from hisa.plugins.desktop.guest.confine import Limits
 from hisa.plugins.desktop.guest.sandbox import allowed_variables
 from hisa.plugins.desktop.runtime import watchdog
-from hisa.plugins.desktop.runtime.desktop import await_ready, end_process
+from hisa.plugins.desktop.runtime.desktop import end_process, start_guest
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -117,27 +116,22 @@ class DisplayEnvironment(GuestEnvironment):
 
     def _run_guest(self, token: str) -> str:
         self._folder = Path(tempfile.mkdtemp(prefix="hisa-display-"))
-        address = self._folder / "socket"
-        ready, ready_in = os.pipe()
-        with socket.socket(socket.AF_UNIX) as listening, open(self._folder / "log", "wb") as log:
-            listening.bind(str(address))
-            listening.listen(64)
-            fds = (listening.fileno(), ready_in)
-            self._process = subprocess.Popen(
-                self._command(fds),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=self._environment(),
-                pass_fds=fds,
-            )
-        os.close(ready_in)
-        if self._process.stdin is not None:
-            self._process.stdin.write(f"{token}\n".encode())
-            self._process.stdin.close()
-        path, what = self._folder / "log", f"the guest on {self.name}"
-        await_ready(ready, path, what, self._process, fix=_FIX)
-        return str(address)
+        log = self._folder / "log"
+
+        def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
+            with log.open("wb") as stream:
+                self._process = subprocess.Popen(
+                    self._command(fds),
+                    stdin=subprocess.PIPE,
+                    stdout=stream,
+                    stderr=stream,
+                    env=self._environment(),
+                    pass_fds=fds,
+                )
+            return self._process, f"{token}\n"
+
+        start_guest(self._folder, f"the guest on {self.name}", start, fix=_FIX)
+        return str(self._folder / "socket")
 
     @staticmethod
     def _environment() -> dict[str, str]:

@@ -196,6 +196,7 @@ class TestLife:
     async def test_killed_desktop_is_a_broken_machine(self) -> None:
         async with DesktopEnvironment() as desktop:
             handle = Handle.from_json(desktop.handle)
+            inside = _inside(handle.pid)
             os.kill(handle.pid, signal.SIGKILL)
             for attempt in (desktop.observe(), desktop.act([Move(at(1, 1))])):
                 with pytest.raises(EnvironmentFailed):
@@ -203,6 +204,11 @@ class TestLife:
             with pytest.raises(EnvironmentFailed):
                 await desktop.execute("true")
         assert not handle.folder.exists()
+        for _ in range(600):
+            if not any(exists(f"/proc/{pid}") for pid in inside):
+                break
+            await asyncio.sleep(0.05)
+        assert not [pid for pid in inside if exists(f"/proc/{pid}")]
 
     async def test_outlives_a_killed_hisa_and_is_found_again(self) -> None:
         program = (

@@ -59,7 +59,6 @@ def _told(under: Under | None) -> dict[str, Any] | None:
 class _Seen(NamedTuple):
     """The parts of a look but for its picture."""
 
-    settled: bool | None
     windows: list[TopWindow]
     elements: list[dict[str, Any]] | None
     complete: bool
@@ -146,7 +145,6 @@ class TypedRoutes:
             "windows": [window.to_json() for window in seen.windows],
             "elements": seen.elements,
             "complete": seen.complete,
-            "settled": seen.settled,
             "selection": self._selected.text() if options is not None else "",
             "look": self._looks.keep(frame, seen.windows),
             "undrawn": self._undrawn.still(self._screen, seen.windows),
@@ -165,14 +163,13 @@ class TypedRoutes:
         if not blank:
             return seen
         if not self._undrawn.wait(self._screen, blank, end):
-            return seen._replace(settled=False)
+            return seen
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
     def _seen(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
-        settled = None
         if seconds:
             limits = {"not_before": self._answered_at, "restless": restless}
-            settled = settle(self._screen, seconds, self._work, **limits)
+            settle(self._screen, seconds, self._work, **limits)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -180,7 +177,7 @@ class TypedRoutes:
         shown = self._screen.windows()
         # A window that came after its elements were asked for is in the picture, not among them.
         complete = complete and {window.id for window in shown} <= there
-        return _Seen(settled, shown, elements, complete)
+        return _Seen(shown, elements, complete)
 
     def _scrolled_elements(self, options: ElementsRequest) -> tuple[list[dict[str, Any]], bool]:
         """The elements; where the picture scrolled and they did not, what they are then."""

@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from hisa.plugins.desktop.runtime.probe import missing_requirements
 from hisa.plugins.desktop.runtime.state import Handle
 from hisa.screen.geometry import Size
 
-__all__ = ["DesktopRuntime", "await_ready", "end_process", "guest_code"]
+__all__ = ["DesktopRuntime", "end_process", "guest_code", "start_guest"]
 
 _PACKAGES = (
     "pyautogui",
@@ -224,13 +224,8 @@ class DesktopRuntime:
         token_file.touch(mode=0o600)
         token_file.write_text(token, encoding="ascii")
         (folder / "base").mkdir()
-        address = folder / "socket"
-        ready, ready_in = os.pipe()
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(address))
-            address.chmod(0o600)
-            listening.listen(128)
-            fds = (listening.fileno(), ready_in)
+
+        def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
             launch = self._launch(folder, isolation, fds)
             self._process = subprocess.Popen(
                 [*self._watchdog(folder, fds), *launch.command],
@@ -242,9 +237,9 @@ class DesktopRuntime:
                 pass_fds=fds,
                 start_new_session=True,
             )
-        os.close(ready_in)
-        self._tell(f"{launch.first_line}{token}\n")
-        await_ready(ready, folder / "log", "the desktop", self._process)
+            return self._process, f"{launch.first_line}{token}\n"
+
+        start_guest(folder, "the desktop", start)
         self._write_down(folder)
 
     def _watchdog(self, folder: Path, fds: tuple[int, int]) -> list[str]:
@@ -299,16 +294,6 @@ class DesktopRuntime:
         line = [*prefix, _PYTHON, "-I", "-S", boot]
         return _Launch(line, environment, json.dumps(spec) + "\n")
 
-    def _tell(self, text: str) -> None:
-        """Write a text to its standard input, which no process list shows, and close that."""
-        if self._process is None or self._process.stdin is None:
-            return
-        try:
-            with self._process.stdin as stream:
-                stream.write(text.encode())
-        except BrokenPipeError:
-            return
-
     def _write_down(self, folder: Path) -> None:
         pid = self._process.pid if self._process else 0
         handle = Handle(
@@ -347,21 +332,41 @@ def _language(system: str) -> str:
     return text.strip().removeprefix("LANG=")
 
 
-def await_ready(
-    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], *, fix: str = _FIX
-) -> None:
-    """Wait until a guest says on the descriptor ``ready`` that it is; closes it.
+Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
+"""Starts a guest with a listening socket and a descriptor on which it says that it is ready.
+
+Returns its process and what that reads from standard input, which no process list shows."""
+
+
+def start_guest(folder: Path, what: str, start: Start, *, fix: str = _FIX) -> None:
+    """Start a guest that is reached by ``folder/socket``, and wait until it is ready.
 
     Args:
-        ready: where it says so.
-        log: what ``process`` has written when it ends.
+        folder: holds its socket, and what it has written in ``log``.
         what: the guest, as printed.
-        process: runs it.
+        start: starts it.
         fix: what helps where it does not become ready.
 
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
     """
+    address = folder / "socket"
+    ready, ready_in = os.pipe()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(address))
+        address.chmod(0o600)
+        listening.listen(128)
+        process, text = start((listening.fileno(), ready_in))
+    os.close(ready_in)
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stream:
+            stream.write(text.encode())
+    _await_ready(ready, folder / "log", what, process, fix)
+
+
+def _await_ready(
+    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], fix: str
+) -> None:
     limit = patience(_START_SECONDS)
     try:
         readable, _, _ = select.select([ready], [], [], limit)
