@@ -20,11 +20,10 @@ from hisa.plugins.desktop.guest.dbus import Call
 from hisa.plugins.desktop.guest.element_tree import read_tree
 from hisa.plugins.desktop.guest.idempotency_cache import IdempotencyCache
 from hisa.plugins.desktop.guest.keysyms import NAMED_KEYS, keysym_of_key
-from hisa.plugins.desktop.guest.node import BoundingBox, Node, flatten
+from hisa.plugins.desktop.guest.node import BoundingBox, Node, flatten, plain_title
 from hisa.plugins.desktop.guest.role_numbers import ROLES, STATES
 from hisa.plugins.desktop.guest.scale import to_pixels
 from hisa.plugins.desktop.guest.settle import settle
-from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.plugins.desktop.guest.undrawn import Undrawn
 from hisa.plugins.desktop.guest.walk import ROOT, top_windows, walk
 from hisa.plugins.desktop.guest.x_screen import Frame, Screen, TopWindow

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from PIL import ImageChops
 
+from .node import BoundingBox
 from .x_screen import Frame, Screen
 
-__all__ = ["Work", "settle", "work_done"]
+__all__ = ["Work", "changed", "settle", "work_done"]
 
 _POLL_SECONDS = 0.04
 """Between two looks; chosen by hand."""
@@ -57,11 +58,14 @@ _PAUSE = 0.5
 """Between two changes of a screen that never stands still, at most; chosen by hand."""
 
 
-def _changed(before: Frame, after: Frame) -> bool:
-    """Whether they differ by more than a caret."""
+def changed(before: Frame, after: Frame, part: BoundingBox | None = None) -> bool:
+    """Whether two pictures differ, everywhere or in a part, by more than a caret that blinks."""
     if before.pixels == after.pixels:
         return False
-    box = ImageChops.difference(before.image(), after.image()).getbbox()
+    one, other = before.image(), after.image()
+    if part is not None:
+        one, other = one.crop(part), other.crop(part)
+    box = ImageChops.difference(one, other).getbbox()
     if box is None:
         return False
     return box[2] - box[0] > _CARET_PIXELS[0] or box[3] - box[1] > _CARET_PIXELS[1]
@@ -84,7 +88,7 @@ def settle(
         not_before: no screen counts as settled before this monotonic time.
         restless: the longest wait for a screen that changes without a pause; None: ``seconds``.
     """
-    started = changed = time.monotonic()
+    started = last = time.monotonic()
     deadline = started + seconds
     frame, since, before = screen.grab(), started, _look(look)
     while (now := time.monotonic()) < deadline:
@@ -96,9 +100,9 @@ def settle(
             before, since = work, now
         time.sleep(min(_POLL_SECONDS, max(0.0, deadline - now)))
         latest = screen.grab()
-        if _changed(frame, latest):
+        if changed(frame, latest):
             now = time.monotonic()
-            started, changed = started if now - changed <= _PAUSE else now, now
+            started, last = started if now - last <= _PAUSE else now, now
             since, before, frame = now, _look(look), latest
             if restless is not None and now - started >= restless:
                 return False

@@ -13,8 +13,8 @@ from Xlib import X, Xatom
 from Xlib.display import Display
 from Xlib.error import XError
 
+from .node import plain_title
 from .shm import SharedCapture
-from .titles import plain_title
 
 __all__ = ["Frame", "Screen", "TopWindow", "Under", "as_png"]
 
