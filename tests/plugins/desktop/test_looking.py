@@ -508,6 +508,36 @@ async def test_what_pops_up_out_of_a_pane_is_told_whole(desktop: DesktopEnvironm
     assert {f"Choice {number}" for number in range(8)} <= _names(seen)
 
 
+_ROWS = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window = Gtk.Window(title="Orders")
+window.set_default_size(600, 300)
+pane, rows = Gtk.ScrolledWindow(), Gtk.ListBox()
+for number in range(40):
+    rows.add(Gtk.Button(label=f"Ship {number}"))
+pane.add(rows)
+window.add(pane)
+window.show_all()
+Gtk.main()
+"""
+
+
+async def test_a_list_that_is_scrolled_by_more_than_its_height_is_still_read(
+    desktop: DesktopEnvironment,
+) -> None:
+    await desktop.write_file("/tmp/rows.py", _ROWS.encode())
+    await desktop.execute("/usr/bin/python3 /tmp/rows.py >/dev/null 2>&1 &")
+    seen = await seen_when(desktop, lambda seen: "Ship 0" in _names(seen))
+    for _ in range(30):
+        await desktop.act([Scroll(-3, at=Point(640, 360, "screen"))])
+        seen = await desktop.observe(elements=True, settle=1.0)
+        if "Ship 39" in _names(seen):
+            break
+    assert "Ship 39" in _names(seen)
+
+
 def _names(seen: Observation) -> set[str]:
     return {each.name for each in seen.elements or ()}
 
