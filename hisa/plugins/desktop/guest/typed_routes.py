@@ -160,16 +160,14 @@ class TypedRoutes:
         if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
             return seen
         blank = self._undrawn.new(self._screen.grab(), seen.windows)
-        if not blank:
-            return seen
-        if not self._undrawn.wait(self._screen, blank, end):
+        if not blank or not self._undrawn.wait(self._screen, blank, end):
             return seen
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
     def _seen(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
         if seconds:
-            limits = {"not_before": self._answered_at, "restless": restless}
-            settle(self._screen, seconds, self._work, **limits)
+            before = self._answered_at
+            settle(self._screen, seconds, self._work, not_before=before, restless=restless)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +103,6 @@ def guest_code() -> dict[str, str]:
             source.parent if package else source
         )
     return copies
-
-
-@dataclass(frozen=True, slots=True)
-class _Launch:
-    command: list[str]
-    environment: dict[str, str]
-    first_line: str = ""
 
 
 class DesktopRuntime:
@@ -226,18 +218,18 @@ class DesktopRuntime:
         (folder / "base").mkdir()
 
         def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
-            launch = self._launch(folder, isolation, fds)
+            line, environment, text = self._launch(folder, isolation, fds)
             self._process = subprocess.Popen(
-                [*self._watchdog(folder, fds), *launch.command],
+                [*self._watchdog(folder, fds), *line],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=launch.environment,
+                env=environment,
                 cwd="/",
                 pass_fds=fds,
                 start_new_session=True,
             )
-            return self._process, f"{launch.first_line}{token}\n"
+            return self._process, f"{text}{token}\n"
 
         start_guest(folder, "the desktop", start)
         self._write_down(folder)
@@ -257,7 +249,8 @@ class DesktopRuntime:
 
     def _launch(
         self, folder: Path, isolation: namespaces.Isolation, fds: tuple[int, int]
-    ) -> _Launch:
+    ) -> tuple[list[str], dict[str, str], str]:
+        """Returns a command line, its variables, and what it reads before the guest's token."""
         uid = _user_id(isolation, folder.name)
         guest = [_PYTHON, "-m", "guest", "--session", f"{self.size.width}x{self.size.height}"]
         guest += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--idle", str(self.idle)]
@@ -276,7 +269,7 @@ class DesktopRuntime:
                 shares=self.shares,
                 system=self.system,
             )
-            return _Launch(line, {"PATH": environment["PATH"]})
+            return line, {"PATH": environment["PATH"]}, ""
         spec = {
             "base": str(folder / "base"),
             "uid": uid,
@@ -292,7 +285,7 @@ class DesktopRuntime:
         boot = str(Path(__file__).with_name("boot.py"))
         prefix = namespaces.command(isolation)
         line = [*prefix, _PYTHON, "-I", "-S", boot]
-        return _Launch(line, environment, json.dumps(spec) + "\n")
+        return line, environment, json.dumps(spec) + "\n"
 
     def _write_down(self, folder: Path) -> None:
         pid = self._process.pid if self._process else 0
@@ -332,13 +325,13 @@ def _language(system: str) -> str:
     return text.strip().removeprefix("LANG=")
 
 
-Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
+_Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
 """Starts a guest with a listening socket and a descriptor on which it says that it is ready.
 
 Returns its process and what that reads from standard input, which no process list shows."""
 
 
-def start_guest(folder: Path, what: str, start: Start, *, fix: str = _FIX) -> None:
+def start_guest(folder: Path, what: str, start: _Start, *, fix: str = _FIX) -> None:
     """Start a guest that is reached by ``folder/socket``, and wait until it is ready.
 
     Args:
