@@ -124,7 +124,6 @@ def _look(pixels: bytes) -> bytes:
         "windows": [window],
         "elements": None,
         "complete": False,
-        "settled": True,
     }
     text = json.dumps(header).encode()
     return struct.pack(">I", len(text)) + text + pixels

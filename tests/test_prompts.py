@@ -15,7 +15,7 @@ from hisa.cli.findings import prompts
 from hisa.config import PromptSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
-from hisa.machine.agent_folders import remember
+from hisa.machine.agent_folders import fresh_folder
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -148,9 +148,9 @@ def folder_in_it(folder: Path) -> Path:
     return folder
 
 
-def written_by_an_agent(folder: Path) -> Path:
+def written_by_an_agent(_: Path) -> Path:
+    folder = fresh_folder()
     own(folder, "judge.md", edited("judge.md"))
-    remember(folder)
     return folder
 
 

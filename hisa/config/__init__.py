@@ -310,14 +310,6 @@ class LimitSettings(Section):
     """Largest file that is read from any environment."""
 
 
-class DisplaySettings(Section):
-    """An existing display."""
-
-    folder: Path | None = None
-    """The one folder in which commands may write; none: a fresh one, printed when a run starts and
-    ends. Refused where it holds settings, a virtual environment or .git."""
-
-
 Family = Literal["desktop", "display", "guest", "vm", "package"]
 _VALUED: dict[Family, str] = {
     "desktop": "desktop:",
@@ -335,7 +327,6 @@ class EnvironmentSettings(Section):
     """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
     or what a package or plugin announces."""
     remote: RemoteSettings = RemoteSettings()
-    display: DisplaySettings = DisplaySettings()
     width: int | None = Field(None, ge=320)
     """Pixels of the screen; none: as its profile says, else 1280."""
     height: int | None = Field(None, ge=240)

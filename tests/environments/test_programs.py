@@ -41,17 +41,13 @@ def test_ways_of_one_program_are_told_together_and_no_word_twice() -> None:
     )
 
 
-@pytest.mark.parametrize("length", range(1, 40))
+@pytest.mark.parametrize("length", [1, 8, 39])
 def test_a_machine_full_of_programs_costs_no_more(length: int) -> None:
     names = [f"{'é' * length}-{number:03}" for number in range(300)]
     told = program_list({name: f"Number {name}" for name in names})
     assert told.startswith(f"{names[0]} (Number), {names[1]} (Number)")
     assert told.endswith(" more")
     assert estimate_tokens(told) <= 160
-
-
-def test_without_programs_nothing_is_told() -> None:
-    assert program_list({}) == ""
 
 
 class Deaf(FakeEnvironment):

@@ -68,13 +68,12 @@ async def scene() -> AsyncIterator[Scene]:
         (root / name).mkdir(parents=True)
     (root / "project/deep/er").mkdir(parents=True)
     (root / "project/kept.toml").write_text("kept")
-    folder = root / "given"
-    folder.mkdir()
     with bare_display() as display, pytest.MonkeyPatch.context() as patch:
         patch.chdir(root / "project")
         patch.setenv("XDG_DATA_HOME", str(root / "data"))
-        async with DisplayEnvironment(display, folder=folder) as environment:
-            yield Scene(environment, root, folder)
+        async with DisplayEnvironment(display) as environment:
+            assert environment.folder
+            yield Scene(environment, root, environment.folder)
     shutil.rmtree(root)
 
 

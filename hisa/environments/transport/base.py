@@ -13,7 +13,7 @@ import httpx
 
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
-from hisa.machine.bounded_http import read_bounded
+from hisa.machine.bounded_http import ResponseTooLong, read_bounded
 from hisa.machine.patience import slowness
 from hisa.protocols import CommandResult, Held
 from hisa.screen.geometry import Point, Size
@@ -265,10 +265,12 @@ class GuestClient:
     ) -> HttpResponse:
         request = self._client.build_request(method, path, timeout=limit, **more)
         response = await self._client.send(request, stream=True)
-        if most is not None:
-            return await _read(response, most)
         try:
-            content = await read_bounded(response, _MOST)
+            if most is None:
+                content = await read_bounded(response, _MOST)
+            else:
+                refusal = 0 if response.status_code == 200 else _REFUSAL_BYTES
+                content = await _read_or_refuse(response, max(most, refusal))
         finally:
             await response.aclose()
         return HttpResponse(response.status_code, dict(response.headers), content)
@@ -278,22 +280,14 @@ def _unsent(error: Exception) -> bool:
     return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
-async def _read(response: httpx.Response, most: int) -> HttpResponse:
-    """The response with its body, piece by piece, so that no more than ``most`` is ever held."""
-    if response.status_code != 200:
-        most = max(most, _REFUSAL_BYTES)
+async def _read_or_refuse(response: httpx.Response, most: int) -> bytes:
+    declared = response.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise ResponseTooLarge(f"{declared} bytes; at most {most}")
     try:
-        declared = response.headers.get("content-length", "")
-        if declared.isdecimal() and int(declared) > most:
-            raise ResponseTooLarge(f"{declared} bytes; at most {most}")
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > most:
-                raise ResponseTooLarge(f"over {most} bytes")
-    finally:
-        await response.aclose()
-    return HttpResponse(response.status_code, dict(response.headers), bytes(body))
+        return await read_bounded(response, most)
+    except ResponseTooLong as error:
+        raise ResponseTooLarge(f"over {most} bytes") from error
 
 
 def reason(response: HttpResponse) -> str:

@@ -39,7 +39,6 @@ def _open_display(
     return DisplayEnvironment(
         value,
         image_limit=image_limit,
-        folder=settings.display.folder,
         limits=settings.limits,
         note=note,
     ).with_file_limit(settings)

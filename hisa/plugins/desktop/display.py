@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -18,12 +17,12 @@ from hisa.config import LimitSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.transport import GuestClient
 from hisa.errors import EnvironmentFailed, UsageError
-from hisa.machine.agent_folders import checked_folder, fresh_folder, remember
+from hisa.machine.agent_folders import fresh_folder
 from hisa.machine.parts import install_command
 from hisa.plugins.desktop.guest.confine import Limits
 from hisa.plugins.desktop.guest.sandbox import allowed_variables
 from hisa.plugins.desktop.runtime import watchdog
-from hisa.plugins.desktop.runtime.desktop import await_ready, end_process
+from hisa.plugins.desktop.runtime.desktop import end_process, start_guest
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -44,13 +43,11 @@ class DisplayEnvironment(GuestEnvironment):
     Args:
         display: ``:N`` or ``:N.S``.
         image_limit: the largest picture that models see.
-        folder: the folder that commands may write; None: a fresh one for each start.
         limits: of all that commands start together.
         note: is told of the folder, at the start and at the end.
 
     Raises:
-        UsageError: not the name of a local display, or a folder in which something lies that this
-            machine obeys.
+        UsageError: not the name of a local display.
     """
 
     def __init__(
@@ -58,7 +55,6 @@ class DisplayEnvironment(GuestEnvironment):
         display: str,
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
-        folder: Path | None = None,
         limits: LimitSettings | None = None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -66,7 +62,6 @@ class DisplayEnvironment(GuestEnvironment):
         if not re.fullmatch(r":\d{1,5}(\.\d{1,2})?", display):
             raise UsageError(f"display={display!r}: not a local display", fix="--env display=:0")
         self._display = display
-        self._chosen = None if folder is None else checked_folder(folder)
         self._workplace: Path | None = None
         self._limits = limits or LimitSettings()
         self._note = note
@@ -82,6 +77,11 @@ class DisplayEnvironment(GuestEnvironment):
     def guest_pid(self) -> int | None:
         """The guest's process; None where it does not run."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def folder(self) -> Path | None:
+        """The fresh folder that commands may write; None where it does not run."""
+        return self._workplace
 
     async def reset(self) -> None:
         """Leaves the display as it is: it belongs to somebody."""
@@ -102,44 +102,36 @@ class DisplayEnvironment(GuestEnvironment):
                 f"{self.name}: bubblewrap, in which its commands run, is not installed",
                 fix=install_command("system"),
             )
-        if self._chosen is not None:
-            remember(checked_folder(self._chosen))
-        self._workplace = self._chosen or fresh_folder()
+        self._workplace = fresh_folder()
         self._note(f"commands on {self.name} can write files in {self._workplace} alone")
 
     def _close_workplace(self) -> None:
         folder, self._workplace = self._workplace, None
         if folder is None:
             return
-        if self._chosen is None:
-            with suppress(OSError):
-                folder.rmdir()
+        with suppress(OSError):
+            folder.rmdir()
         count = len(list(folder.iterdir())) if folder.exists() else 0
         self._note(f"commands wrote {f'to {folder}: {count} entries' if count else 'no files'}")
 
     def _run_guest(self, token: str) -> str:
         self._folder = Path(tempfile.mkdtemp(prefix="hisa-display-"))
-        address = self._folder / "socket"
-        ready, ready_in = os.pipe()
-        with socket.socket(socket.AF_UNIX) as listening, open(self._folder / "log", "wb") as log:
-            listening.bind(str(address))
-            listening.listen(64)
-            fds = (listening.fileno(), ready_in)
-            self._process = subprocess.Popen(
-                self._command(fds),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=self._environment(),
-                pass_fds=fds,
-            )
-        os.close(ready_in)
-        if self._process.stdin is not None:
-            self._process.stdin.write(f"{token}\n".encode())
-            self._process.stdin.close()
-        path, what = self._folder / "log", f"the guest on {self.name}"
-        await_ready(ready, path, what, self._process, fix=_FIX)
-        return str(address)
+        log = self._folder / "log"
+
+        def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
+            with log.open("wb") as stream:
+                self._process = subprocess.Popen(
+                    self._command(fds),
+                    stdin=subprocess.PIPE,
+                    stdout=stream,
+                    stderr=stream,
+                    env=self._environment(),
+                    pass_fds=fds,
+                )
+            return self._process, f"{token}\n"
+
+        start_guest(self._folder, f"the guest on {self.name}", start, fix=_FIX)
+        return str(self._folder / "socket")
 
     @staticmethod
     def _environment() -> dict[str, str]:

@@ -101,8 +101,6 @@ def _applications(wanted: Recipe) -> Iterator[str]:
     for package in wanted.packages:
         if package in _TITLES:
             yield _TITLES[package]
-    if wanted.code_server:
-        yield "Visual Studio Code"
     if "jupyter" in wanted.requirements:
         yield "JupyterLab"
 

@@ -20,7 +20,6 @@ from typing import Any
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.plugins.machines.profiles import store
-from hisa.plugins.machines.profiles.code_server import TREE, fetch_code_server
 from hisa.plugins.machines.profiles.process import Progress, run
 from hisa.plugins.machines.profiles.recipe import Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
@@ -39,7 +38,6 @@ __all__ = [
 _BUILDER = "mmdebstrap"
 _FIX = install_command("vm")
 _WHEELS = "/var/cache/hisa-wheels"
-_CODE = "/usr/share/code"
 _ARCHIVES = "var/cache/apt/archives"
 
 
@@ -138,10 +136,13 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
     root = draft / "root"
     is_root = os.getuid() == 0
     out = root if is_root else work / "root.tar"
-    fetched = _fetched(recipe, tell)
+    wheels = None
+    if recipe.requirements:
+        wanted = tuple(recipe.requirements.values())
+        wheels = fetch_wheels(wanted, tell, sources=recipe.sources)
     # The package manager refuses where another build has the folder of downloaded packages.
     with store.locked(store.folder("archives"), tell) if is_root else contextlib.nullcontext():
-        said = run(_bootstrap(recipe, files, fetched, out), work / "log", tell, fix=_FIX)
+        said = run(_bootstrap(recipe, files, wheels, out), work / "log", tell, fix=_FIX)
     if not is_root:
         tell("unpacking the tree")
         root.mkdir()
@@ -151,17 +152,6 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
     (work / "log").write_text(said, encoding="utf-8")
     (work / "log").rename(draft / "log")
     store.remove(work)
-
-
-def _fetched(recipe: Recipe, tell: Progress) -> dict[str, Path]:
-    """Download what is not Debian's; returns folders by their places in the new system."""
-    found = {}
-    if recipe.requirements:
-        wanted = tuple(recipe.requirements.values())
-        found[_WHEELS] = fetch_wheels(wanted, tell, sources=recipe.sources)
-    if recipe.code_server:
-        found[_CODE] = fetch_code_server(recipe.code_server, tell) / TREE
-    return found
 
 
 def _described(draft: Path, recipe: Recipe) -> dict[str, Any]:
@@ -179,15 +169,11 @@ def as_root_of_namespace() -> list[str]:
     return [] if os.getuid() == 0 else ["unshare", "--map-root-user", "--map-auto"]
 
 
-def _bootstrap(recipe: Recipe, files: Path, fetched: Mapping[str, Path], out: Path) -> list[str]:
+def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> list[str]:
     is_root = os.getuid() == 0
     laid = [
-        hook
-        for place, folder in fetched.items()
-        for hook in (
-            f'--customize-hook=mkdir -p "$1{place}"',
-            f"--customize-hook=sync-in {folder} {place}",
-        )
+        f'--customize-hook=mkdir -p "$1{_WHEELS}"',
+        f"--customize-hook=sync-in {wheels} {_WHEELS}",
     ]
     kept = _kept_archives() if is_root else {"before": [], "after": []}
     return [
@@ -206,7 +192,7 @@ def _bootstrap(recipe: Recipe, files: Path, fetched: Mapping[str, Path], out: Pa
         "--dpkgopt=path-exclude=/usr/share/locale/*",
         *kept["before"],
         f"--customize-hook=tar-in {files} /",
-        *laid,
+        *(laid if wheels else ()),
         *kept["after"],
         '--customize-hook=chroot "$1" sh /usr/lib/hisa/setup.sh',
         recipe.suite,

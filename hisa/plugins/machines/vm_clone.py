@@ -7,7 +7,8 @@ import asyncio
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.transport import Connect, GuestClient, connect
 from hisa.plugins.desktop.profile_screens import screen_of
-from hisa.plugins.machines.qemu.runtime import VmRuntime
+from hisa.plugins.machines.qemu.machine import Machine
+from hisa.plugins.machines.qemu.runtime import end_machine, start_machine
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -34,12 +35,14 @@ class VmEnvironment(GuestEnvironment):
     ) -> None:
         super().__init__(image_limit)
         self._by = connect
-        self.runtime = VmRuntime(vm, size or screen_of(vm))
+        self._profile, self._size = vm, size or screen_of(vm)
+        self.machine: Machine | None = None
+        """The one that runs."""
 
     @property
     def name(self) -> str:
         """As printed."""
-        return f"vm:{self.runtime.name}"
+        return f"vm:{self._profile}"
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -48,22 +51,20 @@ class VmEnvironment(GuestEnvironment):
 
     async def reset(self) -> None:
         """A new clone; costs nothing where nothing was done since the last one."""
-        if self._open is not None and not self._touched and self.runtime.alive:
+        alive = self.machine is not None and self.machine.alive
+        if self._open is not None and not self._touched and alive:
             return
         await self.__aexit__()
         await self._start()
 
     async def _start(self) -> None:
-        await asyncio.to_thread(self.runtime.start)
-        await self._reach()
-
-    async def _reach(self) -> None:
-        """Connect to the machine that runs."""
-        machine = self.runtime.machine
+        self.machine = machine = await asyncio.to_thread(start_machine, self._profile, self._size)
         address = f"http://127.0.0.1:{machine.port}"
         guest = GuestClient(f"{self.name} {address}", url=address, token=machine.token)
         await self._connect(guest, self._by)
         self._touched = False
 
     async def _end(self) -> None:
-        await asyncio.to_thread(self.runtime.stop)
+        machine, self.machine = self.machine, None
+        if machine is not None:
+            await asyncio.to_thread(end_machine, machine)

@@ -19,6 +19,7 @@ SHEET = f"""<?xml version="1.0" encoding="UTF-8"?>
 office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body>
 <office:spreadsheet><table:table table:name="A"><table:table-row><table:table-cell/>
 </table:table-row></table:table></office:spreadsheet></office:body></office:document>"""
+GTK = "import gi; gi.require_version('Gtk', '3.0'); from gi.repository import Gtk"
 CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
 
 Try = Callable[[DesktopEnvironment, int], Awaitable[str]]

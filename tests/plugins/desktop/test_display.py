@@ -33,15 +33,20 @@ def display() -> Iterator[str]:
         yield name
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("display")
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def environment(display: str, folder: Path) -> AsyncIterator[DisplayEnvironment]:
-    async with DisplayEnvironment(display, folder=folder) as environment:
-        yield environment
+async def environment(
+    display: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[DisplayEnvironment]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        async with DisplayEnvironment(display) as environment:
+            yield environment
+
+
+@pytest.fixture
+def folder(environment: DisplayEnvironment) -> Path:
+    assert environment.folder
+    return environment.folder
 
 
 class TestDisplay(Conformance, CommandConformance):
@@ -76,16 +81,16 @@ async def test_command_opens_a_window_that_stays(
 
 
 async def test_no_key_and_no_session_bus_reach_a_command(
-    display: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    display: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bus = folder / "bus"
+    bus = tmp_path / "bus"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(bus))
         listening.listen(1)
         for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "HISA_GUEST_TOKEN"):
             monkeypatch.setenv(name, "planted-secret")
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={bus}")
-        async with DisplayEnvironment(display, folder=folder) as environment:
+        async with DisplayEnvironment(display) as environment:
             done = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
             guest = Path(f"/proc/{environment.guest_pid}/environ").read_bytes()  # noqa: ASYNC240
     assert b"planted-secret" not in guest

@@ -194,7 +194,6 @@ def test_an_address_where_nobody_answers(wrong: str) -> None:
         Connection(wrong)
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(
     ("signature", "body", "values"),
     [
@@ -207,6 +206,6 @@ def test_an_address_where_nobody_answers(wrong: str) -> None:
     ],
 )
 def test_values_of_every_kind(
-    signature: str, body: tuple[Any, ...], values: tuple[Any, ...], order: str
+    signature: str, body: tuple[Any, ...], values: tuple[Any, ...]
 ) -> None:
-    assert unpack(signature, struct.pack(order + body[0], *body[1:]), order) == values
+    assert unpack(signature, struct.pack(f"<{body[0]}", *body[1:])) == values

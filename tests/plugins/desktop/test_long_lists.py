@@ -23,7 +23,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when
 from tests.grounder.scenes import call
-from tests.plugins.desktop.test_scrolled_viewport import _GTK
+from tests.plugins.desktop.action_lists import GTK
 
 ROWS = 10_000
 SCREEN = (0, 0, 1280, 720)
@@ -142,13 +142,13 @@ Gtk.main()
 
 
 @pytest.mark.skipif(
-    subprocess.run(["/usr/bin/python3", "-c", _GTK], capture_output=True).returncode != 0,
+    subprocess.run(["/usr/bin/python3", "-c", GTK], capture_output=True).returncode != 0,
     reason="no GTK 3 for Python",
 )
 @pytest.mark.desktop
 async def test_rows_of_gtk_are_read_where_x_has_no_places_for_them() -> None:
     async with DesktopEnvironment() as desktop:
-        await desktop.write_file("~/list.py", f"{_GTK}\n{_LIST}".encode())
+        await desktop.write_file("~/list.py", f"{GTK}\n{_LIST}".encode())
         await desktop.execute("setsid -f /usr/bin/python3 ~/list.py >/dev/null 2>&1")
         seen = await seen_when(desktop, _has("Ship 2"))
         middle = Point(seen.screen.width / 2, seen.screen.height / 2, "screen")

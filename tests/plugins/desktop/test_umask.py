@@ -16,11 +16,10 @@ from hisa.plugins.desktop.runtime import boot
 from hisa.plugins.machines.profiles.process import run
 
 
-@pytest.fixture(params=[0o027, 0o077], ids=["027", "077"])
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
-    value: int = request.param
-    before = os.umask(value)
-    yield value
+@pytest.fixture
+def umask() -> Iterator[int]:
+    before = os.umask(0o077)
+    yield 0o077
     os.umask(before)
 
 

@@ -17,7 +17,7 @@ from hisa.state.changes import describe_changes
 from hisa.state.roi import whole_pair
 from hisa.tasks.shown_element import ShownElement, why_not_shown
 from tests.environments.conformance import only, seen_when
-from tests.plugins.desktop.test_scrolled_viewport import _GTK
+from tests.plugins.desktop.action_lists import GTK
 
 pytestmark = pytest.mark.desktop
 
@@ -99,13 +99,13 @@ Gtk.main()
 
 
 @pytest.mark.skipif(
-    subprocess.run(["/usr/bin/python3", "-c", _GTK], capture_output=True).returncode != 0,
+    subprocess.run(["/usr/bin/python3", "-c", GTK], capture_output=True).returncode != 0,
     reason="no GTK 3 for Python",
 )
 async def test_a_window_of_gtk_tells_the_values_of_its_controls() -> None:
     values = {"Volume": "20", "Count": "7", "Load": "0.35", "Disk": "0.6"}
     async with DesktopEnvironment() as desktop:
-        await desktop.write_file("~/values.py", f"{_GTK}\n{_WINDOW}".encode())
+        await desktop.write_file("~/values.py", f"{GTK}\n{_WINDOW}".encode())
         await desktop.execute("setsid -f /usr/bin/python3 ~/values.py >/dev/null 2>&1")
         seen = await seen_when(desktop, lambda seen: _value(seen, "Disk") is not None)
         assert {name: _value(seen, name) for name in values} == values

@@ -1,6 +1,6 @@
 """Starts the guest: ``python3 -m guest`` in a fresh desktop, or on a display that exists.
 
-The token is the first line of standard input; ``--compat`` asks for none and must be said.
+The token that every request must bear is the first line of standard input.
 """
 
 from __future__ import annotations
@@ -9,19 +9,13 @@ import argparse
 import ctypes
 import os
 import signal
-import socket
 import sys
-import threading
-import time
-from collections.abc import Callable
 
 from .confine import Limits, confine, own_keyring
-from .sandbox import sandbox
 from .session import APPLICATION_ENVIRONMENT, Session
 
 __all__ = ["main"]
 
-_BACKGROUND = 0x2E5A7D  # chosen by hand
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 
 
@@ -35,25 +29,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--ready", type=int, help="descriptor on which to say that it is ready")
     parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
-    parser.add_argument("--compat", action="store_true", help="ask for no token")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
     parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
     parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
     return parser.parse_args()
-
-
-def _watch_idle(seconds: float, idle: Callable[[], float], stop: Callable[[], None]) -> None:
-    while idle() < seconds:
-        time.sleep(min(5.0, max(0.05, seconds - idle())))
-    stop()
-
-
-def _await_window_manager(has_one: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not has_one():
-        if time.monotonic() > deadline:
-            raise RuntimeError("the window manager did not come up")
-        time.sleep(0.005)
 
 
 def main() -> int:
@@ -61,64 +40,24 @@ def main() -> int:
     arguments = _arguments()
     if arguments.parent:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    token = None if arguments.compat else sys.stdin.readline().strip()
-    if token == "":
-        sys.stderr.write("no token on standard input, and no --compat\n")
+    token = sys.stdin.readline().strip()
+    if not token:
+        sys.stderr.write("no token on standard input\n")
         return 2
     if arguments.session and arguments.limits is not None:
         confine(arguments.limits)
     if arguments.session:
-        width, height = map(int, arguments.session.split("x"))
-        Session(width, height).start()
+        session = Session(*map(int, arguments.session.split("x")))
+        session.begin()
+        from .serving import serve  # takes as long as the X server, which comes up meanwhile
+
+        session.complete()
     else:
         own_keyring()
         os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
+        from .serving import serve
     serve(arguments, token)
     return 0
-
-
-def serve(arguments: argparse.Namespace, token: str | None) -> None:
-    """Everything that needs the display, imported when there is one."""
-    from .access import Access
-    from .actor import Actor
-    from .http_server import GuestServer
-    from .osworld_routes import OSWorldRoutes
-    from .settle import work_done
-    from .typed_routes import TypedRoutes
-    from .x_screen import Screen
-
-    screen = Screen()
-    access = Access(screen)
-    own = frozenset({1, os.getpid()})
-    work = (lambda: work_done(own)) if arguments.session else None
-    display = arguments.display
-    limits = arguments.limits or Limits()
-    wrap = sandbox(display, arguments.cage, os.environ, limits) if display else None
-    actor = Actor(screen, work=work)
-    typed = TypedRoutes(
-        screen,
-        actor,
-        access,
-        work=work,
-        wrap=wrap,
-        cage=arguments.cage,
-    )
-    # The stock routes write wherever they are told, whatever links lie there.
-    stock = OSWorldRoutes(screen, access).routes() if arguments.session else {}
-    server = GuestServer(socket.socket(fileno=arguments.fd), {**stock, **typed.routes()}, token)
-    if arguments.session:
-        _await_window_manager(screen.has_window_manager)
-        screen.paint_background(_BACKGROUND)
-    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
-    if arguments.idle:
-        watch = (arguments.idle, server.idle_seconds, server.shutdown)
-        threading.Thread(target=_watch_idle, args=watch, daemon=True).start()
-    if arguments.ready is not None:
-        os.write(arguments.ready, b"ready\n")
-        os.close(arguments.ready)
-    server.serve_forever(poll_interval=0.5)
-    if arguments.display:  # a desktop of its own ends with it
-        actor.release()
 
 
 if __name__ == "__main__":

@@ -21,17 +21,24 @@ from .act_limits import (
     MAX_SECONDS,
     MAX_TEXT,
 )
-from .action_pacing import ActionPacing
 from .in_step import ManagerSync, Pinger
 from .keyboard import Keyboard
 from .pointer import BUTTONS, Pointer
-from .settle import Work
+from .settle import Work, settle
 from .x_screen import Screen
 
 __all__ = ["ActionError", "Actor", "Changed"]
 
 _KEYBOARD = frozenset({"write", "press", "hotkey", "key_down", "key_up"})
 _BUTTONS = frozenset({"click", "drag", "mouse_down", "mouse_up"})
+
+
+_LONGEST_SECONDS = 2.0
+"""For one wait on an idle machine: a dialog of an office program is drawn in about half of it."""
+_ALL_SECONDS = 30.0
+"""For all waits of one list, so that a long list ends before its request does."""
+_BRINGING = frozenset({"click", "drag", "mouse_up", "press", "hotkey", "write"})
+_NEEDING = frozenset({"click", "drag", "mouse_down", "press", "hotkey", "write", "key_down"})
 
 
 class ActionError(Exception):
@@ -69,7 +76,7 @@ class Actor:
         self._pointer = Pointer(
             display, (screen.width, screen.height), pinger.glance, pinger.settle_press
         )
-        self._pace = ActionPacing(screen, pinger.wait, work)
+        self._pace = _ActionPacing(screen, pinger.wait, work)
         self._keyboard = Keyboard(display, pinger.has_read, self._pace.pause)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "click": self._click,
@@ -218,6 +225,58 @@ class Actor:
     def _mouse_up(self, action: Mapping[str, Any]) -> None:
         self._go(action.get("at"))
         self._pointer.up(_button(action))
+
+
+def _may_affect(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether ``after`` may depend on what ``before`` brings about.
+
+    The same action again does not wait for itself: two clicks are a double click, keys are held,
+    and text goes on where it ended.
+    """
+    if before.get("kind") not in _BRINGING or after.get("kind") not in _NEEDING:
+        return False
+    return before != after and not before.get("kind") == after.get("kind") == "write"
+
+
+class _ActionPacing:
+    """Waits between the actions of one list, so that each meets what the one before brought about.
+
+    Applications read their events in order but do much of what follows later: a file dialog looks
+    its folder up after the last character, a menu opens, a window takes the focus. A person sees
+    that before the next key; a list of actions does not, and Enter is lost or text lands elsewhere.
+
+    Args:
+        screen: what is watched.
+        read: waits until the window in front has read its events.
+        work: what the applications do; None where it cannot be told.
+    """
+
+    def __init__(
+        self, screen: Screen, read: Callable[[], None], work: Callable[[], Work] | None
+    ) -> None:
+        self._screen = screen
+        self._read = read
+        self._work = work
+        self._spent = 0.0
+
+    def begin(self) -> None:
+        """A new list of actions begins."""
+        self._spent = 0.0
+
+    def between(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """Wait where the next action may depend on the last one, as long as the list allows."""
+        if _may_affect(before, after):
+            self.pause()
+
+    def pause(self) -> None:
+        """Wait until what was asked of the applications is done, as long as the list allows."""
+        left = min(_LONGEST_SECONDS, _ALL_SECONDS - self._spent)
+        if left <= 0:
+            return
+        started = time.monotonic()
+        self._read()
+        settle(self._screen, left, self._work)
+        self._spent += time.monotonic() - started
 
 
 def _does(action: Any) -> bool:

@@ -10,20 +10,14 @@ if [ "$(systemd-detect-virt --vm 2>/dev/null)" = qemu ]; then
 fi
 # Tools reach the browser by its DevTools port. Only this machine's own loopback has it, Chromium
 # refuses it to every page (they say their origin), and a port in the command line takes its place,
-# such as OSWorld's 1337. A fixed one, since pages are told of automation where it is 0. The window
-# of Visual Studio Code has these flags too, and must not take the port from the browser.
-case "$0" in
-    */window.sh) ;;
-    *)
-        CHROMIUM_FLAGS="$CHROMIUM_FLAGS --remote-debugging-port=1336"
-        # A tab is called by its page, and not by its memory too, which changes by itself.
-        profile="${XDG_CONFIG_HOME:-$HOME/.config}/chromium"
-        for word in "$@"; do
-            case "$word" in --user-data-dir=*) profile="${word#*=}" ;; esac
-        done
-        [ -e "$profile/Local State" ] || { mkdir -p "$profile" &&
-            echo '{"browser": {"hovercard": {"memory_usage_enabled": false}}}' \
-                > "$profile/Local State"; } 2>/dev/null
-        ;;
-esac
+# such as OSWorld's 1337. A fixed one, since pages are told of automation where it is 0.
+CHROMIUM_FLAGS="$CHROMIUM_FLAGS --remote-debugging-port=1336"
+# A tab is called by its page, and not by its memory too, which changes by itself.
+profile="${XDG_CONFIG_HOME:-$HOME/.config}/chromium"
+for word in "$@"; do
+    case "$word" in --user-data-dir=*) profile="${word#*=}" ;; esac
+done
+[ -e "$profile/Local State" ] || { mkdir -p "$profile" &&
+    echo '{"browser": {"hovercard": {"memory_usage_enabled": false}}}' \
+        > "$profile/Local State"; } 2>/dev/null
 export CHROMIUM_FLAGS

@@ -2,6 +2,7 @@
 
 A reading is thousands of small calls. Through GLib each of them costs 0.12 ms of processor time
 in this process, four times what the application spends on its answer; here it is 0.03 ms.
+A bus of this machine speaks little-endian, as all processors that HiSA knows do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ __all__ = [
     "unpack",
 ]
 
-_BIG = ord("B")
 _TEXTS = b"so"
 _CALL, _RETURN, _ERROR = 1, 2, 3
 _PATH, _INTERFACE, _MEMBER, _REPLY_TO, _DESTINATION, _SIGNATURE = 1, 2, 3, 5, 6, 8
@@ -176,8 +176,7 @@ class Connection:
     def _messages(self) -> Iterator[bytes]:
         start, buffer = 0, self._received
         while len(buffer) - start >= 16:
-            order = ">" if buffer[start] == _BIG else "<"
-            body, _, fields = struct.unpack_from(f"{order}III", buffer, start + 4)
+            body, _, fields = struct.unpack_from("<III", buffer, start + 4)
             end = start + 16 + (fields + 7 & ~7) + body
             if len(buffer) < end:
                 break
@@ -254,6 +253,7 @@ def _message(number: int, call: Call) -> bytes:
 
 # ---------------------------------------------------------------- reading
 
+_take_length = struct.Struct("<I").unpack_from
 _Read = Callable[[bytes, int], tuple[Any, int]]
 """Reads a value at a place; returns it and the place after it."""
 
@@ -262,22 +262,21 @@ def _reply(message: bytes) -> Reply | None:
     """Returns the answer that a message is; None for a signal or a call."""
     if message[1] not in {_RETURN, _ERROR}:
         return None
-    order = ">" if message[0] == _BIG else "<"
-    number, signature, end = _header(message, order)
+    number, signature, end = _header(message)
     values = None
     if message[1] == _RETURN:
-        values = unpack(signature, message[end + 7 & ~7 :], order)
+        values = unpack(signature, message[end + 7 & ~7 :])
     return Reply(number, values)
 
 
-def _header(message: bytes, order: str) -> tuple[int, str, int]:
+def _header(message: bytes) -> tuple[int, str, int]:
     """Returns the number of the call answered, the body's signature, and where the fields end.
 
     The other fields, of which each answer has two, are texts that nobody asks for; to unpack them
     would be an eighth of what a reading costs in this process.
     """
     number, signature = 0, ""
-    size = _number("u", order)
+    size = _number("u")
     length, place = size(message, 12)
     end = place + length
     while place < end:
@@ -290,60 +289,54 @@ def _header(message: bytes, order: str) -> tuple[int, str, int]:
             length, place = size(message, place)
             place += length + 1
         else:  # its signature, of one letter or more, says what it is
-            _, place = _variant(order)(message, place - 3)
+            _, place = _variant(message, place - 3)
         place += -place % 8
     return number, signature, end
 
 
-def unpack(signature: str, body: bytes, order: str = "<") -> tuple[Any, ...]:
-    """Returns the values of a body.
-
-    Args:
-        signature: their types, in D-Bus' letters.
-        body: as it came.
-        order: ``<`` or ``>``, as `struct` says it.
-    """
+def unpack(signature: str, body: bytes) -> tuple[Any, ...]:
+    """Returns the values of a body of types in D-Bus' letters."""
     values, place = [], 0
-    for read in _reader(signature, order):
+    for read in _reader(signature):
         value, place = read(body, place)
         values.append(value)
     return tuple(values)
 
 
 @lru_cache(maxsize=1024)
-def _reader(signature: str, order: str) -> tuple[_Read, ...]:
+def _reader(signature: str) -> tuple[_Read, ...]:
     """Returns a function for each complete type of a signature."""
     readers, rest = [], signature
     while rest:
-        read, rest = _first(rest, order)
+        read, rest = _first(rest)
         readers.append(read)
     return tuple(readers)
 
 
-def _first(signature: str, order: str) -> tuple[_Read, str]:
+def _first(signature: str) -> tuple[_Read, str]:
     """Returns a function for the first complete type, and the signature after it."""
     kind, rest = signature[0], signature[1:]
     if kind in _FIXED:
-        return _number(kind, order), rest
+        return _number(kind), rest
     if kind in "so":
-        return _text(order), rest
+        return _text, rest
     if kind == "g":
         return _signature, rest
     if kind == "v":
-        return _variant(order), rest
+        return _variant, rest
     if kind == "a":
-        read, after = _first(rest, order)
-        return _array(read, _ALIGNED[rest[0]], order, mapping=rest[0] == "{"), after
+        read, after = _first(rest)
+        return _array(read, _ALIGNED[rest[0]], mapping=rest[0] == "{"), after
     inner: list[_Read] = []
     while rest[0] not in ")}":
-        read, rest = _first(rest, order)
+        read, rest = _first(rest)
         inner.append(read)
     return _structure(inner), rest[1:]
 
 
 @cache
-def _number(kind: str, order: str) -> _Read:
-    take = struct.Struct(order + _FORMATS[kind]).unpack_from
+def _number(kind: str) -> _Read:
+    take = struct.Struct(f"<{_FORMATS[kind]}").unpack_from
     size = _FIXED[kind]
 
     def read(data: bytes, place: int) -> tuple[Any, int]:
@@ -353,16 +346,10 @@ def _number(kind: str, order: str) -> _Read:
     return read
 
 
-@cache
-def _text(order: str) -> _Read:
-    take = struct.Struct(f"{order}I").unpack_from
-
-    def read(data: bytes, place: int) -> tuple[Any, int]:
-        place += -place % 4 + 4
-        end = place + take(data, place - 4)[0]
-        return data[place:end].decode("utf-8", "replace"), end + 1
-
-    return read
+def _text(data: bytes, place: int) -> tuple[Any, int]:
+    place += -place % 4 + 4
+    end = place + _take_length(data, place - 4)[0]
+    return data[place:end].decode("utf-8", "replace"), end + 1
 
 
 def _signature(data: bytes, place: int) -> tuple[Any, int]:
@@ -370,21 +357,15 @@ def _signature(data: bytes, place: int) -> tuple[Any, int]:
     return data[place + 1 : end].decode("ascii", "replace"), end + 1
 
 
-@cache
-def _variant(order: str) -> _Read:
-    def read(data: bytes, place: int) -> tuple[Any, int]:
-        signature, place = _signature(data, place)
-        return _reader(signature, order)[0](data, place)
-
-    return read
+def _variant(data: bytes, place: int) -> tuple[Any, int]:
+    signature, place = _signature(data, place)
+    return _reader(signature)[0](data, place)
 
 
-def _array(read_one: _Read, alignment: int, order: str, *, mapping: bool) -> _Read:
-    take = struct.Struct(f"{order}I").unpack_from
-
+def _array(read_one: _Read, alignment: int, *, mapping: bool) -> _Read:
     def read(data: bytes, place: int) -> tuple[Any, int]:
         place += -place % 4 + 4
-        length = take(data, place - 4)[0]
+        length = _take_length(data, place - 4)[0]
         place += -place % alignment
         end, values = place + length, []
         while place < end:

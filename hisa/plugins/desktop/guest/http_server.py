@@ -47,13 +47,11 @@ class HttpError(Exception):
     Args:
         status: the HTTP status.
         message: why, for the client.
-        more: further fields of the JSON response.
     """
 
-    def __init__(self, status: int, message: str, **more: Any) -> None:
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-        self.more = more
 
 
 @dataclass(frozen=True)
@@ -174,12 +172,12 @@ class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
     Args:
         listening: the socket.
         routes: (method, path) to function.
-        token: what every request must bear; None: nothing is asked for.
+        token: what every request must bear.
     """
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, routes: Routes, token: str | None) -> None:
+    def __init__(self, listening: socket.socket, routes: Routes, token: str) -> None:
         super().__init__(listening.getsockname(), _Handler)
         self.socket = listening
         self.routes = routes
@@ -224,10 +222,6 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "hisa-guest"
     sys_version = ""
 
-    def address_string(self) -> str:
-        """Unix sockets have no address."""
-        return "client"
-
     def log_message(self, *arguments: object) -> None:
         """Requests are not logged."""
 
@@ -262,13 +256,13 @@ class _Handler(BaseHTTPRequestHandler):
             request = self._request()
             answer = self._route(method, request.path)(request)
         except HttpError as refusal:
-            answer = _error(refusal.status, str(refusal), refusal.more)
+            answer = _error(refusal.status, str(refusal))
         except ConnectionError:
             self.close_connection = True
             return
         except Exception as error:  # noqa: BLE001 - the border of a request: the server must live
             traceback.print_exc(file=sys.stderr)
-            answer = _error(500, f"{type(error).__name__}: {error}", {})
+            answer = _error(500, f"{type(error).__name__}: {error}")
         if request is None or request.unread:
             self.close_connection = True
         self._send(answer)
@@ -285,8 +279,6 @@ class _Handler(BaseHTTPRequestHandler):
         return Request(unquote(parts.path), query, self.headers, int(length), self.rfile)
 
     def _check_token(self) -> None:
-        if self.server.token is None:
-            return
         given = self.headers.get("Authorization") or ""
         wanted = f"Bearer {self.server.token}"
         if not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
@@ -323,5 +315,5 @@ class _Handler(BaseHTTPRequestHandler):
                 length -= len(chunk)
 
 
-def _error(status: int, message: str, more: Mapping[str, Any]) -> Response:
-    return json_response({"status": "error", "message": message, "error": message, **more}, status)
+def _error(status: int, message: str) -> Response:
+    return json_response({"status": "error", "message": message, "error": message}, status)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
 from .dbus import NOTHING, Arguments, Call
 
-__all__ = ["NOWHERE", "X_PLACES", "BoundingBox", "Node", "box_of", "flatten", "overlap"]
+__all__ = [
+    "NOWHERE",
+    "X_PLACES",
+    "BoundingBox",
+    "Node",
+    "box_of",
+    "flatten",
+    "overlap",
+    "plain_title",
+]
 
 BoundingBox = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels of the screen."""
@@ -111,3 +121,12 @@ def overlap(one: BoundingBox, other: BoundingBox) -> bool:
     """Whether two boxes have a pixel in common."""
     left, top, right, bottom = other
     return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]
+
+
+# A window's title and the name that its tree tells differ in what nobody sees: marks of writing
+# direction, blanks at an end.
+def plain_title(text: str) -> str:
+    """The title without signs that show nothing, with single blanks."""
+    if not text.isascii():
+        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    return " ".join(text.split())

@@ -52,12 +52,8 @@ class Session:
         self.width = width
         self.height = height
 
-    def start(self) -> None:
-        """Start X and the bus side by side and set this process's environment to theirs.
-
-        Raises:
-            RuntimeError: one of them ended or said nothing.
-        """
+    def begin(self) -> None:
+        """Start X and the bus side by side and set this process's environment to theirs."""
         home, runtime = Path(os.environ["HOME"]), os.environ["XDG_RUNTIME_DIR"]
         os.environ.update(APPLICATION_ENVIRONMENT)
         os.environ["XAUTHORITY"] = str(home / ".Xauthority")
@@ -65,19 +61,26 @@ class Session:
         os.environ["DISPLAY"] = ":0"
         os.environ["XDG_SESSION_TYPE"] = "x11"
         _write_cookie(home / ".Xauthority")
-        server, display = _start(self._server_line())
+        server, self._display = _start(self._server_line())
         restrain()
-        bus_daemon, bus = _start(self._bus_line(runtime), glue="=", start=spawn)
+        daemon, self._bus = _start(self._bus_line(runtime), glue="=", start=spawn)
+        self._kept = [server, daemon]
         skeleton.create_home(home)
-        _await(bus, "dbus-daemon")
+
+    def complete(self) -> None:
+        """Start what needs the two.
+
+        Raises:
+            RuntimeError: one of them ended or said nothing.
+        """
+        _await(self._bus, "dbus-daemon")
         launchers = [path for path in _BUS_LAUNCHERS if os.path.exists(path)][:1]
-        kept = [server, bus_daemon]
-        kept += [_quiet([path, "--launch-immediately"]) for path in launchers]
-        _await(display, "Xvfb")
-        kept.append(_quiet(["openbox", "--sm-disable"]))
+        self._kept += [_quiet([path, "--launch-immediately"]) for path in launchers]
+        _await(self._display, "Xvfb")
+        self._kept.append(_quiet(["openbox", "--sm-disable"]))
         if os.path.exists(_OWN_SESSION):
             _quiet(["sh", _OWN_SESSION])
-        protect([1, os.getpid(), *(process.pid for process in kept)])
+        protect([1, os.getpid(), *(process.pid for process in self._kept)])
 
     def _server_line(self) -> list[str]:
         screen = f"{self.width}x{self.height}x24"

@@ -8,7 +8,7 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -20,11 +20,10 @@ from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .in_step import Selected
-from .lying import lying_at
 from .sandbox import Wrap, make_beneath, opened_beneath
-from .settle import Steady, Work, settle
+from .settle import Work, settle
 from .unchanged import KeptLooks, read_held
-from .undrawn import Undrawn, await_drawn
+from .undrawn import Undrawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
 __all__ = ["PROTOCOL", "TypedRoutes"]
@@ -46,10 +45,8 @@ _SCROLLED_SECONDS = 0.6
 _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 """Keys that press a button, ``alt`` with its letter."""
 _PRESSED_SECONDS = 0.6
-"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
+"""After such a key, before a screen counts as settled: GTK shows the button as pressed
 for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
-_DIALOG_SHARE = 0.9
-"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
 def _told(under: Under | None) -> dict[str, Any] | None:
@@ -62,7 +59,6 @@ def _told(under: Under | None) -> dict[str, Any] | None:
 class _Seen(NamedTuple):
     """The parts of a look but for its picture."""
 
-    settled: bool | None
     windows: list[TopWindow]
     elements: list[dict[str, Any]] | None
     complete: bool
@@ -98,7 +94,6 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
-        self._steady = Steady()
         self._selected = Selected(screen)
         self._answered_at = 0.0
         self._scrolled = False
@@ -150,10 +145,9 @@ class TypedRoutes:
             "windows": [window.to_json() for window in seen.windows],
             "elements": seen.elements,
             "complete": seen.complete,
-            "settled": seen.settled,
             "selection": self._selected.text() if options is not None else "",
             "look": self._looks.keep(frame, seen.windows),
-            "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
+            "undrawn": self._undrawn.still(self._screen, seen.windows),
         }
         text = json.dumps(header).encode()
         return Response(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
@@ -165,19 +159,15 @@ class TypedRoutes:
         self._undrawn.forget_gone(seen.windows)
         if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
             return seen
-        bare = self._undrawn.new(self._screen.grab(), seen.windows, seen.elements)
-        if not bare:
+        blank = self._undrawn.new(self._screen.grab(), seen.windows)
+        if not blank or not self._undrawn.wait(self._screen, blank, end):
             return seen
-        if left := await_drawn(self._screen, bare, end):
-            self._undrawn.awaited(left)
-            return seen._replace(settled=False)
         return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
     def _seen(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
-        settled = None
         if seconds:
-            limits = {"not_before": self._answered_at, "restless": restless}
-            settled = settle(self._screen, seconds, self._work, self._steady, **limits)
+            before = self._answered_at
+            settle(self._screen, seconds, self._work, not_before=before, restless=restless)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -185,7 +175,7 @@ class TypedRoutes:
         shown = self._screen.windows()
         # A window that came after its elements were asked for is in the picture, not among them.
         complete = complete and {window.id for window in shown} <= there
-        return _Seen(settled, shown, elements, complete)
+        return _Seen(shown, elements, complete)
 
     def _scrolled_elements(self, options: ElementsRequest) -> tuple[list[dict[str, Any]], bool]:
         """The elements; where the picture scrolled and they did not, what they are then."""
@@ -207,7 +197,7 @@ class TypedRoutes:
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
         seen = self._seen(0.0, options, 0.0)
-        elements = lying_at(seen.elements or [], [_point(each) for each in points])
+        elements = _lying_at(seen.elements or [], [_point(each) for each in points])
         return json_response(
             {
                 "screen": [self._screen.width, self._screen.height],
@@ -240,7 +230,7 @@ class TypedRoutes:
 
         finally:
             self._scrolled = any(isinstance(a, dict) and a.get("kind") == "scroll" for a in actions)
-            if actions and _answers(actions[-1]) and self._in_dialog():
+            if actions and _answers(actions[-1]):
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _difference(self, unchanged: Any) -> Callable[[], str] | None:
@@ -252,13 +242,6 @@ class TypedRoutes:
         except ValueError as error:
             raise HttpError(400, str(error)) from error
         return lambda: self._looks.difference(look, boxes, self._screen)
-
-    def _in_dialog(self) -> bool:
-        """Whether the window in front is smaller than the screen, and not alone."""
-        shown = [window for window in self._screen.windows() if not window.hidden]
-        area = _DIALOG_SHARE * self._screen.width * self._screen.height
-        sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
-        return len(shown) > 1 and any(size <= area for size in sizes)
 
     def _execute(self, request: Request) -> Response:
         asked = request.json()
@@ -319,6 +302,25 @@ class TypedRoutes:
             except (OSError, ValueError) as error:
                 raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
+
+
+def _lying_at(
+    elements: Sequence[dict[str, Any]], points: Sequence[tuple[float, float]]
+) -> list[dict[str, Any]]:
+    """The elements at points, the focused ones and all that holds them, in their order.
+
+    Each has the place in the new list of what holds it.
+    """
+    wanted: set[int] = set()
+    for number, element in enumerate(elements):
+        left, top, right, bottom = element["box"]
+        there = any(left <= x < right and top <= y < bottom for x, y in points)
+        if there or "focused" in element["states"]:
+            while number >= 0 and number not in wanted:
+                wanted.add(number)
+                number = elements[number]["parent"]
+    places = {old: new for new, old in enumerate(sorted(wanted))}
+    return [elements[old] | {"parent": places.get(elements[old]["parent"], -1)} for old in places]
 
 
 def _point(value: Any) -> tuple[float, float]:

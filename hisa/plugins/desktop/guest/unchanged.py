@@ -12,8 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from PIL import ImageChops
-
+from .settle import changed
 from .x_screen import Frame, Screen, TopWindow
 
 __all__ = ["KeptLooks", "read_held"]
@@ -21,8 +20,6 @@ __all__ = ["KeptLooks", "read_held"]
 _KEPT = 6
 """Looks that are kept, 4 to 8 MB each: after the one that an act was decided on a client may have
 looked for changes, read the elements twice, and checked a secret."""
-_CARET_PIXELS = (3, 40)
-"""Width and height within which a change is only a blinking text cursor."""
 
 _Windows = frozenset[tuple[int, bool]]
 
@@ -63,27 +60,14 @@ class KeptLooks:
         if (now.width, now.height) != (frame.width, frame.height):
             return "the screen has another size"
         for box in boxes:
-            if _differ(frame, now, box):
-                left, top, right, bottom = box
+            left, top, right, bottom = box
+            if changed(frame, now, (left, top, right, bottom)):
                 return f"the screen changed between ({left}, {top}) and ({right}, {bottom})"
         return ""
 
 
 def _told(windows: Iterable[TopWindow]) -> _Windows:
     return frozenset((window.id, window.active) for window in windows)
-
-
-def _differ(before: Frame, after: Frame, box: Sequence[int]) -> bool:
-    """Whether a part of the screen shows another thing, more than a caret that blinks."""
-    if before.pixels == after.pixels:
-        return False
-    corners = (box[0], box[1], box[2], box[3])
-    changed = ImageChops.difference(before.image().crop(corners), after.image().crop(corners))
-    found = changed.getbbox()
-    if found is None:
-        return False
-    width, height = found[2] - found[0], found[3] - found[1]
-    return width > _CARET_PIXELS[0] or height > _CARET_PIXELS[1]
 
 
 def read_held(asked: Any) -> tuple[str, list[list[int]]]:

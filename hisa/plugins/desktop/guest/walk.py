@@ -16,9 +16,8 @@ from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .hidden_parts import seen_through
 from .long_lists import CUT, MAX_CHILDREN, children_in_area
-from .node import BoundingBox, Node, box_of
+from .node import BoundingBox, Node, box_of, plain_title
 from .role_numbers import role_name, state_names
-from .titles import plain_title
 
 __all__ = ["NULL", "ROOT", "top_windows", "walk"]
 

@@ -13,8 +13,8 @@ from Xlib import X, Xatom
 from Xlib.display import Display
 from Xlib.error import XError
 
+from .node import plain_title
 from .shm import SharedCapture
-from .titles import plain_title
 
 __all__ = ["Frame", "Screen", "TopWindow", "Under", "as_png"]
 
@@ -77,7 +77,11 @@ def as_png(image: Image.Image) -> bytes:
 
 
 class Screen:
-    """One connection for reading; usable from any thread."""
+    """One connection for reading; usable from any thread.
+
+    Raises:
+        OSError: the display has no shared memory, or other pixels than of 24 bits in 32.
+    """
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or os.environ["DISPLAY"]
@@ -90,23 +94,14 @@ class Screen:
         if self._has_cursor:
             self.display.xfixes_query_version()
         self._atoms: dict[str, int] = {}
-        self._capture = self._open_capture()
-
-    def _open_capture(self) -> SharedCapture | None:
-        try:
-            return SharedCapture(self.name)
-        except OSError:
-            return None
+        self._capture = SharedCapture(self.name)
 
     # ---------------------------------------------------------------- pixels
 
     def grab(self) -> Frame:
         """The screen without the pointer."""
         with self.lock:
-            if self._capture is not None:
-                return Frame(self.width, self.height, self._capture.grab())
-            data = self.root.get_image(0, 0, self.width, self.height, X.ZPixmap, 0xFFFFFFFF).data
-            return Frame(self.width, self.height, data)
+            return Frame(self.width, self.height, self._capture.grab())
 
     def look(self, frame: Frame | None = None) -> tuple[Image.Image, Under | None]:
         """The screen with the pointer painted in, RGB, and what it covers; None: it is not seen.

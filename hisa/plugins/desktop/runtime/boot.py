@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import uuid
+from typing import Any
 
 __all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount", "openers"]
 
@@ -275,23 +276,16 @@ def _become_user(uid: int) -> None:
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
-def _build(spec: dict[str, object]) -> None:
-    base, uid = str(spec["base"]), int(str(spec["uid"]))
-    room = int(str(spec["disk_mb"]))
+def _build(spec: dict[str, Any]) -> None:
+    base, uid, room = spec["base"], spec["uid"], spec["disk_mb"]
     inodes = _LEAST_INODES + room * _INODES_MB
     mount("tmpfs", base, "tmpfs", _NOSUID, f"mode=755,size={room}m,nr_inodes={inodes}")
     root = f"{base}/root"
     mount(_made(root), root, "", _BIND)
-    system = str(spec.get("system", ""))
+    system = spec.get("system", "")
     _lay_system(root, base, system)
-    covered = spec["covered"]
-    if not isinstance(covered, list):
-        raise TypeError(f"covered: want a list, not {covered!r}")
-    _cover(root, base, [*COVERED, *covered])
-    copies = spec["copies"]
-    if not isinstance(copies, dict):
-        raise TypeError(f"copies: want an object, not {copies!r}")
-    _lay_own(root, uid, copies)
+    _cover(root, base, [*COVERED, *spec["covered"]])
+    _lay_own(root, uid, spec["copies"])
     _lay_openers(root, uid, system)
     _lay_identity(root, base, uid, system)
     _lay_devices(root, base)
@@ -300,10 +294,7 @@ def _build(spec: dict[str, object]) -> None:
     for name in HIDDEN_OF_PROC:
         if os.path.exists(f"{root}/proc/{name}"):
             _bind_file("/dev/null", f"{root}/proc/{name}")
-    shares = spec.get("shares", [])
-    if not isinstance(shares, list):
-        raise TypeError(f"shares: want a list, not {shares!r}")
-    for source, place, writable in shares:
+    for source, place, writable in spec.get("shares", []):
         _lay_share(source, f"{root}{place}", uid, writable=writable, proc=f"{root}/proc")
     _limit_shared_memory(f"{root}/proc", room)
     _loopback_up()

@@ -12,8 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from hisa.plugins.desktop.runtime.probe import missing_requirements
 from hisa.plugins.desktop.runtime.state import Handle
 from hisa.screen.geometry import Size
 
-__all__ = ["DesktopRuntime", "await_ready", "end_process", "guest_code"]
+__all__ = ["DesktopRuntime", "end_process", "guest_code", "start_guest"]
 
 _PACKAGES = (
     "pyautogui",
@@ -106,20 +105,12 @@ def guest_code() -> dict[str, str]:
     return copies
 
 
-@dataclass(frozen=True, slots=True)
-class _Launch:
-    command: list[str]
-    environment: dict[str, str]
-    first_line: str = ""
-
-
 class DesktopRuntime:
     """A private X desktop in namespaces of its own, over a file system that is thrown away.
 
     Args:
         size: the screen, in pixels.
         idle: it ends itself after so many seconds without a request.
-        compat: its guest asks for no token, for clients that know none.
         isolation: how it is kept apart; None: the strongest way that works here.
         limits: how much it may take.
         shares: folders of this machine that it has.
@@ -131,7 +122,6 @@ class DesktopRuntime:
         size: Size,
         *,
         idle: float = 900.0,
-        compat: bool = False,
         isolation: namespaces.Isolation | None = None,
         limits: LimitSettings | None = None,
         shares: Sequence[Share] = (),
@@ -142,7 +132,6 @@ class DesktopRuntime:
         self.shares = tuple(shares)
         self.limits = limits or LimitSettings()
         self.isolation = isolation
-        self.compat = compat
         self.idle = idle
         self._handle: Handle | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -227,27 +216,22 @@ class DesktopRuntime:
         token_file.touch(mode=0o600)
         token_file.write_text(token, encoding="ascii")
         (folder / "base").mkdir()
-        address = folder / "socket"
-        ready, ready_in = os.pipe()
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(address))
-            address.chmod(0o600)
-            listening.listen(128)
-            fds = (listening.fileno(), ready_in)
-            launch = self._launch(folder, isolation, fds)
+
+        def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
+            line, environment, text = self._launch(folder, isolation, fds)
             self._process = subprocess.Popen(
-                [*self._watchdog(folder, fds), *launch.command],
+                [*self._watchdog(folder, fds), *line],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=launch.environment,
+                env=environment,
                 cwd="/",
                 pass_fds=fds,
                 start_new_session=True,
             )
-        os.close(ready_in)
-        self._tell(f"{launch.first_line}{token}\n")
-        await_ready(ready, folder / "log", "the desktop", self._process)
+            return self._process, f"{text}{token}\n"
+
+        start_guest(folder, "the desktop", start)
         self._write_down(folder)
 
     def _watchdog(self, folder: Path, fds: tuple[int, int]) -> list[str]:
@@ -265,11 +249,11 @@ class DesktopRuntime:
 
     def _launch(
         self, folder: Path, isolation: namespaces.Isolation, fds: tuple[int, int]
-    ) -> _Launch:
+    ) -> tuple[list[str], dict[str, str], str]:
+        """Returns a command line, its variables, and what it reads before the guest's token."""
         uid = _user_id(isolation, folder.name)
         guest = [_PYTHON, "-m", "guest", "--session", f"{self.size.width}x{self.size.height}"]
         guest += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--idle", str(self.idle)]
-        guest += ["--compat"] if self.compat else []
         limits = self.limits
         guest += ["--limits", str(Limits(limits.processes, limits.memory_mb, limits.open_files))]
         environment = _environment(uid, self.system)
@@ -285,7 +269,7 @@ class DesktopRuntime:
                 shares=self.shares,
                 system=self.system,
             )
-            return _Launch(line, {"PATH": environment["PATH"]})
+            return line, {"PATH": environment["PATH"]}, ""
         spec = {
             "base": str(folder / "base"),
             "uid": uid,
@@ -301,17 +285,7 @@ class DesktopRuntime:
         boot = str(Path(__file__).with_name("boot.py"))
         prefix = namespaces.command(isolation)
         line = [*prefix, _PYTHON, "-I", "-S", boot]
-        return _Launch(line, environment, json.dumps(spec) + "\n")
-
-    def _tell(self, text: str) -> None:
-        """Write a text to its standard input, which no process list shows, and close that."""
-        if self._process is None or self._process.stdin is None:
-            return
-        try:
-            with self._process.stdin as stream:
-                stream.write(text.encode())
-        except BrokenPipeError:
-            return
+        return line, environment, json.dumps(spec) + "\n"
 
     def _write_down(self, folder: Path) -> None:
         pid = self._process.pid if self._process else 0
@@ -351,21 +325,41 @@ def _language(system: str) -> str:
     return text.strip().removeprefix("LANG=")
 
 
-def await_ready(
-    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], *, fix: str = _FIX
-) -> None:
-    """Wait until a guest says on the descriptor ``ready`` that it is; closes it.
+_Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
+"""Starts a guest with a listening socket and a descriptor on which it says that it is ready.
+
+Returns its process and what that reads from standard input, which no process list shows."""
+
+
+def start_guest(folder: Path, what: str, start: _Start, *, fix: str = _FIX) -> None:
+    """Start a guest that is reached by ``folder/socket``, and wait until it is ready.
 
     Args:
-        ready: where it says so.
-        log: what ``process`` has written when it ends.
+        folder: holds its socket, and what it has written in ``log``.
         what: the guest, as printed.
-        process: runs it.
+        start: starts it.
         fix: what helps where it does not become ready.
 
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
     """
+    address = folder / "socket"
+    ready, ready_in = os.pipe()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(address))
+        address.chmod(0o600)
+        listening.listen(128)
+        process, text = start((listening.fileno(), ready_in))
+    os.close(ready_in)
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stream:
+            stream.write(text.encode())
+    _await_ready(ready, folder / "log", what, process, fix)
+
+
+def _await_ready(
+    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], fix: str
+) -> None:
     limit = patience(_START_SECONDS)
     try:
         readable, _, _ = select.select([ready], [], [], limit)

@@ -40,7 +40,6 @@ _OSWORLD = (
     *("pulseaudio", "pulseaudio-utils", "at-spi2-common", "libcanberra-gtk3-module"),
     *("ffmpeg", "imagemagick", "git", "curl", "wget", "unzip", "zip", "file", "nano", "vim-tiny"),
     *("fonts-liberation", "fonts-noto-core", "locales", "python3-pip", "python3-venv"),
-    "ripgrep",  # of Visual Studio Code
 )
 PROFILES = {
     "minimal": ("mousepad",),
@@ -62,7 +61,6 @@ _FILES = {
 }
 """Where each of our own files goes in the new system."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"
-_CODE = "/usr/share/code"
 _CHROMIUM = {"../../../desktop/guest/chromium.sh": "/etc/chromium.d/hisa"}
 _OSWORLD_FILES = {
     **_CHROMIUM,
@@ -71,16 +69,6 @@ _OSWORLD_FILES = {
     "osworld/gnome-control-center": "/usr/local/bin/gnome-control-center",
     "osworld/gnome-calculator": "/usr/local/bin/gnome-calculator",
     "osworld/nautilus": "/usr/local/bin/nautilus",
-    "osworld/code/code": "/usr/local/bin/code",
-    "osworld/code/code.desktop": "/usr/share/applications/code.desktop",
-    "osworld/code/install.sh": "/usr/lib/hisa/code.sh",
-    **{
-        f"osworld/code/{name}": f"{_CODE}/{name}"
-        for name in (
-            *("package.json", "package-lock.json", "node.txt", "defaults.json", "place.py"),
-            *("spdlog.js", "visual_studio_code.py", "window.sh"),
-        )
-    },
     "osworld/mimeapps.list": "/usr/share/applications/mimeapps.list",
     "osworld/published.gschema.override": (
         "/usr/share/glib-2.0/schemas/90_published.gschema.override"
@@ -133,12 +121,6 @@ class Recipe:
     def sources(self) -> Path | None:
         """File of the Python packages that are published as sources alone."""
         return self.files.get("/usr/lib/hisa/sources.txt")
-
-    @property
-    def code_server(self) -> Path | None:
-        """Folder with what Visual Studio Code's open build is fetched by."""
-        file = self.files.get(f"{_CODE}/package.json")
-        return file.parent if file else None
 
     @property
     def version(self) -> str:

@@ -16,7 +16,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.process import Progress, run
 
-__all__ = ["fetch_wheels", "pip"]
+__all__ = ["fetch_wheels"]
 
 _PYTHON = "3.11"
 """Of Debian 12."""
@@ -84,14 +84,14 @@ def _make(sources: Path, draft: Path, tell: Progress) -> None:
 def _run(
     words: Sequence[str], file: Path, draft: Path, tell: Progress, *, before: Sequence[str] = ()
 ) -> None:
-    program = pip()
+    program = _pip()
     tell(f"Python packages: {', '.join(file.read_text('ascii').split())}")
     line = [*before, *program, *words]
     run(line, draft / "log", tell, fix=f"look whether pip can reach them: {program[0]}")
     (draft / "log").unlink()
 
 
-def pip() -> list[str]:
+def _pip() -> list[str]:
     """Returns the command line of a pip.
 
     Raises:

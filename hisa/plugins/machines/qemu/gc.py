@@ -25,9 +25,7 @@ def collect() -> list[str]:
     removed = []
     if count := reap_machines():
         removed.append(f"machines that are gone: {count}")
-    drafts = sum(
-        store.sweep(store.folder(kind)) for kind in ("trees", "wheels", "npm", "images", "ready")
-    )
+    drafts = sum(store.sweep(store.folder(kind)) for kind in ("trees", "wheels", "images", "ready"))
     if drafts:
         removed.append(f"cut off in the making: {drafts}")
     kept, guest = _kept_images(), guest_version()
@@ -51,7 +49,7 @@ def _collect_trees() -> Iterator[str]:
         if path.name not in current:
             store.remove(path)
             yield f"trees/{path.name}"
-    for kind in ("archives", "wheels", "npm"):
+    for kind in ("archives", "wheels"):
         if any(store.folder(kind).iterdir()):
             store.remove(store.folder(kind))
             yield f"{kind}: what was downloaded"
@@ -78,5 +76,5 @@ def _loads(manifest: dict[str, Any]) -> bool:
 
 def taken() -> int:
     """Bytes that trees, downloads, images, ready desktops and machines take."""
-    kinds = ("trees", "archives", "wheels", "npm", "images", "ready", "machines")
+    kinds = ("trees", "archives", "wheels", "images", "ready", "machines")
     return sum(store.sizes(store.folder(kind)) for kind in kinds)

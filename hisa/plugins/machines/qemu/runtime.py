@@ -18,7 +18,7 @@ from hisa.plugins.machines.qemu.machine import Machine
 from hisa.plugins.machines.qemu.template import ready
 from hisa.screen.geometry import Size
 
-__all__ = ["VmRuntime", "list_machines", "reap_machines"]
+__all__ = ["end_machine", "list_machines", "reap_machines", "start_machine"]
 
 _YOUNG_SECONDS = 120.0  # chosen by hand
 
@@ -33,67 +33,36 @@ def _image(profile: str) -> Image:
     return image
 
 
-class VmRuntime:
-    """One machine, cloned from a profile's ready desktop, which is made at need.
+def start_machine(profile: str, size: Size) -> Machine:
+    """Clone a machine from a profile's ready desktop, which is made at need; its guest answers.
 
-    Args:
-        name: the profile.
-        size: the screen.
+    Raises:
+        UsageError: no such profile.
+        EnvironmentFailed: its image is not built, or it cannot be started.
     """
-
-    def __init__(self, name: str, size: Size) -> None:
-        self.name = name
-        self.size = size
-        self._machine: Machine | None = None
-
-    @property
-    def machine(self) -> Machine:
-        """The running one.
-
-        Raises:
-            EnvironmentFailed: it was not started, or was stopped.
-        """
-        if self._machine is None:
-            raise EnvironmentFailed(f"machine {self.name} is not running", fix="start it first")
-        return self._machine
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self._machine is not None and self._machine.alive
-
-    def start(self) -> None:
-        """Clone it and wait until its guest answers. Blocks for a fraction of a second.
-
-        Raises:
-            UsageError: no such profile.
-            EnvironmentFailed: its image is not built, or it cannot be started.
-        """
-        reap_machines()
-        source = ready(_image(self.name), self.size)
-        folder = store.folder("machines") / secrets.token_hex(4)
-        folder.mkdir(mode=0o700)
-        try:
-            self._machine = source.clone(folder)
-            self._write_down(folder, source.folder)
-        except BaseException:
-            self.stop()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-    def stop(self) -> None:
-        """End it and remove its files. Does nothing where it is not running."""
-        machine, self._machine = self._machine, None
-        if machine is not None:
-            machine.kill()
-            shutil.rmtree(machine.folder, ignore_errors=True)
-
-    def _write_down(self, folder: Path, source: Path) -> None:
-        machine = self.machine
-        known: dict[str, Any] = {"name": self.name, "pid": machine.pid, "started": machine.started}
-        known |= {"port": machine.port, "created": time.time()}
-        known["source"] = str(source)
+    reap_machines()
+    source = ready(_image(profile), size)
+    folder = store.folder("machines") / secrets.token_hex(4)
+    folder.mkdir(mode=0o700)
+    try:
+        machine = source.clone(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    try:
+        known: dict[str, Any] = {"name": profile, "pid": machine.pid, "started": machine.started}
+        known |= {"port": machine.port, "created": time.time(), "source": str(source.folder)}
         store.write_manifest(folder, {**known, "shape": asdict(machine.shape)})
+    except BaseException:
+        end_machine(machine)
+        raise
+    return machine
+
+
+def end_machine(machine: Machine) -> None:
+    """End a machine and remove its files."""
+    machine.kill()
+    shutil.rmtree(machine.folder, ignore_errors=True)
 
 
 def list_machines() -> list[tuple[Path, dict[str, Any]]]:

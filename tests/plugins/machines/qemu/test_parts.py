@@ -23,7 +23,7 @@ from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu.build import Image, build, find_image, image_folder
 from hisa.plugins.machines.qemu.gc import collect
 from hisa.plugins.machines.qemu.machine import Machine, Shape
-from hisa.plugins.machines.qemu.runtime import VmRuntime, list_machines, reap_machines
+from hisa.plugins.machines.qemu.runtime import list_machines, reap_machines, start_machine
 from hisa.plugins.machines.qemu.template import ready
 from hisa.plugins.machines.vm import vm
 from hisa.plugins.machines.vm_clone import VmEnvironment
@@ -242,7 +242,7 @@ class TestNames:
 
     def test_unknown_name_says_which_there_are(self) -> None:
         with pytest.raises(UsageError, match="minimal, office, browser"):
-            VmRuntime("nosuch", Size(640, 480)).start()
+            start_machine("nosuch", Size(640, 480))
 
     def test_machine_of_a_dead_process_is_litter(self, cache: Path) -> None:
         folder = store.folder("machines") / "12345678"

@@ -76,7 +76,8 @@ class TestForks:
         assert _hash(minimal.folder) == before
 
     async def test_token_is_wanted(self, environment: VmEnvironment) -> None:
-        url = f"http://127.0.0.1:{environment.runtime.machine.port}/screenshot"
+        assert environment.machine
+        url = f"http://127.0.0.1:{environment.machine.port}/screenshot"
         async with httpx.AsyncClient() as client:
             assert (await client.get(url, timeout=20)).status_code == 401
 
@@ -97,7 +98,8 @@ class TestFaults:
     ) -> None:
         async with VmEnvironment("minimal") as machine:
             await machine.write_file("/home/user/before", b"x")
-            os.kill(machine.runtime.machine.pid, signal.SIGKILL)
+            assert machine.machine
+            os.kill(machine.machine.pid, signal.SIGKILL)
             with pytest.raises(EnvironmentFailed, match="no answer"):
                 await machine.execute("true")
             await machine.reset()
@@ -107,10 +109,10 @@ class TestFaults:
 
     def test_machine_ends_with_its_owner(self, minimal: Template) -> None:
         code = (
-            "import time; from hisa.plugins.machines.qemu.runtime import VmRuntime;"
+            "import time; from hisa.plugins.machines.qemu.runtime import start_machine;"
             "from hisa.screen.observation import DEFAULT_IMAGE_LIMIT as size;"
-            "r = VmRuntime('minimal', size); r.start();"
-            "print(r.machine.pid, r.machine.folder.name, flush=True); time.sleep(600)"
+            "machine = start_machine('minimal', size);"
+            "print(machine.pid, machine.folder.name, flush=True); time.sleep(600)"
         )
         owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         assert owner.stdout is not None
@@ -124,6 +126,7 @@ class TestFaults:
 
     async def test_nothing_is_left(self, minimal: Template) -> None:
         async with VmEnvironment("minimal") as machine:
-            place, pid = machine.runtime.machine.folder, machine.runtime.machine.pid
+            assert machine.machine
+            place, pid = machine.machine.folder, machine.machine.pid
         assert not place.exists()
         assert process_start(pid) is None

@@ -14,4 +14,3 @@ locale-gen
 printf 'LANG=en_US.UTF-8\n' >/etc/default/locale
 update-mime-database /usr/share/mime
 glib-compile-schemas /usr/share/glib-2.0/schemas
-sh /usr/lib/hisa/code.sh
