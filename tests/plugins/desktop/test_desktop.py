@@ -174,6 +174,30 @@ class TestAtMostOnce:
             assert answer.json()["error"]
             assert (await client.get("/hisa/capabilities")).status_code == 200
 
+    async def test_another_client_opens_finds_and_closes_a_window(
+        self, environment: DesktopEnvironment
+    ) -> None:
+        async with await self.client(environment) as client:
+            command = ["xterm", "-T", "Opened by a client"]
+            launched = await client.post("/setup/launch", json={"command": command})
+            assert launched.status_code == 200
+
+            async def size() -> int:
+                form = {"app_class_name": "xterm"}
+                return (await client.post("/window_size", data=form)).status_code
+
+            async def becomes(status: int) -> bool:
+                for _ in range(100):
+                    if await size() == status:
+                        return True
+                    await asyncio.sleep(0.1)
+                return False
+
+            assert await becomes(200)
+            body = {"window_name": "Opened by a client", "strict": True}
+            assert (await client.post("/setup/close_window", json=body)).status_code == 200
+            assert await becomes(404)
+
     async def test_token_is_wanted(self, environment: DesktopEnvironment) -> None:
         handle = Handle.from_json(environment.handle)
         transport = httpx.AsyncHTTPTransport(uds=handle.socket)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .access import Reading
     from .node import Node
 
-__all__ = ["to_xml"]
+__all__ = ["terminal_text", "to_xml"]
 
 _BASE = "https://accessibility.ubuntu.example.org/ns"
 _NAMES = {kind: f"{_BASE}/{kind}" for kind in ("state", "component", "attributes", "value")}
@@ -35,6 +35,14 @@ def to_xml(reading: Reading) -> str:
             apps[window.app] = ElementTree.SubElement(root, "application", attributes)
         _add(apps[window.app], window)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def terminal_text(windows: list[Node]) -> str | None:
+    """Returns the text of the first terminal on the screen; None where there is none."""
+    from .node import flatten
+
+    found = (node for window in windows for node in flatten(window) if node.role == "terminal")
+    return next((node.text.rstrip() for node in found), None)
 
 
 def _add(parent: ElementTree.Element, top: Node) -> None:

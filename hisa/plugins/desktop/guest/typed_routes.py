@@ -8,7 +8,7 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
 from .in_step import Selected
+from .lying import lying_at
 from .sandbox import Wrap, make_beneath, opened_beneath
 from .settle import Work, settle
 from .unchanged import KeptLooks, read_held
@@ -45,8 +46,10 @@ _SCROLLED_SECONDS = 0.6
 _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 """Keys that press a button, ``alt`` with its letter."""
 _PRESSED_SECONDS = 0.6
-"""After such a key, before a screen counts as settled: GTK shows the button as pressed
+"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
 for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
+_DIALOG_SHARE = 0.9
+"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
 def _told(under: Under | None) -> dict[str, Any] | None:
@@ -197,7 +200,7 @@ class TypedRoutes:
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
         seen = self._seen(0.0, options, 0.0)
-        elements = _lying_at(seen.elements or [], [_point(each) for each in points])
+        elements = lying_at(seen.elements or [], [_point(each) for each in points])
         return json_response(
             {
                 "screen": [self._screen.width, self._screen.height],
@@ -230,7 +233,7 @@ class TypedRoutes:
 
         finally:
             self._scrolled = any(isinstance(a, dict) and a.get("kind") == "scroll" for a in actions)
-            if actions and _answers(actions[-1]):
+            if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _difference(self, unchanged: Any) -> Callable[[], str] | None:
@@ -242,6 +245,13 @@ class TypedRoutes:
         except ValueError as error:
             raise HttpError(400, str(error)) from error
         return lambda: self._looks.difference(look, boxes, self._screen)
+
+    def _in_dialog(self) -> bool:
+        """Whether the window in front is smaller than the screen, and not alone."""
+        shown = [window for window in self._screen.windows() if not window.hidden]
+        area = _DIALOG_SHARE * self._screen.width * self._screen.height
+        sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
+        return len(shown) > 1 and any(size <= area for size in sizes)
 
     def _execute(self, request: Request) -> Response:
         asked = request.json()
@@ -302,25 +312,6 @@ class TypedRoutes:
             except (OSError, ValueError) as error:
                 raise HttpError(403, f"{path}: {error}") from error
         return json_response({"status": "success"})
-
-
-def _lying_at(
-    elements: Sequence[dict[str, Any]], points: Sequence[tuple[float, float]]
-) -> list[dict[str, Any]]:
-    """The elements at points, the focused ones and all that holds them, in their order.
-
-    Each has the place in the new list of what holds it.
-    """
-    wanted: set[int] = set()
-    for number, element in enumerate(elements):
-        left, top, right, bottom = element["box"]
-        there = any(left <= x < right and top <= y < bottom for x, y in points)
-        if there or "focused" in element["states"]:
-            while number >= 0 and number not in wanted:
-                wanted.add(number)
-                number = elements[number]["parent"]
-    places = {old: new for new, old in enumerate(sorted(wanted))}
-    return [elements[old] | {"parent": places.get(elements[old]["parent"], -1)} for old in places]
 
 
 def _point(value: Any) -> tuple[float, float]:
