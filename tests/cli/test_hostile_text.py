@@ -17,8 +17,8 @@ from tests.cli.hostile import Hostile, guest, server
 pytestmark = pytest.mark.process
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b31m\u202eevil\u2066\u200b[bold]b[/bold]\x08\x7f"
-OUR_OWN = re.compile(r"\x1b\[[0-9;]*m")
-"""What `rich` and `click` send for colours."""
+OUR_OWN = re.compile(r"\x1b\[[0-9;]*m|\r\x1b\[K(?:  \w+ +… [\w ,]+(?=\r))?")
+"""What `rich` and `click` send for colours, and the line that tells how far an answer is."""
 
 
 def assert_tame(shown: str) -> None:

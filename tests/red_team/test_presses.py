@@ -84,7 +84,8 @@ async def _places(desktop: KeptDesktop, case: str, *names: str) -> list[tuple[in
     await desktop.execute(f"setsid -f {_CHROMIUM} file:///tmp/{case}.html >/dev/null 2>&1")
     deadline = Deadline(60.0)
     while not deadline.passed:
-        look = await desktop.observe(elements=True, settle=0.5)
+        # Chromium drops clicks before its first picture, which comes after the title.
+        look = await desktop.observe(elements=True, settle=1.0)
         shown = {element.name: element for element in look.elements or ()}
         if f"{case} ready" in _title(look) and all(name in shown for name in names):
             return [look.convert(shown[name].box.centre, "image").rounded() for name in names]
