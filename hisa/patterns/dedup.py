@@ -41,9 +41,13 @@ class Stored:
 def remember(
     store: VectorStore, patterns: Sequence[Pattern], *, embedder: Embedder, threshold: float
 ) -> tuple[Stored, ...]:
-    """Store new patterns that belong together; they do not supersede each other.
+    """Store patterns that belong together; they do not supersede each other.
 
-    ``threshold`` is the cosine of lessons from which an older one counts as the same.
+    Args:
+        store: where to.
+        patterns: new ones.
+        embedder: the one that filled the store.
+        threshold: cosine similarity of lessons from which an older one counts as the same.
 
     Raises:
         StoreError: the store cannot be written.

@@ -128,8 +128,14 @@ async def induce(
 ) -> tuple[Pattern, ...]:
     """Patterns of a run, not yet stored; where no step could bear a lesson out nothing is asked.
 
-    A lesson that only says the task again, or its own condition, is dropped. ``lines`` are the
-    abstracted steps, of which at most `STEPS_TOKENS` are shown; the score is no part of this.
+    A lesson that only says the task again, or its own condition, is dropped.
+
+    Args:
+        model: the state role's.
+        task: what was to be done.
+        run_id: where they come from.
+        lines: the abstracted steps, of which at most `STEPS_TOKENS` are shown; the score is no
+            part of this.
 
     Raises:
         InvalidReply: no usable answer, asked twice.

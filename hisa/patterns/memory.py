@@ -50,8 +50,14 @@ async def _apart(call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) ->
 class PatternMemory:
     """Recalls advice and learns patterns; everything that blocks runs in a thread.
 
-    ``embedder`` is the one that filled the store, ``model`` the state role's, and ``sops`` are the
-    rules of all domains.
+    Args:
+        store: where patterns are.
+        embedder: the one that filled it.
+        model: the state role's.
+        settings: what is stored and recalled.
+        state: its ``advice_tokens`` and ``lesson_tokens``.
+        emit: takes events.
+        sops: rules of all domains.
     """
 
     def __init__(
@@ -197,8 +203,12 @@ class PatternMemory:
     ) -> None:
         """Count a use of each pattern that the run cited, and a win of one.
 
-        A pattern superseded since then passes it on to its successor. ``ids`` are in the order of
-        the advice; ``won`` is None where the run has no score.
+        A pattern superseded since then passes it on to its successor.
+
+        Args:
+            ids: patterns of the advice in its order.
+            steps: of the run.
+            won: None where the run has no score.
 
         Raises:
             StoreError: the store cannot be written.

@@ -48,7 +48,10 @@ class Memory(Protocol):
     ) -> None:
         """Count a use, and a win or not, of those of these patterns that the steps cite.
 
-        ``ids`` are in the order of the advice; ``won`` is None where the run has no score.
+        Args:
+            ids: patterns of the advice in its order.
+            steps: of the run.
+            won: None where the run has no score.
         """
         ...
 

@@ -14,7 +14,10 @@ class BlindActs(Hook):
     """Stands in the place of a guard of acts where they are made blindly, for comparisons.
 
     Programs get their time between two presses of a call, as from HiSA's own guest between the
-    actions of one request: at most ``settle`` seconds.
+    actions of one request.
+
+    Args:
+        settle: longest wait, in seconds, for the screen to stop changing.
     """
 
     name = "blind_acts"

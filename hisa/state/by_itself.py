@@ -42,7 +42,9 @@ class ByItself:
 
     What changed twice while nothing was done does so by itself; so does what changed with a step
     and once more after it. Where only figures change by themselves, other words are an effect.
-    ``again`` looks once more where all that a step changed may go on by itself; None: nobody does.
+
+    Args:
+        again: looks once more where all that a step changed may go on by itself; None: nobody does.
     """
 
     def __init__(self, again: LookAgain | None = None) -> None:

@@ -62,9 +62,14 @@ def describe_changes(
 
     What the step acted on, then windows, values, what came and went, the focus; where none of
     these changed, the element whose pixels did. Windows are compared wherever they are known,
-    elements only where both looks have all of them. ``roi`` is the changed box in image space, None
-    where no pixel changed; ``hidden`` what was listed until a dialog came, which is no news once
-    that is gone.
+    elements only where both looks have all of them.
+
+    Args:
+        before: the look before the action.
+        after: the look after it.
+        roi: the changed box in image space; None where no pixel changed.
+        call: what ran; None: nothing is known of what it acted on.
+        hidden: what was listed until a dialog came, which is no news once that is gone.
     """
     known = is_complete(before) and is_complete(after)
     if not known or roi is None:
@@ -87,10 +92,13 @@ def describe_changes(
         *_window_sentences(before, after, come, gone),
         *values,
         *(f"New in the terminal: “{text}”." for text in rows[:1]),
+        *_order_sentence(old, new),
         *(_selection_sentence(call, before, after) if call is not None and not pairs else ()),
         *_listed("New on the screen", come, " ".join(values)),
         *_listed("Gone", gone),
     ]
+    if not sentences:
+        sentences += _painted_sentences(before, after, old)
     sentences += _focus_sentence(before, after)
     return tuple(sentences or _look_sentence(after, roi))
 
@@ -144,6 +152,18 @@ def _is_plain(element: Element, look: Observation) -> bool:
     return bool(look.without_pointer.screenshot.pixels.crop(corners).getcolors(1))
 
 
+def _painted_sentences(
+    before: Observation, after: Observation, elements: list[Element]
+) -> list[str]:
+    """Tells of what was there all the time, and is painted only now."""
+    named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
+    sentences: list[str] = []
+    for head, one, other in (("New on the screen", before, after), ("Gone", after, before)):
+        bare = [e for e in named if _is_plain(e, one) and not _is_plain(e, other)]
+        sentences += _listed(head, _telling(bare))
+    return sentences
+
+
 def _selection_sentence(
     call: GroundedCall, before: Observation, after: Observation
 ) -> Iterator[str]:
@@ -152,6 +172,30 @@ def _selection_sentence(
     selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
     if selects and after.selection not in ("", before.selection):
         yield f"The text {_quoted(after.selection, _ROW_CHARS)} is selected."
+
+
+def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
+    """Tells what stands before another now that it stood behind, in a column or a row."""
+    keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
+    known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
+    old = {_same_words(e): e for e in before if _same_words(e) in known}
+    new = sorted((e for e in after if _same_words(e) in known), key=lambda e: _corners(e)[1::-1])
+    for edge in (0, 1):
+        columns: dict[tuple[str, int, int], list[Element]] = {}
+        for element in new:
+            was = _corners(old[_same_words(element)])[edge]
+            columns.setdefault((element.role, was, _corners(element)[edge]), []).append(element)
+        for column in columns.values():
+            places = [_corners(old[_same_words(e)])[1 - edge] for e in column]
+            for at, place in enumerate(places[:-1]):
+                if place > places[at + 1]:
+                    first, second = (_named(e, _words(e)) for e in column[at : at + 2])
+                    return [f"{_capital(first)} now stands before {second}."]
+    return []
+
+
+def _same_words(element: Element) -> tuple[str, str]:
+    return element.role, _words(element)
 
 
 def _window_sentences(

@@ -27,10 +27,13 @@ _RESULT = " | Result: "
 
 
 class ContextRefiner:
-    """Asks a model for a summary of so many tokens at most, below which values are kept.
+    """Asks a model for the summary, below which values are kept.
 
-    ``by_facts``: no model is asked, and the steps in short are the summary, as of those that a
-    stored program made.
+    Args:
+        model: the state role's model.
+        tokens: hard limit of the summary.
+        by_facts: whether no model is asked: the steps in short are the summary, as of those that a
+            stored program made.
     """
 
     def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:
@@ -41,7 +44,14 @@ class ContextRefiner:
     async def refine(
         self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
-        """The summary of steps ``first`` to ``last``, from the previous one and the steps since.
+        """The summary of steps ``first`` to ``last``.
+
+        Args:
+            task: for its instruction.
+            previous: the summary so far; empty at first.
+            steps: those since then.
+            first: first step the new summary covers.
+            last: last step it covers, that of the last line.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.

@@ -72,7 +72,10 @@ _START = re.compile(r"[.!?;|“”\"]\s+|\n|:\s+(?=(?:\S+\s+){3})")
 def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
     """The line of values below a summary of ``tokens``; empty if there are none.
 
-    ``previous`` is the summary before, with its values; what notes of steps tell is kept there.
+    Args:
+        previous: the summary before, with its values.
+        steps: those since; what their notes tell is kept there.
+        tokens: of the whole summary.
     """
     items = _listed(previous)
     for name, text in _texts(steps):

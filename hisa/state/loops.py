@@ -89,8 +89,10 @@ def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
 def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
     """Returns the key that identifies an action; equal for a live step and for its events.
 
-    ``ran`` is the input that ran, with coordinates where places were found. Descriptions count only
-    for places that were not: they may be worded differently for the same place.
+    Args:
+        call: the planner's call. Its descriptions count only for places that were not found, since
+            they may be worded differently for the same place.
+        ran: the input that ran: with coordinates where places were found.
     """
     parts: list[Any] = [call.tool, ran if isinstance(ran, str) else dict(ran), []]
     acts = _acts_of(json.dumps(parts, default=str)) if ran == call.input else ()
@@ -110,8 +112,10 @@ def _acts_of(key: str) -> tuple[Action, ...]:
 def step_key(keys: Sequence[str], *, result: str) -> str:
     """Returns the key of a whole step: of its action or, for a sequence, of all that were made.
 
-    Its result counts for tools that do not act on the screen: a command that prints something new
-    is no loop.
+    Args:
+        keys: by `action_key`, in order.
+        result: the step's result; it counts for tools that do not act on the screen, because a
+            command that prints something new is no loop.
     """
     parts = [json.loads(key) for key in keys]
     if any(part[0] not in ("gui_action", "wait") for part in parts):

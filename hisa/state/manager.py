@@ -54,8 +54,14 @@ class HierarchicalState:
     """The bounded state <E_t, R_k, P>: a function of the run's events, see `restore`.
 
     Every line is kept for pattern induction; only those since the last refinement are shown.
-    Without a ``memory``, level 3, nothing is recalled or learned. ``again`` looks once more, to
-    tell what goes on by itself; None: nobody does.
+
+    Args:
+        abstractor: level 1.
+        refiner: level 2.
+        emit: gets `Abstracted`, `Refined` and `LoopDetected`.
+        memory: level 3; None: nothing is recalled or learned.
+        settings: limits and the refinement interval.
+        again: looks once more, to tell what goes on by itself; None: nobody does.
     """
 
     def __init__(
@@ -299,7 +305,9 @@ class HierarchicalState:
 class Repeats(Hook):
     """Refuses what was tried on this very screen and did not help.
 
-    ``others`` names the tools to go on with besides one, on a look.
+    Args:
+        state: knows what was tried.
+        others: names tools to go on with besides one, on a look.
     """
 
     name = "repeats"
@@ -383,8 +391,14 @@ def build_state(
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
-    ``model`` is the state role's; one with a small profile writes neither lines nor summaries, and
-    None is a capable one's. ``written`` tells which files a step wrote. See `HierarchicalState`.
+    Args:
+        model: the state role's model.
+        settings: limits and the refinement interval.
+        emit: gets the state's events.
+        memory: level 3; None: off.
+        written: tells which files a step wrote; None: nobody does.
+        profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
+        again: as for `HierarchicalState`.
     """
     by_facts = profile is not None and profile.small
     raw = settings.steps != "abstracted"

@@ -61,7 +61,13 @@ _FILLED_SHARE = 0.6
 
 
 def unexpected(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Returns what speaks against a step: a dialog, what a page says, a cover, or a lost text."""
+    """Returns what speaks against a step: a dialog, what a page says, a cover, or a lost text.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+    """
     return (
         _message(call, before, after)
         or _answered(call, before, after)

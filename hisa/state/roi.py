@@ -217,7 +217,8 @@ _ROUNDING = 3
 def is_caret(mask: Image.Image) -> bool:
     """Whether a difference is one upright line without a gap; letters have gaps or are wider.
 
-    ``mask`` is white where two looks differ.
+    Args:
+        mask: white where two looks differ, black elsewhere.
     """
     corners = mask.getbbox()
     if corners is None:

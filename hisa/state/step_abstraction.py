@@ -451,7 +451,11 @@ class Effect:
 def effects(call: GroundedCall, looks: Looks, outcome: Outcome, pair: Pair) -> tuple[Effect, ...]:
     """The effect of each call that was made, in order; that of ``call``, where it stood alone.
 
-    ``looks`` are before the first call and after the last one; ``pair`` compares two.
+    Args:
+        call: what was planned.
+        looks: before the first call and after the last one.
+        outcome: what came of it.
+        pair: compares two looks.
     """
     calls = outcome.made or (MadeCall(call, outcome, looks[0]),)
     starts = [looks[0], *(made.before for made in calls[1:])]
@@ -490,8 +494,11 @@ def surprises(found: Sequence[Effect]) -> str:
 def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
     """Returns which actions of a sequence had no visible effect; empty where each had one.
 
-    A click before keys may do no more than give a field the focus, which need not show. ``last`` is
-    the verdict on the last one, which was looked at more closely.
+    A click before keys may do no more than give a field the focus, which need not show.
+
+    Args:
+        found: the effects, in order.
+        last: the verdict on the last one, which was looked at more closely.
     """
     numbers = []
     for number, effect in enumerate(found if len(found) > 1 else (), 1):

@@ -51,7 +51,13 @@ _NOT_KNOWN = ReadBack("not known", "Not known: whether what was typed arrived.")
 
 
 def read_back(call: GroundedCall, before: Observation, after: Observation) -> ReadBack | None:
-    """Compare what a call typed with what its field holds; None: it did more, or typed nothing."""
+    """Compare what a call typed with what its field holds; None: it did more, or typed nothing.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+    """
     acts = [act for act in call.actions if not isinstance(act, Sleep | Move)]
     changed_again = any(
         isinstance(act, Write) and not isinstance(following, Click | Write)

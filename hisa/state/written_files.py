@@ -42,7 +42,11 @@ WrittenSince = Callable[[float], Awaitable[Written]]
 
 
 class WrittenFiles:
-    """Searches the home folder for files that were written, hidden ones left out."""
+    """Searches the home folder for files that were written; hidden ones, as caches, are left out.
+
+    Args:
+        environment: is searched.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment

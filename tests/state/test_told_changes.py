@@ -64,6 +64,17 @@ def test_a_state_beside_another_text_is_no_text() -> None:
     assert "reads “selected”" not in told((before,), (after,))
 
 
+@pytest.mark.parametrize("role", ["list item", "static", "table cell"])
+def test_entries_that_changed_places_are_told_in_their_new_order(role: str) -> None:
+    sentences = told(rows(*TOWNS[:4], role=role), rows("Evora", *TOWNS[:3], role=role))
+    assert "“Evora” now stands before " in sentences
+    assert "New on the screen" not in sentences
+
+
+def test_a_page_that_scrolled_is_in_its_order() -> None:
+    assert "stands before" not in told(rows(*TOWNS), rows(*TOWNS[1:]))
+
+
 def test_a_document_is_told_by_its_window_alone() -> None:
     page = element("document web", "Trips", BoundingBox(0, 0, 600, 300, "screen"), "Porto")
     assert "Document" not in told((page,), (replace(page, text=""),))
@@ -79,6 +90,14 @@ def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
     sentences = told(rows(*TOWNS[:3]), (*behind, dialog, says))
     assert "Remove all?" in sentences
     assert not any(town in sentences for town in TOWNS[3:])
+
+
+def test_a_button_that_shows_under_the_pointer_alone_is_new_when_it_is_painted() -> None:
+    button = element("push button", "Delete row", BoundingBox(40, 40, 120, 60, "screen"))
+    lines = describe_changes(
+        look(elements=(button,)), look((20, 20, 30, 30), elements=(button,)), ROI
+    )
+    assert lines == ("New on the screen: push button “Delete row”.",)
 
 
 def test_rows_that_a_terminal_wrote_are_told_as_text() -> None:

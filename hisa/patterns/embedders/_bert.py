@@ -84,10 +84,17 @@ def _layer(x: Floats, bias: Floats, weights: Weights, name: str, heads: int) -> 
 def sentence_vectors(
     ids: NDArray[np.int64], mask: Floats, *, weights: Weights, layers: int, heads: int
 ) -> Floats:
-    """Mean-pooled unit vectors of a padded batch, (batch, width) float32.
+    """Mean-pooled unit vectors of a padded batch.
 
-    ``ids`` are token numbers and ``mask`` 1 for a token, 0 for padding, both (batch, tokens);
-    ``weights`` are tensors by their names in the checkpoint.
+    Args:
+        ids: token numbers, (batch, tokens).
+        mask: 1 for a token, 0 for padding, (batch, tokens), float32.
+        weights: tensors by their names in the checkpoint.
+        layers: encoder layers.
+        heads: attention heads.
+
+    Returns:
+        (batch, width) float32, each row of length 1.
     """
     import numpy as np
 

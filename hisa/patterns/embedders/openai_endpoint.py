@@ -32,7 +32,9 @@ _log = logging.getLogger(__name__)
 class OpenAIEndpoint:
     """Vectors of ``model`` at OPENAI_BASE_URL, else the public OpenAI address.
 
-    ``max_retries`` are further tries after rate limits, server errors and time-outs.
+    Args:
+        model: the endpoint's name for it.
+        max_retries: further tries after rate limits, server errors and time-outs.
     """
 
     def __init__(self, model: str, *, max_retries: int = 3) -> None:

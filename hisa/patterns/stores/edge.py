@@ -73,9 +73,12 @@ def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
 
 
 class EdgeStore(VectorStore):
-    """A `VectorStore` in a folder, which is made on the first write; until then it reads as empty.
+    """A `VectorStore` in a folder.
 
-    Another process is waited for as long as ``patience`` says, in seconds.
+    Args:
+        folder: made on the first write; until then the store reads as empty.
+        embedder: the one whose vectors it holds.
+        patience: seconds to wait for another process.
     """
 
     def __init__(self, folder: Path, embedder: Embedder, *, patience: float = 30.0) -> None:

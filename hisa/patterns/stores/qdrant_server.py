@@ -41,7 +41,14 @@ def _filter(wanted: dict[str, str | None]) -> models.Filter:
 
 
 class ServerStore(VectorStore):
-    """A `VectorStore` in a Qdrant server; ``url`` is its address as errors name it."""
+    """A `VectorStore` in a Qdrant server.
+
+    Args:
+        client: the connection.
+        collection: its name, or an alias of it.
+        embedder: the one whose vectors it holds.
+        url: the server's address as printed in errors.
+    """
 
     def __init__(
         self, client: QdrantClient, collection: str, *, embedder: Embedder, url: str = ""

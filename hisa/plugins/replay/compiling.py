@@ -193,8 +193,12 @@ def effects_between(
 ) -> list[Effect]:
     """Effects that hold on the second look and not on the first, as a player reads them, by rank.
 
-    What was there before, by ``known`` roles and names of earlier looks, counts where nothing else
-    changed: it may be out of sight the next time.
+    What was there before counts where nothing else changed: it may be out of sight the next time.
+
+    Args:
+        one: with elements.
+        other: likewise.
+        known: roles and names that were on an earlier look.
     """
     changes = sorted(element_changes(one, other), key=lambda change: _telling(change, known))
     ranks = {effect: _telling(c, known) for c in reversed(changes) for effect in _effect(c)}

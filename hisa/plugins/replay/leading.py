@@ -44,7 +44,10 @@ class FirstProgram(Hook):
     """A planner that plays the stored program that fits a task, then hands on to another for good.
 
     It is a hook of its run, too: the program's calls have their places, which nobody looks for.
-    ``program`` is its folder, or a folder of programs.
+
+    Args:
+        program: its folder, or a folder of programs.
+        planner: does what no program does.
 
     Raises:
         UsageError: no second run proved the program.

@@ -92,10 +92,15 @@ async def play(
     mends: str = "",
     models: Mapping[Role, Model] | None = None,
 ) -> Played:
-    """Play the program of a folder on a fresh machine, or on a started one, which is left open.
+    """Play the program of a folder on a fresh machine.
 
-    ``tell`` gets a line for each step. For ``mends`` see `settings_for`; ``models`` take the place
-    of those of the settings, where a step is to be mended.
+    Args:
+        place: its folder.
+        settings: as for a run; models are replaced.
+        environment: a started one, which is left open; None: a fresh one by the settings.
+        tell: gets a line for each step.
+        mends: see `settings_for`.
+        models: own ones in place of those of the settings, where a step is to be mended.
 
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.

@@ -36,9 +36,13 @@ async def prove(
     *,
     agree: Callable[[list[str]], bool],
 ) -> Program:
-    """Play the program of a folder once more; returns it with what both runs agree on.
+    """Play it once more from a clean machine; returns it with what both runs agree on.
 
-    Where the task has no check, ``agree`` asks a person whether what changed is what is meant.
+    Args:
+        program: as it lies in ``place``.
+        place: its folder.
+        settings: as for a run.
+        agree: asks a person whether what changed is what is meant, where the task has no check.
 
     Raises:
         UsageError: the second run did not come to the same end, or nobody agreed to it.

@@ -69,8 +69,12 @@ def find_target(
 ) -> Found | Missing:
     """The one thing on a look that a target is, or why none is.
 
-    ``place`` is where in the target's box the action was, in pixels of the program's screen; None:
-    its middle. ``lax``: figures in its row may be others, where no row has its own.
+    Args:
+        target: what is looked for.
+        look: with elements.
+        place: where in the target's box the action was, in pixels of the program's screen; None:
+            its middle.
+        lax: figures in its row may be others, where no row has its own.
     """
     around = Surroundings(look)
     chosen = _known(target, around, lax=lax)

@@ -48,8 +48,12 @@ _FILLED = frozenset({"check box", "radio button", "list item", "option", "switch
 class Session:
     """What the workers share, and what they did since the command began.
 
-    What the exploration knows already is built on. It ends after so many ``minutes`` of wall time
-    or ``most`` new transitions, or where nothing is left; None: any number.
+    Args:
+        exploration: made by `Exploration.create`; what it knows already is built on.
+        machine: where it explores.
+        tasks: how they are set up.
+        minutes: of wall time; a desktop that is being brought up is not cut short.
+        most: new transitions to end after; None: only time ends it, or that nothing is left.
     """
 
     def __init__(

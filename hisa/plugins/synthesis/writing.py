@@ -71,8 +71,11 @@ async def write_all(
 ) -> Written:
     """Write into the folder of an exploration; what is there is kept.
 
-    The settings' planner model writes goals and references; None: rules write candidates. ``tell``
-    gets a line of progress after each reply of a model.
+    Args:
+        settings: whose planner's model writes goals and references; None: rules write candidates.
+        folder: of the exploration.
+        wish: how much.
+        tell: gets a line of progress after each reply of a model.
 
     Raises:
         UsageError: nothing was explored there, or somebody else writes.

@@ -163,8 +163,12 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
     """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
 
     The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
-    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0. There are N
-    replies to each of B targets, see `parts_of`, and boxes [B, 4]; ``parts`` are of `REWARDS`.
+    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0.
+
+    Args:
+        replies: N to each of B targets, see `parts_of`.
+        boxes: of the targets, [B, 4].
+        parts: of `REWARDS`.
     """
     cells, sizes, formed = parts_of(replies, parts)
     x, y = points(cells)

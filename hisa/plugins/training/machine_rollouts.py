@@ -30,8 +30,14 @@ class MachineRollouts:
     """Episodes on machines; see `hisa.plugins.training.base.Rollouts`.
 
     Members of a group get fresh machines with the same seed. Nothing is learned from a run, and no
-    model but the policy is asked. Run folders are made in ``folder``; ``workers`` are machines at
-    once, ``environment`` a maker of them as ``module:name``, else that of the settings.
+    model but the policy is asked.
+
+    Args:
+        suite: whose tasks are played.
+        settings: of the runs, above all their environment and their limit of steps.
+        folder: where their run folders are made.
+        workers: machines at work at once.
+        environment: an environment maker as ``module:name``; empty: that of the settings.
 
     Raises:
         UsageError: the machine keeps what an episode leaves behind.

@@ -74,7 +74,9 @@ class Header(BaseModel):
 class PointerNetwork(nn.Module):
     """A transformer over the words of the instruction and the elements of the screen.
 
-    ``width`` is that of its vectors, a multiple of 4, the number of heads.
+    Args:
+        width: of its vectors; a multiple of 4, the number of heads.
+        layers: of the transformer.
     """
 
     def __init__(self, *, width: int, layers: int) -> None:

@@ -26,10 +26,12 @@ __all__ = ["RolloutWorkers"]
 
 
 class RolloutWorkers:
-    """Plays the draws of coming updates in so many processes.
+    """Plays the draws of coming updates.
 
-    ``rollouts`` makes those of a worker, in its own process; so it has to be picklable. ``max_age``
-    bounds the age of an episode, in updates; 0: none is begun before its update.
+    Args:
+        rollouts: makes those of a worker, in its own process; so it has to be picklable.
+        workers: processes.
+        max_age: bound on the age of an episode, in updates; 0: none is begun before its update.
     """
 
     def __init__(self, rollouts: Callable[[], Rollouts], workers: int, max_age: int) -> None:

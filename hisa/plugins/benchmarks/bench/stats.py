@@ -52,7 +52,13 @@ def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, floa
 
 
 def t95(freedom: int) -> float:
-    """Returns the two-sided 95% quantile of Student's t for so many degrees of freedom."""
+    """Returns the two-sided 95% quantile of Student's t, right to three digits.
+
+    Above the table it is Cornish and Fisher's expansion about the normal quantile.
+
+    Args:
+        freedom: degrees of freedom, from 1.
+    """
     from scipy.stats import t  # heavy
 
     return float(t.ppf(0.975, freedom))

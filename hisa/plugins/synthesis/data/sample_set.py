@@ -69,7 +69,12 @@ def read_samples(
 ) -> SampleSet:
     """The samples of folders of runs, benches and collections.
 
-    ``draw`` draws as many runs as there are by the judge's grades (OS-Genesis, algorithm 1).
+    Args:
+        folders: what "hisa data collect" or "hisa bench run" made.
+        licence: of the tasks.
+        draw: draws as many runs as there are by the judge's grades (OS-Genesis, algorithm 1).
+        judge: whose grades.
+        seed: of the draw.
 
     Raises: UsageError where nothing is left, or runs have no grade to draw by.
     """
