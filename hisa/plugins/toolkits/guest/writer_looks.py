@@ -113,9 +113,12 @@ def paragraph(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PAPERS = {
-    "A3": (29700, 42000), "A4": (21000, 29700), "A5": (14800, 21000),
-    "letter": (21590, 27940), "legal": (21590, 35560),
-}  # fmt: skip
+    "A3": (29700, 42000),
+    "A4": (21000, 29700),
+    "A5": (14800, 21000),
+    "letter": (21590, 27940),
+    "legal": (21590, 35560),
+}
 
 
 def set_paper(style: Any, paper: str, landscape: bool | None) -> None:
