@@ -43,16 +43,25 @@ _BESIDE = 72
 """More image pixels at either side of a crop: some ten letters."""
 
 
+_APART = 48
+"""Unchanged rows of pixels between two changes that are shown apart; a toolbar's gaps are less."""
+_MOST_BANDS = 3
+"""Changes shown apart at most: a dialog, a status line and a title bar are three."""
+_SAVED = 0.5
+"""Changes are shown apart if they cover at most this share of the box around them all."""
+
+
 @dataclass(frozen=True, slots=True)
 class RoiPair:
-    """The changed part of two pictures.
+    """The changed parts of two pictures.
 
-    ``box`` is exactly what changed, ``shown`` what the pictures hold, with a margin; both in image
-    space. Where the sizes of two looks differ, the pictures are whole.
+    ``box`` is exactly what changed, ``shown`` what the pictures hold, one part below the other,
+    each with a margin; all in image space. If the sizes of two looks differ, the pictures are
+    whole.
     """
 
     box: BoundingBox
-    shown: BoundingBox
+    shown: tuple[BoundingBox, ...]
     before: Screenshot
     after: Screenshot
 
@@ -61,40 +70,66 @@ def roi_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to what changed; None where nothing but pointer or caret did.
 
     A crop is wider than what changed: of "500 €" that was "100 €" one digit alone would be shown.
+    Changes far above one another are cropped apart: a status line and a title bar otherwise take
+    the whole screen along.
     """
-    box = _seen(before, after)
-    return None if box is None else _pair(before, after, box, _with_margin(box, after.image))
+    box, mask = _difference(before, after)
+    if box is None:
+        return None
+    parts = [box] if mask is None else _bands(mask, box)
+    shown = tuple(_with_margin(part, after.image) for part in parts)
+    return _pair(before, after, box, shown)
 
 
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures as they are; None where nothing but pointer or caret changed."""
-    box = _seen(before, after)
-    return None if box is None else _pair(before, after, box, _whole(after.screenshot))
+    box, _ = _difference(before, after)
+    return None if box is None else _pair(before, after, box, (_whole(after.screenshot),))
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return _pair(before, after, _whole(new), _whole(new))
+        return _pair(before, after, _whole(new), (_whole(new),))
     changed = changed_pixels(old, new, unseen=0)
-    return None if changed is None else _pair(before, after, changed[1], changed[1])
+    return None if changed is None else _pair(before, after, changed[1], (changed[1],))
 
 
-def _seen(before: Observation, after: Observation) -> BoundingBox | None:
-    """The box of what is seen to differ: all of it in two looks of different sizes."""
+def _difference(
+    before: Observation, after: Observation
+) -> tuple[BoundingBox | None, Image.Image | None]:
+    """The box of what is seen to differ, and its mask; two sizes differ everywhere, without one."""
     if before.screenshot.size != after.screenshot.size:
-        return _whole(after.screenshot)
+        return _whole(after.screenshot), None
     mask = changed_mask(before, after)
     corners = mask.getbbox() if mask is not None else None
-    return None if corners is None else BoundingBox(*corners)
+    return (None, None) if corners is None else (BoundingBox(*corners), mask)
 
 
-def _pair(before: Observation, after: Observation, box: BoundingBox, shown: BoundingBox) -> RoiPair:
+def _bands(mask: Image.Image, box: BoundingBox) -> list[BoundingBox]:
+    """The exact boxes of changes far above one another, if they show much less; else ``box``."""
+    import numpy as np
+
+    rows = np.flatnonzero(np.asarray(mask).any(axis=1))
+    gaps = np.diff(rows)
+    widest = np.sort(np.argsort(gaps, kind="stable")[::-1][: _MOST_BANDS - 1])
+    cuts = [int(at) + 1 for at in widest if gaps[at] > _APART]
+    bands = []
+    for part in np.split(rows, cuts):
+        top, bottom = int(part[0]), int(part[-1]) + 1
+        left, _, right, _ = mask.crop((0, top, mask.width, bottom)).getbbox() or (0, 0, 0, 0)
+        bands.append(BoundingBox(left, top, right, bottom))
+    return bands if sum(band.area for band in bands) <= _SAVED * box.area else [box]
+
+
+def _pair(
+    before: Observation, after: Observation, box: BoundingBox, shown: tuple[BoundingBox, ...]
+) -> RoiPair:
     old, new = before.screenshot, after.screenshot
-    if shown == _whole(new):
+    if shown == (_whole(new),):
         return RoiPair(box, shown, old, new)
-    return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
+    return RoiPair(box, shown, old.parts(shown), new.parts(shown))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:

@@ -431,7 +431,8 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None, *, shown: bool) -> li
     else:
         lines.append(f"changed: {_corners(pair.box)}")
         if shown:
-            lines.append(f"the pictures show: {_corners(pair.shown)}")
+            parts = " and below it ".join(_corners(part) for part in pair.shown)
+            lines.append(f"the pictures show: {parts}")
     return lines
 
 

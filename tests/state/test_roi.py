@@ -74,7 +74,7 @@ def test_pair_shows_the_exact_box_with_its_margin() -> None:
     pair = roi_pair(seen(picture()), seen(picture((100, 50, 220, 130))))
     assert pair is not None
     assert pair.box == BoundingBox(100, 50, 220, 130)
-    assert pair.shown == BoundingBox(20, 42, 300, 138)
+    assert pair.shown == (BoundingBox(20, 42, 300, 138),)
     assert pair.before.size == pair.after.size == Size(280, 96)
     assert pair.after.pixels.getpixel((80, 8)) == (255, 255, 255)
     assert pair.after.pixels.getpixel((79, 7)) == (64, 64, 64)
@@ -95,7 +95,7 @@ def test_crop_holds_the_box_and_keeps_its_minimum(x: int, y: int, width: int, he
     if pair is None:
         return
     assert pair.box == BoundingBox(*box)
-    shown = pair.shown
+    (shown,) = pair.shown
     assert shown.intersection(pair.box) == pair.box
     assert shown.intersection(BoundingBox(0, 0, 320, 180)) == shown
     assert shown.width >= min(320, max(64, pair.box.width))
@@ -106,6 +106,25 @@ def test_crop_holds_the_box_and_keeps_its_minimum(x: int, y: int, width: int, he
 WIDE = Size(1280, 720)
 
 
+def test_at_most_three_changes_far_above_one_another_are_shown_apart() -> None:
+    title, dialog, status = (0, 0, 200, 20), (500, 300, 700, 400), (0, 700, 60, 716)
+    near = (500, 420, 560, 440)
+    after = picture(title, dialog, near, status, size=WIDE)
+    pair = roi_pair(seen(picture(size=WIDE)), seen(after))
+    assert pair is not None
+    assert pair.box == BoundingBox(0, 0, 700, 716)
+    assert [(part.top, part.bottom) for part in pair.shown] == [(0, 64), (292, 448), (656, 720)]
+    assert pair.after.part_of == (after, pair.shown)
+
+
+@pytest.mark.parametrize(("bottom", "parts"), [(100, 2), (400, 1)])
+def test_changes_are_shown_as_one_where_parts_save_little(bottom: int, parts: int) -> None:
+    after = picture((0, 0, 1280, bottom), (0, 600, 1280, 700), size=WIDE)
+    pair = roi_pair(seen(picture(size=WIDE)), seen(after))
+    assert pair is not None
+    assert len(pair.shown) == parts
+
+
 def test_whole_pictures_are_shown_whole_with_the_same_box() -> None:
     dots = ((10, 10, 40, 40), (600, 500, 800, 600))
     before, after = seen(picture(size=WIDE)), seen(picture(*dots, size=WIDE))
@@ -114,7 +133,7 @@ def test_whole_pictures_are_shown_whole_with_the_same_box() -> None:
     assert whole is not None
     assert whole.box == cropped.box
     assert (whole.shown, whole.before, whole.after) == (
-        BoundingBox(0, 0, 1280, 720),
+        (BoundingBox(0, 0, 1280, 720),),
         before.screenshot,
         after.screenshot,
     )
@@ -130,7 +149,7 @@ def test_looks_of_different_sizes_differ_as_a_whole(
     before, after = seen(picture(size=Size(100, 50))), seen(picture(size=Size(80, 70)))
     everything = BoundingBox(0, 0, 80, 70)
     assert pair_of(before, after) == RoiPair(
-        everything, everything, before.screenshot, after.screenshot
+        everything, (everything,), before.screenshot, after.screenshot
     )
 
 
@@ -141,7 +160,7 @@ def test_the_papers_region_is_one_box_of_every_pixel_that_differs_at_all() -> No
     pair = exact_pair(seen(before), seen(picture(*dots, size=WIDE)))
     assert pair is not None
     around = BoundingBox(10, 10, 800, 600)
-    assert (pair.box, pair.shown) == (around, around)
+    assert (pair.box, pair.shown) == (around, (around,))
     assert pair.before.size == pair.after.size == Size(790, 590)
     faint = before.pixels.copy()
     faint.putpixel((300, 200), (65, 64, 64))
