@@ -234,6 +234,11 @@ def main() -> None:
     print(f"{options.steps} steps: {total:,} tokens, text by {name}; goal {GOAL:,}: {verdict}")
     for part, tokens in sorted(costs.parts.items()):
         print(f"  {part:<24}{tokens:>9,}  {tokens / options.steps:7.0f} a step")
+    rules, pictures, answers = (
+        costs.parts[f"planner: {part}"] for part in ("rules", "pictures", "answers")
+    )
+    full = rules + (pictures * (options.steps + 1) + answers * (options.steps - 1)) / 2
+    print(f"  {full:,.0f} with every screenshot and answer so far in each planner request")
     print(f"  largest planner prompt, text only, estimated: {costs.largest} of 3,600")
 
 
