@@ -38,7 +38,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 
 GOAL = 0.70
 MODEL = "gpt-4.1"
@@ -73,14 +73,14 @@ class _Server:
             piece = await receive()
             raw, more = raw + piece.get("body", b""), piece.get("more_body", False)
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        asked = Received(scope["path"], headers, json.loads(raw))
-        if asked.role == "planner":
+        received = ReceivedRequest(scope["path"], headers, json.loads(raw))
+        if received.role == "planner":
             self.bodies.append(raw)
-        message = {"role": "assistant", "content": answer(asked)}
-        said = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+        message = {"role": "assistant", "content": answer(received)}
+        completion = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
         plain = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": plain})
-        await send({"type": "http.response.body", "body": json.dumps(said).encode()})
+        await send({"type": "http.response.body", "body": json.dumps(completion).encode()})
 
 
 async def planner_bodies(steps: int, folder: Path) -> list[bytes]:
@@ -107,23 +107,23 @@ def prompt(body: bytes, *, picture: bool) -> bytes:
     return sent if picture else re.sub(PICTURE, b"", sent)
 
 
-def alike(one: bytes, other: bytes) -> int:
+def count_common(first: bytes, second: bytes) -> int:
     """The number of bytes with which both begin."""
-    return longest(min(len(one), len(other)), lambda size: one[:size] == other[:size])
+    return longest(min(len(first), len(second)), lambda size: first[:size] == second[:size])
 
 
 def share(before: bytes, now: bytes, count: Count) -> Share:
     """What one body shares with the body before it."""
     text, earlier = prompt(now, picture=False), prompt(before, picture=False)
-    same = alike(text, earlier)
-    whole = prompt(now, picture=True)
+    same = count_common(text, earlier)
+    full_prompt = prompt(now, picture=True)
     begin = count(text[:same].decode("utf-8", "ignore"))
     size = count(text.decode("utf-8"))
     everything = size + picture_tokens(SIZE)
     cached = begin // 128 * 128 if begin >= 1024 else 0
     return Share(
         text=same / len(text),
-        bytes=alike(whole, prompt(before, picture=True)) / len(whole),
+        bytes=count_common(full_prompt, prompt(before, picture=True)) / len(full_prompt),
         text_tokens=begin / size,
         tokens=begin / everything,
         blocks_of_128=cached / everything,
@@ -146,9 +146,9 @@ def main() -> None:
     name, count = next(iter(counters.items()), ("the estimate, an upper one", estimate_tokens))
     with tempfile.TemporaryDirectory() as folder:
         bodies = asyncio.run(planner_bodies(options.steps, Path(folder)))
-    found = shares(bodies, count)
-    columns = {field: [getattr(each, field) for each in found] for field in Share.__slots__}
-    rows = {field: (statistics.mean(each), min(each)) for field, each in columns.items()}
+    results = shares(bodies, count)
+    columns = {field: [getattr(result, field) for result in results] for field in Share.__slots__}
+    rows = {field: (statistics.mean(values), min(values)) for field, values in columns.items()}
     if options.json:
         print(json.dumps({"requests": len(bodies), "count": name, "shares": rows}))
         return

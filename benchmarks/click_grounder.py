@@ -48,7 +48,9 @@ ARMS: dict[str, dict[str, Any]] = {
 """Eq. 4 has no entropy term; only the arm from scratch has a bonus, without which it collapses."""
 
 
-def planted(targets: Iterable[pages.Target], share: float, seed: int) -> Iterator[pages.Target]:
+def plant_errors(
+    targets: Iterable[pages.Target], share: float, seed: int
+) -> Iterator[pages.Target]:
     """Some of the boxes lie elsewhere on the page, clear of what they were around."""
     random_ = random.Random(f"planted {seed}")
     for target in targets:
@@ -62,7 +64,7 @@ def planted(targets: Iterable[pages.Target], share: float, seed: int) -> Iterato
         yield target
 
 
-def drawn(first: int, count: int, styles: list[str]) -> Iterator[pages.Target]:
+def draw_targets(first: int, count: int, styles: list[str]) -> Iterator[pages.Target]:
     """The targets of pages for training, the styles in turn."""
     for place, style in enumerate(styles):
         yield from pages.targets(range(first + place, first + count, len(styles)), style)
@@ -85,10 +87,10 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     from hisa.plugins.training.training_settings import ClickSettings
 
     torch.set_num_threads(1)
-    started, how = time.perf_counter(), dict(ARMS[arm])
-    bad, cleaned = how.pop("planted", 0.0), how.pop("clean", False)
+    started, arm_options = time.perf_counter(), dict(ARMS[arm])
+    bad, cleaned = arm_options.pop("planted", 0.0), arm_options.pop("clean", False)
     updates, count = options.updates, options.pages
-    train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
+    train = [*plant_errors(draw_targets(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
         train, dropped, _ = box_cleaning.clean(train, standing_out)
@@ -97,7 +99,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     counts["bad left"] = sum("planted" in t.place for t in train)
     held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
     tests = {s: Pool([*pages.targets(held_out, s, every=False)]) for s in pages.STYLES}
-    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train)
+    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **arm_options)), Pool(train)
     cold, curve = trainer.settings.cold_start, []
     for step in range(cold + updates + 1):
         row = trainer.step(pool) if step else {}
@@ -120,7 +122,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> list[dict[str, Any]]:
-    def one(pair: tuple[str, int]) -> list[dict[str, Any]]:
+    def run_pair(pair: tuple[str, int]) -> list[dict[str, Any]]:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             command = [sys.executable, "-m", "benchmarks.click_grounder", "--arm", pair[0]]
             command += ["--seed", str(pair[1]), "--out", file.name]
@@ -133,7 +135,7 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
 
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(options.jobs) as threads:
-        for result in threads.map(one, [(arm, seed) for seed in seeds for arm in arms]):
+        for result in threads.map(run_pair, [(arm, seed) for seed in seeds for arm in arms]):
             rows += result
             if options.out:  # it stays, whatever ends this
                 options.out.write_text(json.dumps(rows))

@@ -30,7 +30,7 @@ from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectori
 from hisa.runs.read import load_run
 
 
-async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
+async def measure_run(trajectory: Trajectory, out: Path) -> dict[str, Any]:
     """Play one run in every way that the checks allow."""
     run = load_run(trajectory.folder)
     line: dict[str, Any] = {"run": trajectory.id, "task": trajectory.task, "score": run.score}
@@ -40,14 +40,14 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
         line |= {"actions": [atom.kind for atom in atoms if atom.actions], "arms": {}, "alone": []}
         for without in ("", *CHECKS):
             parts = merge(atoms, pairs, 5, {check for check in CHECKS if check == without})
-            came = await player.verdicts(parts)
+            verdicts = await player.verdicts(parts)
             many = [number for number, part in enumerate(parts) if len(part) > 1]
             played = await player.play(parts) if many and player.reproduced else None
             line["arms"][without or "all checks"] = {
                 "lengths": [len(part) for part in parts if part[0].actions],
                 "kinds": [[atom.kind for atom in parts[number]] for number in many],
-                "replayed": [came[number] for number in many],
-                "moved": moved(parts, played) if played else 0,
+                "replayed": [verdicts[number] for number in many],
+                "moved": count_moved(parts, played) if played else 0,
             }
         for pair in pairs:
             if pair.refusals and "gap" not in pair.refusals:
@@ -57,14 +57,14 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
         return line | {"reproduced": player.reproduced}
 
 
-def moved(parts: list[tuple[Atom, ...]], ending: Ending) -> int:
+def count_moved(parts: list[tuple[Atom, ...]], ending: Ending) -> int:
     """Targets that a play found where they were not when the run was recorded."""
     count = 0
-    for part, look in zip(parts, ending.looks, strict=False):
+    for part, observation in zip(parts, ending.looks, strict=False):
         for atom in part:
             for point in points(atom.actions):
                 target = atom.before.element_at(point) if atom.before else None
-                element = nearest(target, look) if target else None
+                element = nearest(target, observation) if target else None
                 count += element is not None and not element.box.contains(point)
     return count
 
@@ -77,12 +77,12 @@ def only(atoms: list[Atom], first: int) -> list[tuple[Atom, ...]]:
 
 def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """The numbers, each with what it is out of."""
-    used = [one for one in lines if one.get("actions") and one.get("reproduced") is not False]
-    atoms = sum(len(one["actions"]) for one in used)
+    used = [line for line in lines if line.get("actions") and line.get("reproduced") is not False]
+    atoms = sum(len(line["actions"]) for line in used)
     arms: dict[str, Any] = {}
     for name in ("all checks", *CHECKS):
-        ways = [one["arms"][name] for one in used]
-        came = [word for way in ways for word, _ in way["replayed"]]
+        ways = [line["arms"][name] for line in used]
+        verdicts = [word for way in ways for word, _ in way["replayed"]]
         lengths = [n for way in ways for n in way["lengths"]]
         arms[name if name == "all checks" else f"without {name}"] = {
             "steps": len(lengths),
@@ -90,28 +90,29 @@ def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
             "actions a step": round(atoms / len(lengths), 2),
             "lengths": dict(sorted(Counter(lengths).items())),
             "kinds": Counter(", ".join(k) for way in ways for k in way["kinds"]).most_common(8),
-            "merged": len(came),
-            "replayed": Counter(came),
-            "same": f"{came.count('same')} of {len(came)}",
-            "over-compression": f"{sum(c in ('other', 'halted') for c in came)} of {len(came)}",
+            "merged": len(verdicts),
+            "replayed": Counter(verdicts),
+            "same": f"{verdicts.count('same')} of {len(verdicts)}",
+            "over-compression": f"{sum(v in ('other', 'halted') for v in verdicts)}"
+            f" of {len(verdicts)}",
             "wrong location": sum(way["moved"] for way in ways),
         }
-    alone = [pair for one in used for pair in one["alone"]]
+    alone = [pair for line in used for pair in line["alone"]]
     return {
         "runs": len(lines),
-        "left out": Counter(one["error"] for one in lines if "error" in one),
-        "without actions": sum(one.get("actions") == [] for one in lines),
-        "end otherwise when played again": sum(one.get("reproduced") is False for one in lines),
+        "left out": Counter(line["error"] for line in lines if "error" in line),
+        "without actions": sum(line.get("actions") == [] for line in lines),
+        "end otherwise when played again": sum(line.get("reproduced") is False for line in lines),
         "trajectories": len(used),
         "actions a trajectory": round(atoms / len(used), 2),
-        "pairs": sum(len(one["pairs"]) for one in used),
+        "pairs": sum(len(line["pairs"]) for line in used),
         "arms": arms,
-        "refused": Counter(by for one in used for p in one["pairs"] for by in p["refusals"]),
+        "refused": Counter(by for line in used for p in line["pairs"] for by in p["refusals"]),
         "under-compression": f"{sum(p['came'][0] == 'same' for p in alone)} of {len(alone)}",
         "under-compression, by check": Counter(
             f"{'+'.join(p['by'])}: {p['came'][0]}" for p in alone
         ),
-        "plays": sum(one.get("plays", 0) for one in lines),
+        "plays": sum(line.get("plays", 0) for line in lines),
     }
 
 
@@ -120,13 +121,17 @@ async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     path = args.out / "arms.jsonl"
     args.out.mkdir(parents=True, exist_ok=True)
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {one["run"] for one in lines}
-    left = [one for one in read_trajectories([args.folder])[0] if one.id not in done]
-    left = sorted(left, key=lambda one: -len(one.steps))[: args.limit]
+    known_runs = {line["run"] for line in lines}
+    left = [
+        trajectory
+        for trajectory in read_trajectories([args.folder])[0]
+        if trajectory.id not in known_runs
+    ]
+    left = sorted(left, key=lambda trajectory: -len(trajectory.steps))[: args.limit]
     with path.open("a") as file:
         for number, trajectory in enumerate(left, 1):
             try:
-                line = await measured(trajectory, args.out)
+                line = await measure_run(trajectory, args.out)
             except (HisaError, OSError, ValueError) as error:
                 line = {"run": trajectory.id, "task": trajectory.task, "error": str(error)[:200]}
             lines.append(json.loads(json.dumps(line)))

@@ -40,7 +40,7 @@ _HEAD = "set | tasks | distance of instructions | words | solved | distance of a
 Pools = Sequence[Sequence[str]]
 
 
-def kept(out: Path, way: str) -> list[str]:
+def read_instructions(out: Path, way: str) -> list[str]:
     """The tasks that were written in one way."""
     records = read_records(out / "instructions.jsonl", Instruction)
     return [record.high for record in records if record.way == way]
@@ -52,17 +52,19 @@ def write(settings: Settings, folder: Path, out: Path, count: int, seed: int) ->
     for name in (name for name in _SEEN if not (out / name).exists()):
         (out / name).symlink_to((folder / name).resolve())
     (calls := out / "calls.jsonl").touch(0o600)
-    if any(len(kept(out, way)) < count for way in REFERENCES):
+    if any(len(read_instructions(out, way)) < count for way in REFERENCES):
         wish = Wish(limit=0, references=count, seed=seed + calls.read_bytes().count(_REPLY))
         written = asyncio.run(write_all(settings, out, wish, say_error))
         say_error(f"{folder.name}: {written.stopped or 'written'}")
-    made = sum(len(kept(out, way)) for way in REFERENCES)
-    return f"{folder.name} {made} of {_BATCH * calls.read_bytes().count(_REPLY)}"
+    total = sum(len(read_instructions(out, way)) for way in REFERENCES)
+    return f"{folder.name} {total} of {_BATCH * calls.read_bytes().count(_REPLY)}"
 
 
 def evenly(pools: Pools, count: int, seed: int) -> list[str]:
     """So many distinct texts, of each pool in turn, each pool in an order drawn by the seed."""
-    orders = [random.Random(seed).sample(one := [*dict.fromkeys(pool)], len(one)) for pool in pools]
+    orders = [
+        random.Random(seed).sample(texts := [*dict.fromkeys(pool)], len(texts)) for pool in pools
+    ]
     turns = (text for turn in zip_longest(*orders) for text in turn if text is not None)
     return list(dict.fromkeys(turns))[:count]
 
@@ -120,12 +122,12 @@ def main() -> None:
     outs = {folder: options.out / folder.name for folder in options.folders}
     count, seed = -(-options.count // len(outs)), options.seed
     counts = [write(settings, folder, out, count, seed) for folder, out in outs.items()]
-    sets = {way: [kept(out, way) for out in outs.values()] for way in REFERENCES}
+    sets = {way: [read_instructions(out, way) for out in outs.values()] for way in REFERENCES}
     suites = [("reverse", [f"own:{folder}/tasks" for folder in outs])]
     suites += [(text.partition("=")[0], [text.rpartition("=")[2]]) for text in options.suite]
     for name, names in suites:
         tasks = [read_suite(suite).tasks for suite in names]
-        sets[name] = [[load_task(task.path).instruction for task in one] for one in tasks]
+        sets[name] = [[load_task(task.path).instruction for task in group] for group in tasks]
     runs: list[Trajectory] = []
     for name, _, folder in (text.rpartition("=") for text in options.runs):
         runs += (own := read_trajectories([Path(folder)])[0])

@@ -42,8 +42,8 @@ def read_rows(folder: Path, objective: str) -> list[dict[str, str]]:
 
 def encode(tokenizer: Any, row: dict[str, str]) -> tuple[list[int], int]:
     """A row's tokens as a chat without pictures, and how many of the last are the completion's."""
-    asked = {"role": "user", "content": row["prompt"].replace("<image>\n", "")}
-    text = tokenizer.apply_chat_template([asked], add_generation_prompt=True, tokenize=False)
+    message = {"role": "user", "content": row["prompt"].replace("<image>\n", "")}
+    text = tokenizer.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
     prompt = tokenizer(text, add_special_tokens=False).input_ids
     completion = tokenizer(row["completion"], add_special_tokens=False).input_ids
     answer = [*completion, tokenizer.eos_token_id]
@@ -111,13 +111,13 @@ def main() -> None:
         f"{len(rows)} of {len(fitting)} fitting {options.objective} rows of {len(texts)}: {sizes}"
     )
     before, after = step(model, rows, options.lr)
-    took, whole = time.monotonic() - loaded, time.monotonic() - started
+    took, total = time.monotonic() - loaded, time.monotonic() - started
     size = sum(p.numel() for p in model.parameters()) / 1e6
     print(f"{gguf}: {size:.0f} million parameters, float32; pictures left out")
     print(
         f"loss {before:.4f} before, {after:.4f} after one step at {options.lr:g}; "
         f"{loaded - started:.1f} s to load, {took:.1f} s for step and loss, "
-        f"{whole / 60:.1f} min in all, {options.threads} threads"
+        f"{total / 60:.1f} min in all, {options.threads} threads"
     )
 
 

@@ -26,7 +26,7 @@ from benchmarks.recorded_episodes import recorded_episode
 from hisa.errors import HisaError, UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.synthesis.data.trajectories import CollectedRun
-from hisa.plugins.synthesis.data.trajectory_rewards import How, read_grades, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import DrawMethod, draw_runs, read_grades
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.training.grpo import evaluate, evaluation_draws
 from hisa.plugins.training.page_rollouts import PageRollouts
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 HELD_OUT = 1_000_000
 PARTS = (0.25, 0.5, 1.0)
-WAYS: tuple[How, ...] = ("reward", "all", "complete")
+WAYS: tuple[DrawMethod, ...] = ("reward", "all", "complete")
 
 
 def readable(folder: Path) -> tuple[dict[str, Episode], Counter[str]]:
@@ -54,7 +54,7 @@ def readable(folder: Path) -> tuple[dict[str, Episode], Counter[str]]:
     return {run: episode for run, episode in episodes.items() if episode.samples}, left_out
 
 
-def cloned(episodes: list[Episode], seed: int) -> PointerPolicy:
+def clone_policy(episodes: list[Episode], seed: int) -> PointerPolicy:
     """A fresh policy after cloning of these, in the order they were drawn."""
     policy = PointerPolicy.fresh(seed)
     steps = [step for episode in episodes for step in episode.samples]
@@ -82,11 +82,13 @@ def main() -> None:
         f"left out: {dict(left_out)}; {', '.join(pages)}",
         sep="\n",
     )
-    grades = [one for one in read_grades(options.folder, options.judge) if one.run in episodes]
+    grades = [
+        grade for grade in read_grades(options.folder, options.judge) if grade.run in episodes
+    ]
     rollouts = PageRollouts(pages)
     draws = evaluation_draws(pages, options.instances, HELD_OUT)
 
-    def played(policy: PointerPolicy) -> list[bool]:
+    def play_held_out(policy: PointerPolicy) -> list[bool]:
         return [won for wins in evaluate(rollouts, policy, draws).values() for won in wins]
 
     def show(part: str, way: str, wins: list[list[bool]]) -> None:
@@ -98,15 +100,21 @@ def main() -> None:
 
     print("| part | sampling | solved, of held-out instances | by seed |\n|---|---|---|---|")
     try:
-        show("none", "untrained", [played(PointerPolicy.fresh(seed)) for seed in options.seeds])
+        show(
+            "none",
+            "untrained",
+            [play_held_out(PointerPolicy.fresh(seed)) for seed in options.seeds],
+        )
         for part in PARTS:
             for way in WAYS:
                 wins = []
                 for seed in options.seeds:
                     count = max(1, round(part * len(grades)))
                     pool = random.Random(seed).sample(grades, count)
-                    chosen = sample(pool, count, way, seed=seed)
-                    wins.append(played(cloned([episodes[run] for run in chosen], seed)))
+                    chosen = draw_runs(pool, count, way, seed=seed)
+                    wins.append(
+                        play_held_out(clone_policy([episodes[run] for run in chosen], seed))
+                    )
                 show(f"{part:.0%}", way, wins)
     finally:
         rollouts.close()

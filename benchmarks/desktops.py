@@ -37,26 +37,26 @@ async def started(profile: str) -> float:
         return time.perf_counter() - begun
 
 
-async def held(profile: str) -> dict[str, float]:
+async def measure_sizes(profile: str) -> dict[str, float]:
     """Megabytes of one desktop, and of each of several at once; and its processes."""
     desktops = [DesktopEnvironment(profile=profile) for _ in range(SHARED)]
     try:
-        found: list[list[tuple[float, int]]] = []
+        sizes: list[list[tuple[float, int]]] = []
         for desktop in desktops:
             await desktop.__aenter__()
             await desktop.observe(elements=True, settle=5.0)
-            found.append(
+            sizes.append(
                 [
-                    await asyncio.to_thread(memory, each.handle["pid"])
-                    for each in desktops[: len(found) + 1]
+                    await asyncio.to_thread(memory, running.handle["pid"])
+                    for running in desktops[: len(sizes) + 1]
                 ]
             )
     finally:
         for desktop in desktops:
             await desktop.__aexit__()
-    alone, together = found[0][0], found[-1]
-    each = statistics.mean(size for size, _ in together)
-    return {"memory_mb": alone[0], "memory_mb_of_several": each, "processes": alone[1]}
+    alone, together = sizes[0][0], sizes[-1]
+    mean_size = statistics.mean(size for size, _ in together)
+    return {"memory_mb": alone[0], "memory_mb_of_several": mean_size, "processes": alone[1]}
 
 
 def memory(ancestor: int) -> tuple[float, int]:
@@ -68,11 +68,11 @@ def memory(ancestor: int) -> tuple[float, int]:
         except OSError:
             continue
         parents.setdefault(parent, []).append(int(folder.name))
-    found, queue = [], [ancestor]
+    pids, queue = [], [ancestor]
     while queue:
-        found.append(queue.pop())
-        queue += parents.get(found[-1], [])
-    return sum(map(pss, found)), len(found)
+        pids.append(queue.pop())
+        queue += parents.get(pids[-1], [])
+    return sum(map(pss, pids)), len(pids)
 
 
 def pss(process: int) -> float:
@@ -97,21 +97,21 @@ async def measure(profiles: list[str], times: int) -> dict[str, Any]:
             "first": first[profile],
             "median": statistics.median(taken[profile]),
             "worst": max(taken[profile]),
-            **await held(profile),
+            **await measure_sizes(profile),
         }
         for profile in profiles
     }
     return {"host": machine(), "load": load, "times": times, "desktops": rows}
 
 
-def show(found: dict[str, Any]) -> None:
+def show(results: dict[str, Any]) -> None:
     """Print the table."""
-    print(f"{found['host']}; load {found['load']}; {found['times']} starts of each")
+    print(f"{results['host']}; load {results['load']}; {results['times']} starts of each")
     print(
         f"| desktop | first start | ready, median | worst | MB | MB, each of {SHARED} | processes |"
     )
     print("|---|---|---|---|---|---|---|")
-    for name, row in found["desktops"].items():
+    for name, row in results["desktops"].items():
         seconds = " | ".join(f"{row[key]:.2f} s" for key in ("first", "median", "worst"))
         sizes = f"{row['memory_mb']:.0f} | {row['memory_mb_of_several']:.0f}"
         print(f"| {name} | {seconds} | {sizes} | {row['processes']} |")
@@ -126,12 +126,12 @@ def main() -> int:
     options = parser.parse_args()
     try:
         names = [name for name in options.profiles or PROFILES if find_tree(recipe(name))]
-        found = asyncio.run(measure(["", *names], options.n))
+        results = asyncio.run(measure(["", *names], options.n))
     except HisaError as error:
         print(f"desktops: {error}", file=sys.stderr)
         return 3
-    print(json.dumps(found, indent=2)) if options.json else show(found)
-    return int(any(row["median"] >= GOAL_SECONDS for row in found["desktops"].values()))
+    print(json.dumps(results, indent=2)) if options.json else show(results)
+    return int(any(row["median"] >= GOAL_SECONDS for row in results["desktops"].values()))
 
 
 if __name__ == "__main__":

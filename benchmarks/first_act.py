@@ -35,28 +35,28 @@ def first_act(folder: Path, environment: dict[str, str]) -> dict[str, float]:
         capture_output=True,
     )
     (log,) = folder.glob("runs/*/events.jsonl")
-    seen: dict[str, float] = {}
+    times: dict[str, float] = {}
     for line in log.read_text("utf-8").splitlines():
         event = json.loads(line)
-        seen.setdefault(event["type"], event["at"] - begun)
+        times.setdefault(event["type"], event["at"] - begun)
         if event["type"] == "acted":
             break
-    return seen
+    return times
 
 
 def main(runs: int) -> None:
     """Print the medians."""
-    found = []
+    timings = []
     with compiled_once() as environment:
         for _ in range(1 + runs):
             with tempfile.TemporaryDirectory() as folder:
-                found.append(first_act(Path(folder), environment))
-    del found[0]
+                timings.append(first_act(Path(folder), environment))
+    del timings[0]
     load = os.getloadavg()[0]
-    for name in found[0]:
-        times = [run[name] for run in found if name in run]
+    for name in timings[0]:
+        times = [run[name] for run in timings if name in run]
         print(f"{name:<16} {statistics.median(times):6.2f} s  (at most {max(times):.2f} s)")
-    acted = statistics.median(run["acted"] for run in found)
+    acted = statistics.median(run["acted"] for run in timings)
     verdict = "met" if acted < GOAL_SECONDS else "NOT met"
     print(f"{runs} runs; {os.cpu_count()} processors, load {load:.1f} at the end")
     print(f"goal: acted under {GOAL_SECONDS:g} s on an idle machine: {verdict}")

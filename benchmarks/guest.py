@@ -54,9 +54,9 @@ async def median_ms(work: Callable[[], Awaitable[object]], times: int) -> float:
     return statistics.median(taken)
 
 
-def compare(what: str, stock: float, own: float, goal: float) -> Row:
+def compare(name: str, stock: float, own: float, goal: float) -> Row:
     ratio = stock / own
-    return Row(what, round(stock, 2), round(own, 2), round(ratio, 1), goal, ratio >= goal)
+    return Row(name, round(stock, 2), round(own, 2), round(ratio, 1), goal, ratio >= goal)
 
 
 async def measure(environment: DesktopEnvironment, times: int) -> list[Row]:
@@ -65,8 +65,8 @@ async def measure(environment: DesktopEnvironment, times: int) -> list[Row]:
     own, stock = HisaTransport(guest), OSWorldTransport(guest)
 
     async def png() -> None:
-        asked = {"format": "png"}
-        await guest.request("POST", "/hisa/observe", json=asked)
+        body = {"format": "png"}
+        await guest.request("POST", "/hisa/observe", json=body)
 
     async def far_click() -> None:
         # Clicks on one spot wait until they are no double click, so the place changes.

@@ -27,7 +27,7 @@ from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.guard.acts.held_acts import HeldActs
 from hisa.plugins.machines.guests.any_guest import connect_stock
-from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
+from hisa.protocols import GroundedCall, Recorder, ScreenPrecondition, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.sequence import make_calls
 from hisa.state.blind_acts import BlindActs
@@ -69,8 +69,10 @@ async def gaps(
         if later:
             await desktop.act([Move(at)])
             await asyncio.sleep(REACTION_SECONDS)
-        look = await desktop.observe()
-        held = Held(look, (BoundingBox(at.x - 50, at.y - 50, at.x + 50, at.y + 50, "screen"),))
+        observation = await desktop.observe()
+        held = ScreenPrecondition(
+            observation, (BoundingBox(at.x - 50, at.y - 50, at.x + 50, at.y + 50, "screen"),)
+        )
         held = replace(held, follows=later)
         if stock:
             now = await desktop.observe()
@@ -81,9 +83,9 @@ async def gaps(
             began.append(time.time())
             await desktop.act_where_unchanged([Click(at=at)], held)
         await asyncio.sleep(0.1)
-    told = (await desktop.read_file(_PRESSES)).decode().split()
-    assert len(told) == count, f"{len(told)} presses of {count}"
-    return [1000 * (float(pressed) - start) for pressed, start in zip(told, began, strict=True)]
+    presses = (await desktop.read_file(_PRESSES)).decode().split()
+    assert len(presses) == count, f"{len(presses)} presses of {count}"
+    return [1000 * (float(pressed) - start) for pressed, start in zip(presses, began, strict=True)]
 
 
 async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
@@ -101,9 +103,9 @@ async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
     for _ in range(count):
         seconds = []
         for run in ways:
-            look = await desktop.observe(elements=True)
+            observation = await desktop.observe(elements=True)
             started = time.monotonic()
-            step = Step(1, run, look, StateView(), grounded=call)
+            step = Step(1, run, observation, StateView(), grounded=call)
             outcome = await make_calls(step, settle=3.0)
             seconds.append(time.monotonic() - started)
             assert outcome.ok, outcome.error
@@ -118,17 +120,17 @@ class _Nothing:
         pass
 
 
-async def measured(count: int) -> None:
+async def measure(count: int) -> None:
     for stock in (False, True):
         async with DesktopEnvironment(connect=connect_stock if stock else connect) as desktop:
             await desktop.write_file(_WINDOW, _PROGRAM.encode())
             await desktop.execute(f"setsid -f /usr/bin/python3 {_WINDOW} >/dev/null 2>&1")
             await asyncio.sleep(2.0)
-            found = await gaps(desktop, count, stock=stock)
+            press_gaps = await gaps(desktop, count, stock=stock)
             later = await gaps(desktop, count, stock=stock, later=True)
             added = await costs(desktop, max(1, count // 5))
         way = "a picture before the act (stock routes)" if stock else "compared by HiSA's guest"
-        print(f"{way}: {_spread(found)}")
+        print(f"{way}: {_spread(press_gaps)}")
         print(f"  a later press of a call: {_spread(later)}")
         print(f"  added by each later press, without a policy: {_spread(added)}")
 
@@ -145,9 +147,9 @@ def _spread(values: Sequence[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", type=int, default=100, help="acts a way (default: 100)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(f"from comparison to press; {machine()}")
-    asyncio.run(measured(asked.n))
+    asyncio.run(measure(options.n))
 
 
 if __name__ == "__main__":

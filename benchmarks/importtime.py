@@ -27,8 +27,8 @@ HEAVY = ("torch", "openai", "qdrant_client", "qdrant_edge", "numpy", "PIL", "pyd
 def measure(words: tuple[str, ...], environment: dict[str, str]) -> tuple[float, list[str]]:
     """Milliseconds of all imports of one process, and heavy modules among them."""
     command = [sys.executable, "-X", "importtime", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    lines = done.stderr.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    lines = process.stderr.splitlines()
     rows = [line.split("|") for line in lines if line.startswith("import time:")][1:]
     microseconds = sum(int(row[0].split(":")[1]) for row in rows)
     names = {row[2].strip().split(".")[0] for row in rows}
@@ -58,21 +58,21 @@ def report(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def main() -> None:
-    found = {"help": report(HELP), "wiring": report(WIRING)}
+    reports = {"help": report(HELP), "wiring": report(WIRING)}
     if "--json" in sys.argv:
-        print(json.dumps({**found["help"], "wiring": found["wiring"]}))
+        print(json.dumps({**reports["help"], "wiring": reports["wiring"]}))
         return
     for title, key, goal in (
         ("hisa --help", "help", GOAL_MS),
         ("import hisa.wiring", "wiring", WIRING_GOAL_MS),
     ):
-        one = found[key]
-        verdict = "met" if one["imports_ms"] < goal else "NOT met"
+        row = reports[key]
+        verdict = "met" if row["imports_ms"] < goal else "NOT met"
         print(f"{title}, median of {RUNS} ({machine()})")
-        goal_told = f"at best {one['best_ms']:.1f}; goal < {goal:.0f} ms: {verdict}"
-        print(f"  imports        {one['imports_ms']:7.1f} ms   {goal_told}")
-        print(f"  whole process  {one['process_ms']:7.1f} ms")
-        print(f"  heavy modules  {', '.join(one['heavy']) or 'none'}")
+        goal_text = f"at best {row['best_ms']:.1f}; goal < {goal:.0f} ms: {verdict}"
+        print(f"  imports        {row['imports_ms']:7.1f} ms   {goal_text}")
+        print(f"  whole process  {row['process_ms']:7.1f} ms")
+        print(f"  heavy modules  {', '.join(row['heavy']) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def applications(split: Split) -> dict[str, Application]:
     return {name: every[name] for name in names}
 
 
-def recalled(
+def recall_pairs(
     domain: str, application: Application, embedder: Embedder, *, threshold: float | None
 ) -> Pairs:
     """Pairs of one application, as a run recalls them; -1: everything, nearest or not."""
@@ -51,7 +51,7 @@ def recalled(
     with tempfile.TemporaryDirectory() as folder:
         store = EdgeStore(Path(folder), embedder)
         for name, (lesson, condition, _) in application["lessons"].items():
-            one = Pattern(
+            pattern = Pattern(
                 name,
                 domain,
                 "success",
@@ -60,7 +60,7 @@ def recalled(
                 scope="application",
                 embedder=embedder.name,
             )
-            store.put(one, *embedder.embed([condition]))
+            store.put(pattern, *embedder.embed([condition]))
         for instruction, *bearing in application["tasks"]:
             if threshold == -1.0:
                 hits = search(store, embedder, instruction, domain=domain, limit=5, threshold=-1.0)
@@ -74,7 +74,7 @@ def recalled(
     return pairs
 
 
-def reworded(application: Application, embedder: Embedder) -> Pairs:
+def compare_reworded(application: Application, embedder: Embedder) -> Pairs:
     """Cosines of each lesson in other words with every lesson, and whether it is the same one."""
     rows = [*application["lessons"].values()]
     lessons = embedder.embed([row[0] for row in rows])
@@ -97,16 +97,16 @@ def best(pairs: Sequence[tuple[float, bool]]) -> float:
     """The threshold of the best F1, of equals the highest."""
 
     def f1(threshold: float) -> float:
-        right, taken, wanted = counts(pairs, threshold)
-        return 2 * right / (taken + wanted)
+        right, taken, relevant = counts(pairs, threshold)
+        return 2 * right / (taken + relevant)
 
     return max(sorted({score for score, _ in pairs if score > 0}, reverse=True), key=f1)
 
 
-def told(name: str, pairs: Pairs, threshold: float) -> str:
-    right, taken, wanted = counts(pairs, threshold)
+def format_row(name: str, pairs: Pairs, threshold: float) -> str:
+    right, taken, relevant = counts(pairs, threshold)
     words = []
-    for label, of in (("precision", taken), ("recall", wanted)):
+    for label, of in (("precision", taken), ("recall", relevant)):
         low, high = wilson(right, of)
         words.append(f"{label} {right}/{of} = {right / of:.2f} ({low:.2f} to {high:.2f})")
     return f"{name:<28}{', '.join(words)}, {len(pairs)} pairs"
@@ -115,7 +115,9 @@ def told(name: str, pairs: Pairs, threshold: float) -> str:
 def _all(split: Split, embedder: Embedder, threshold: float | None) -> Pairs:
     every = applications(split).items()
     return [
-        pair for name, own in every for pair in recalled(name, own, embedder, threshold=threshold)
+        pair
+        for name, own in every
+        for pair in recall_pairs(name, own, embedder, threshold=threshold)
     ]
 
 
@@ -126,7 +128,9 @@ def main() -> None:
     embedder = MiniLM()
     print(f"{embedder.name}; {machine()}")
     if options.choose:
-        pairs = [p for own in applications("tune").values() for p in reworded(own, embedder)]
+        pairs = [
+            p for own in applications("tune").values() for p in compare_reworded(own, embedder)
+        ]
         wrong = max(score for score, same in pairs if not same)
         print(f"recalled, by the best F1: {best(_all('tune', embedder, -1.0)):.3f}")
         print(f"application, by the best F1: {best(_all('tune', embedder, 0.0)):.3f}")
@@ -134,11 +138,11 @@ def main() -> None:
         return
     for split in ("tune", "report"):
         same = thresholds_of(embedder.name, PatternSettings()).same
-        pairs = [p for own in applications(split).values() for p in reworded(own, embedder)]
-        print(told(f"{split}: recalled, before", _all(split, embedder, -1.0), -0.99))
-        print(told(f"{split}: recalled, now", _all(split, embedder, None), -0.99))
-        print(told(f"{split}: same at 0.7, before", pairs, 0.7))
-        print(told(f"{split}: same at {same}, now", pairs, same))
+        pairs = [p for own in applications(split).values() for p in compare_reworded(own, embedder)]
+        print(format_row(f"{split}: recalled, before", _all(split, embedder, -1.0), -0.99))
+        print(format_row(f"{split}: recalled, now", _all(split, embedder, None), -0.99))
+        print(format_row(f"{split}: same at 0.7, before", pairs, 0.7))
+        print(format_row(f"{split}: same at {same}, now", pairs, same))
 
 
 if __name__ == "__main__":

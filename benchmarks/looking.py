@@ -37,8 +37,8 @@ async def _open_calc(environment: DesktopEnvironment) -> None:
     """Starts LibreOffice Calc and waits for its window."""
     await environment.execute(f"{CALC} >/dev/null 2>&1 &")
     for _ in range(60):
-        seen = await environment.observe(settle=1.0)
-        if seen.active and "Calc" in seen.active.title:
+        observation = await environment.observe(settle=1.0)
+        if observation.active and "Calc" in observation.active.title:
             break
     else:
         raise RuntimeError("LibreOffice Calc has no window")
@@ -61,36 +61,38 @@ async def _first(environment: DesktopEnvironment) -> tuple[float, list[Observati
     """Opens the spreadsheet; returns the seconds until it was first seen whole, and the looks."""
     await _open_calc(environment)
     started = time.perf_counter()
-    seen = [await environment.observe(elements=True)]
-    while not seen[-1].complete:
-        seen.append(await environment.observe(elements=True))
-    return time.perf_counter() - started, seen
+    looks = [await environment.observe(elements=True)]
+    while not looks[-1].complete:
+        looks.append(await environment.observe(elements=True))
+    return time.perf_counter() - started, looks
 
 
 async def _looks(times: int, processes: int, starts: int) -> dict[str, Any]:
     firsts: list[float] = []
-    seen: list[Observation] = []
+    all_looks: list[Observation] = []
     for _ in range(starts - 1):
         async with DesktopEnvironment(SIZE) as environment:
-            first, looks = await _first(environment)
+            first, observations = await _first(environment)
             firsts.append(first)
-            seen += looks
+            all_looks += observations
     async with DesktopEnvironment(SIZE) as environment:
-        first, looks = await _first(environment)
+        first, observations = await _first(environment)
         firsts.append(first)
-        seen += looks
+        all_looks += observations
         taken: list[float] = []
         with load(processes):
             for number in range(times):
                 # Something changes at each look, as it does in a run.
                 await environment.act([Write(str(number)), Press("enter")])
                 started = time.perf_counter()
-                seen.append(await environment.observe(elements=True))
+                all_looks.append(await environment.observe(elements=True))
                 taken.append(time.perf_counter() - started)
     first, median = statistics.median(firsts), statistics.median(taken)
-    counts = [len(look.elements or ()) for look in seen]
+    counts = [len(observation.elements or ()) for observation in all_looks]
     known = max(counts)
-    false = sum(look.complete and n < known for look, n in zip(seen, counts, strict=True))
+    false = sum(
+        observation.complete and n < known for observation, n in zip(all_looks, counts, strict=True)
+    )
     return {
         "looks": times,
         "elements": known,
@@ -101,7 +103,7 @@ async def _looks(times: int, processes: int, starts: int) -> dict[str, Any]:
         "longest_seconds": round(max(taken), 3),
         "goal_seconds": GOAL_SECONDS,
         "empty": counts.count(0),
-        "partial": sum(not look.complete for look in seen),
+        "partial": sum(not observation.complete for observation in all_looks),
         "partial_said_to_be_complete": false,
         "met": not false and (processes > 0 or max(first, median) < GOAL_SECONDS),
     }

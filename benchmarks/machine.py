@@ -29,5 +29,5 @@ def compiled_once() -> Iterator[dict[str, str]]:
     bytecode down, each would compile all modules anew, over a third of an import.
     """
     with tempfile.TemporaryDirectory() as folder:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        yield {**kept, "PYTHONPYCACHEPREFIX": folder}
+        environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        yield {**environ, "PYTHONPYCACHEPREFIX": folder}

@@ -66,34 +66,36 @@ class _Handler(socketserver.BaseRequestHandler):
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._waiting = b""
         while b"\r\n\r\n" not in self._waiting:
-            if not self._more():
+            if not self._receive_more():
                 return
             while b"\r\n\r\n" in self._waiting:
-                self._one()
+                self._serve_request()
 
     def answer(self, path: str, headers: dict[str, str]) -> tuple[str, bytes]:
         """The answer's content type and body."""
         raise NotImplementedError
 
-    def _more(self) -> bool:
-        said = self.request.recv(1 << 20)
-        self._waiting += said
-        return bool(said)
+    def _receive_more(self) -> bool:
+        data = self.request.recv(1 << 20)
+        self._waiting += data
+        return bool(data)
 
-    def _one(self) -> None:
+    def _serve_request(self) -> None:
         head, _, _ = self._waiting.partition(b"\r\n\r\n")
         first, *lines = head.decode("ascii").split("\r\n")
         fields = (line.partition(":") for line in lines)
         headers = {name.lower(): value.strip() for name, _, value in fields}
         length = int(headers.get("content-length", 0))
-        while len(self._waiting) < len(head) + 4 + length and self._more():
+        while len(self._waiting) < len(head) + 4 + length and self._receive_more():
             pass
         start = len(head) + 4
         self._waiting = self._waiting[start + length :]
         kind, data = self.answer(first.split()[1], headers)
-        said = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n"
-        whole = len(data) < _COPIED
-        for part in [said.encode() + data] if whole else [said.encode(), data]:
+        response_head = (
+            f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        is_small = len(data) < _COPIED
+        for part in [response_head.encode() + data] if is_small else [response_head.encode(), data]:
             self.request.sendall(part)
 
 
@@ -153,7 +155,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def served(handler: type[_Handler]) -> Iterator[str]:
+def serve(handler: type[_Handler]) -> Iterator[str]:
     """The handler in a process of its own, so that its time is not the agent's."""
     server = _Server(("127.0.0.1", 0), handler)
     child = os.fork()
@@ -208,8 +210,8 @@ def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
     except subprocess.TimeoutExpired:
         process.kill()
         sys.exit(f"benchmarks.own_time: hisa run took longer than its limit, {steps} steps")
-    (found,) = (path.parent for path in folder.glob("*/events.jsonl"))
-    return found
+    (run_folder,) = (path.parent for path in folder.glob("*/events.jsonl"))
+    return run_folder
 
 
 def _drain(master: int) -> None:
@@ -239,14 +241,14 @@ def old_loop() -> float:
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
             files.extractall(folder, filter="data")
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "benchmarks.loop", "--json"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": folder},
             capture_output=True,
             check=True,
         )
-    return float(json.loads(done.stdout)["median_ms"])
+    return float(json.loads(process.stdout)["median_ms"])
 
 
 def rounds(count: int, steps: int) -> list[tuple[float, list[float]]]:
@@ -254,19 +256,19 @@ def rounds(count: int, steps: int) -> list[tuple[float, list[float]]]:
 
     The two take turns, so that what else the machine does meanwhile strikes both.
     """
-    found = []
+    results = []
     before = old_loop()
     for _ in range(count):
         with (
             tempfile.TemporaryDirectory() as folder,
-            served(_Models) as models,
-            served(_Machine) as guest,
+            serve(_Models) as models,
+            serve(_Machine) as guest,
         ):
             times = step_times(run_cli(Path(folder), steps, models, guest))
         after = old_loop()
-        found.append(((before + after) / 2, times))
+        results.append(((before + after) / 2, times))
         before = after
-    return found
+    return results
 
 
 def main() -> None:
@@ -275,22 +277,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds, in turn with the old (5)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    done = rounds(max(1, options.rounds), max(2, options.steps))
-    tenth = max(1, len(done[0][1]) // 10)
+    results = rounds(max(1, options.rounds), max(2, options.steps))
+    tenth = max(1, len(results[0][1]) // 10)
     rows = {
-        "old_loop_ms": statistics.median(old for old, _ in done),
-        "step_ms": statistics.median(statistics.median(times) for _, times in done),
-        "first_tenth_ms": statistics.median(t for _, times in done for t in times[:tenth]),
-        "last_tenth_ms": statistics.median(t for _, times in done for t in times[-tenth:]),
+        "old_loop_ms": statistics.median(old for old, _ in results),
+        "step_ms": statistics.median(statistics.median(times) for _, times in results),
+        "first_tenth_ms": statistics.median(t for _, times in results for t in times[:tenth]),
+        "last_tenth_ms": statistics.median(t for _, times in results for t in times[-tenth:]),
     }
-    multiples = sorted(statistics.median(times) / old for old, times in done)
+    multiples = sorted(statistics.median(times) / old for old, times in results)
     multiple = statistics.median(multiples)
     if options.json:
         print(json.dumps(rows | {"multiple": multiple, "multiples": multiples}))
         return
     verdict = "met" if multiple <= GOAL else "NOT met"
     least, most = multiples[0], multiples[-1]
-    print(f"own time of a step by `hisa run`, {len(done)} times {len(done[0][1])} ({machine()})")
+    print(
+        f"own time of a step by `hisa run`, {len(results)} times {len(results[0][1])} ({machine()})"
+    )
     print(f"  {OLD}'s benchmarks.loop  {rows['old_loop_ms']:6.1f} ms")
     print(f"  a step, median         {rows['step_ms']:6.1f} ms")
     print(f"  in turns, median      {multiple:6.2f} times the old loop ({least:.2f} to {most:.2f})")

@@ -26,7 +26,7 @@ import numpy as np
 from hisa.config import load
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.memory import open_memory
-from hisa.patterns.pattern_text import clauses, generalised, query_texts
+from hisa.patterns.pattern_text import clauses, generalise, query_texts
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.patterns.stores.qdrant_server import ServerStore
 from hisa.patterns.stores.vector_store import Item, VectorStore, point_id
@@ -53,14 +53,14 @@ def items(count: int) -> Iterator[Item]:
         yield Pattern(f"p{number}", domain, "success", lesson, created_at=number), [row.tolist()]
 
 
-def timed(action: Callable[[], object]) -> float:
+def time_action(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def median(action: Callable[[], object], times: int) -> float:
-    return statistics.median(timed(action) for _ in range(times))
+    return statistics.median(time_action(action) for _ in range(times))
 
 
 def search(store: VectorStore, query: Sequence[float]) -> object:
@@ -70,9 +70,9 @@ def search(store: VectorStore, query: Sequence[float]) -> object:
 def measure_edge(folder: Path, count: int, queries: list[list[float]]) -> dict[str, float]:
     embedder = WordEmbedder("random", DIMENSION)
     store = EdgeStore(folder, embedder)
-    made = list(items(count))
+    patterns = list(items(count))
     turn = iter(queries * 100)
-    result = {"insert_s": timed(lambda: store.put_all(made))}
+    result = {"insert_s": time_action(lambda: store.put_all(patterns))}
     result["reopen_s"] = median(lambda: EdgeStore(folder, embedder).get("p0"), 3)
     result["query_alone_ms"] = 1000 * median(lambda: search(store, next(turn)), 11)
     with store.session():
@@ -93,10 +93,10 @@ def measure_local(folder: Path, count: int, queries: list[list[float]]) -> dict[
         models.PointStruct(id=point_id(p.id), vector=rows[0], payload=asdict(p))
         for p, rows in items(count)
     ]
-    insert = timed(
+    insert = time_action(
         lambda: [client.upsert("p", points[i : i + 256]) for i in range(0, len(points), 256)]
     )
-    wanted = models.Filter(
+    query_filter = models.Filter(
         must=[
             models.FieldCondition(key="domain", match=models.MatchValue(value="calc")),
             models.FieldCondition(key="status", match=models.MatchValue(value="active")),
@@ -106,7 +106,7 @@ def measure_local(folder: Path, count: int, queries: list[list[float]]) -> dict[
 
     def query() -> object:
         return client.query_points(
-            "p", query=next(turn), query_filter=wanted, limit=5, with_payload=True
+            "p", query=next(turn), query_filter=query_filter, limit=5, with_payload=True
         )
 
     query()
@@ -124,20 +124,20 @@ def same_answers(count: int) -> bool:
     from qdrant_client import QdrantClient
 
     embedder = WordEmbedder("random", DIMENSION)
-    made = list(items(count))
+    patterns = list(items(count))
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         edge = EdgeStore(Path(folder), embedder)
         client = QdrantClient(":memory:")
         stack.callback(client.close)
         local = ServerStore(client, "p", embedder=embedder)
         for store in (edge, local):
-            store.put_all(made)
+            store.put_all(patterns)
         query = unit_rows(1, 2)[0].tolist()
-        found = [
+        ids = [
             [h.pattern.id for h in s.search(query, domain="calc", limit=5, threshold=-1)]
             for s in (edge, local)
         ]
-    return found[0] == found[1]
+    return ids[0] == ids[1]
 
 
 def speed(sizes: Sequence[int]) -> dict[str, Any]:
@@ -189,13 +189,13 @@ def texts() -> dict[str, Any]:
         "lesson": lambda f: f["lesson"],
         "condition + lesson": lambda f: f"{f['condition']}. {f['lesson']}",
         "instruction": lambda f: f["first"],
-        "instruction, generalised": lambda f: generalised(f["first"]),
+        "instruction, generalised": lambda f: generalise(f["first"]),
         "instruction + lesson": lambda f: f"{f['first']} {f['lesson']}",
         "clause nearest to the lesson": lambda f: nearest_clause(model, f["first"], f["lesson"]),
     }
     queries = [np.array(model.embed(query_texts(family["second"]))) for family in families]
     groups = [family["condition"] for family in families]
-    alike = np.array([[a == b for b in groups] for a in groups])
+    same_group = np.array([[a == b for b in groups] for a in groups])
     own = np.eye(len(families), dtype=bool)
     result = {}
     for name, text in kinds.items():
@@ -205,15 +205,15 @@ def texts() -> dict[str, Any]:
             "same_median": float(np.median(scores[own])),
             "same_least": float(scores[own].min()),
             "same_retrieved": float((scores[own] >= 0.5).mean()),
-            "other_most": float(scores[~alike].max()),
-            "other_retrieved": float((scores[~alike] >= 0.5).mean()),
+            "other_most": float(scores[~same_group].max()),
+            "other_retrieved": float((scores[~same_group] >= 0.5).mean()),
         }
     return result
 
 
 def nearest_clause(model: MiniLM, instruction: str, lesson: str) -> str:
     """The skill in the instruction that the lesson is about, as `PatternMemory` finds it."""
-    parts = clauses(instruction) or [generalised(instruction)]
+    parts = clauses(instruction) or [generalise(instruction)]
     vector, *rest = model.embed([lesson, *parts])
     return max(zip(parts, rest, strict=True), key=lambda pair: cosine(vector, pair[1]))[0]
 
@@ -233,8 +233,8 @@ def print_texts(result: dict[str, Any]) -> None:
 def resident() -> dict[str, float]:
     """This process's memory in MB: now, and at most so far."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    found = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith("Vm")}
-    return {name: int(found[key]) / 1024 for name, key in (("now", "VmRSS"), ("most", "VmHWM"))}
+    fields = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith("Vm")}
+    return {name: int(fields[key]) / 1024 for name, key in (("now", "VmRSS"), ("most", "VmHWM"))}
 
 
 def memory(runs: int = 20) -> dict[str, Any]:

@@ -56,17 +56,17 @@ def main() -> None:
     }
     rows = []
     for name, (image, before) in pictures.items():
-        ours, theirs = median_ms(hisa, image, before), median_ms(pillow, image, before)
+        hisa_ms, pillow_ms = median_ms(hisa, image, before), median_ms(pillow, image, before)
         sizes = len(hisa(image)), len(pillow(image))
-        rows.append((name, ours, theirs, theirs / ours, *sizes))
+        rows.append((name, hisa_ms, pillow_ms, pillow_ms / hisa_ms, *sizes))
     if "--json" in sys.argv:
         print(json.dumps(rows))
         return
     print(f"PNG of a 1280x720 screen, median of {RUNS} ({machine()})")
-    for name, ours, theirs, ratio, size, their_size in rows:
+    for name, hisa_ms, pillow_ms, ratio, size, pillow_size in rows:
         print(
-            f"  {name:<12} HiSA {ours:6.1f} ms {size / 1000:6.0f} kB   "
-            f"Pillow {theirs:6.1f} ms {their_size / 1000:6.0f} kB   {ratio:4.1f} times faster"
+            f"  {name:<12} HiSA {hisa_ms:6.1f} ms {size / 1000:6.0f} kB   "
+            f"Pillow {pillow_ms:6.1f} ms {pillow_size / 1000:6.0f} kB   {ratio:4.1f} times faster"
         )
 
 

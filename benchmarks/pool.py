@@ -119,7 +119,7 @@ class SimulatedPool:
         self._count = 0
         self._environments = environments
         self.all_made = asyncio.Event()
-        self.made: list[float] = []
+        self.start_times: list[float] = []
         self.gaps: list[float] = []
         self._last: dict[int, float] = {}
 
@@ -150,8 +150,8 @@ class SimulatedPool:
         now = time.monotonic()
         match message:
             case RunMade():
-                self.made.append(now)
-                if len(self.made) == self._environments:
+                self.start_times.append(now)
+                if len(self.start_times) == self._environments:
                     self.all_made.set()
             case StepDone(step=step):
                 if step > 1:
@@ -162,8 +162,8 @@ class SimulatedPool:
 
     async def memory_mb(self) -> float:
         """PSS of all hosts."""
-        found = await asyncio.gather(*(self._answer(host.memory_mb) for host in self.hosts))
-        return float(sum(found))
+        sizes = await asyncio.gather(*(self._answer(host.memory_mb) for host in self.hosts))
+        return float(sum(sizes))
 
     async def close(self) -> None:
         """Leave Ray."""
@@ -185,22 +185,22 @@ async def simulate(folder: Path, environments: int) -> dict[str, Any]:
             ends.append(progress.end)
 
     started = time.monotonic()
-    bench = Bench(ledger, pool, workers=environments, heard=heard)
+    bench = Bench(ledger, pool, workers=environments, on_progress=heard)
     work = asyncio.create_task(bench.run())
-    made = asyncio.create_task(pool.all_made.wait())
-    await asyncio.wait((work, made), return_when=asyncio.FIRST_COMPLETED)
+    starting = asyncio.create_task(pool.all_made.wait())
+    await asyncio.wait((work, starting), return_when=asyncio.FIRST_COMPLETED)
     if work.done():
         work.result()  # what ended it too early
-    all_at_work = pool.made[-1] - started
+    all_at_work = pool.start_times[-1] - started
     # Once most have taken two steps, and none has ended.
     await asyncio.sleep(2.5 * STEP_SECONDS)
     full = await pool.memory_mb()
     healthy = list(pool.gaps)
-    before = len(pool.made)
+    before = len(pool.start_times)
     killed = time.monotonic()
     pool.kill_one()
     await work
-    recovered = [at - killed for at in pool.made[before:]]
+    recovered = [at - killed for at in pool.start_times[before:]]
     sums = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
     ledger.close()
     await pool.close()

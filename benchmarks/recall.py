@@ -20,7 +20,7 @@ import time
 from typing import Any
 
 from benchmarks.machine import machine
-from benchmarks.recall_texts import FACTS, TASK, Split, episode, whole
+from benchmarks.recall_texts import FACTS, TASK, Split, count_values, episode
 from hisa.config import ModelSettings, Settings
 from hisa.events import Abstracted, Event
 from hisa.models.client import OpenAIModel
@@ -38,19 +38,21 @@ from hisa.tools.registry import ToolRegistry
 
 GOAL, GOAL_AT = 9, 5
 """Facts that are to be kept in the mean, and at which interval."""
-WHOLE = 0
+FULL_HISTORY = 0
 """In place of an interval: the whole history, nothing folded."""
 _SIZE = Size(1280, 720)
 
 
 def settings_for(every: int) -> Settings:
     """The default settings with that interval; for the whole history without any limit."""
-    if every == WHOLE:
+    if every == FULL_HISTORY:
         return Settings.model_validate({"state": {"refine": "window", "window": 1000}})
     return Settings.model_validate({"state": {"refine_every": every}})
 
 
-async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[int, dict[int, bool]]:
+async def count_recalled(
+    split: Split, seed: int, *, every: int, model: Model
+) -> tuple[int, dict[int, bool]]:
     """How many facts the prompt of step 100 has, and which by the step they were seen in."""
     drawn, settings, task = episode(split, seed), settings_for(every), Task("recall", TASK)
     events: list[Event] = []
@@ -62,32 +64,34 @@ async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[in
     planner = GlobalPlanner(
         ScriptedModel([]), ToolRegistry(), emit=events.append, room=prompt_room(settings.state)
     )
-    look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
-    text = (await planner.question(task, look, state.view())).text
-    found = {step: value in text for step, value in drawn.facts.items()}
-    assert sum(found.values()) == whole([*drawn.facts.values()], text)
-    return sum(found.values()), found
+    observation = Observation(
+        Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE
+    )
+    text = (await planner.question(task, observation, state.view())).text
+    presence = {step: value in text for step, value in drawn.facts.items()}
+    assert sum(presence.values()) == count_values([*drawn.facts.values()], text)
+    return sum(presence.values()), presence
 
 
-def _opened(options: argparse.Namespace) -> OpenAIModel:
+def _open_model(options: argparse.Namespace) -> OpenAIModel:
     """The model that writes the summaries."""
     if not options.model:
         return OfflineModel(ModelSettings(model="offline"))
-    wanted = ModelSettings(model=options.model, timeout=3600, max_tokens=320)
+    model_settings = ModelSettings(model=options.model, timeout=3600, max_tokens=320)
     profile = find(options.model)
-    return OpenAIModel(wanted, Endpoint(options.base_url), profile=profile)
+    return OpenAIModel(model_settings, Endpoint(options.base_url), profile=profile)
 
 
 async def _rows(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Returns a row for each interval and seed."""
     by = options.model or "the offline model's rules"
-    model = _opened(options)
+    model = _open_model(options)
     rows = []
     try:
         for every in options.every:
             for seed in range(options.seeds):
                 began = time.monotonic()
-                number, facts = await kept(options.split, seed, every=every, model=model)
+                number, facts = await count_recalled(options.split, seed, every=every, model=model)
                 lost = [step for step, held in facts.items() if not held]
                 row = {"by": by, "split": options.split, "seed": seed, "every": every}
                 seconds = round(time.monotonic() - began, 1)
@@ -105,7 +109,7 @@ def main() -> None:
         "--every",
         type=int,
         nargs="+",
-        default=[3, 5, 7, 9, WHOLE],
+        default=[3, 5, 7, 9, FULL_HISTORY],
         metavar="N",
         help="intervals; 0: the whole history",
     )
@@ -125,8 +129,10 @@ def main() -> None:
         mine = [row for row in rows if row["every"] == every]
         counts = [row["kept"] for row in mine]
         seconds = sum(row["seconds"] for row in mine) / len(mine)
-        told = f"{sum(counts) / len(counts):.1f}"
-        print(f"{every or 'whole':>6}{told:>12}{min(counts):>7}{max(counts):>6}{seconds:>9.1f}")
+        mean_text = f"{sum(counts) / len(counts):.1f}"
+        print(
+            f"{every or 'whole':>6}{mean_text:>12}{min(counts):>7}{max(counts):>6}{seconds:>9.1f}"
+        )
         if every == GOAL_AT:
             met = sum(counts) >= GOAL * len(counts)
             print(f"{'':>6}goal {GOAL} of {FACTS}: {'met' if met else 'NOT met'}")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FACTS", "STEPS", "TASK", "Episode", "Split", "episode", "whole"]
+__all__ = ["FACTS", "STEPS", "TASK", "Episode", "Split", "count_values", "episode"]
 
 Split = Literal["tune", "report"]
 FACTS = 10
@@ -139,26 +139,26 @@ def episode(split: Split, seed: int) -> Episode:
     kinds = [*_SENTENCES[split], draw.choice([*_SENTENCES[split]])]
     draw.shuffle(kinds)
     facts: dict[int, str] = {}
-    told: dict[int, str] = {}
+    sentences: dict[int, str] = {}
     noted: dict[int, str] = {}
     for step, kind in zip(steps, kinds, strict=True):
         facts[step] = _value(draw, kind)
-        told[step] = draw.choice(_SENTENCES[split][kind]).format(facts[step])
+        sentences[step] = draw.choice(_SENTENCES[split][kind]).format(facts[step])
         if draw.random() < 0.5:
-            noted[step + 1] = draw.choice(_NOTES[split]).format(told[step])
+            noted[step + 1] = draw.choice(_NOTES[split]).format(sentences[step])
     lines = [
-        _line(draw, split, step, told.get(step, ""), noted.get(step, ""))
+        _line(draw, split, step, sentences.get(step, ""), noted.get(step, ""))
         for step in range(1, STEPS + 1)
     ]
     return Episode(tuple(lines), facts)
 
 
-def _line(draw: random.Random, split: Split, step: int, told: str, noted: str) -> str:
-    thought = _filled(draw, draw.choice(_PLANS[split]))
-    result = _filled(draw, draw.choice(_RESULTS[split]))
-    if told:
+def _line(draw: random.Random, split: Split, step: int, fact: str, noted: str) -> str:
+    thought = _fill_numbers(draw, draw.choice(_PLANS[split]))
+    result = _fill_numbers(draw, draw.choice(_RESULTS[split]))
+    if fact:
         result = (
-            f"Succeeded. {told}" if draw.random() < 0.5 else f"Succeeded. The page is there. {told}"
+            f"Succeeded. {fact}" if draw.random() < 0.5 else f"Succeeded. The page is there. {fact}"
         )
     where = f"({draw.randrange(1280)}, {draw.randrange(720)})"
     return (
@@ -167,7 +167,7 @@ def _line(draw: random.Random, split: Split, step: int, told: str, noted: str) -
     )
 
 
-def _filled(draw: random.Random, text: str) -> str:
+def _fill_numbers(draw: random.Random, text: str) -> str:
     return text.format(*(draw.randrange(2, 400) for _ in range(2)))
 
 
@@ -195,6 +195,6 @@ def _value(draw: random.Random, kind: str) -> str:
             return f"{word.title()} and {other}"
 
 
-def whole(values: Sequence[str], text: str) -> int:
+def count_values(values: Sequence[str], text: str) -> int:
     """How many of the values stand in the text."""
     return sum(value in text for value in values)

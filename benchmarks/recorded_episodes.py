@@ -54,23 +54,23 @@ def _unusable(reason: str) -> UsageError:
 
 def _sample(run: Run, record: StepRecord) -> Sample:
     """The act of a step, on the look that was kept of it."""
-    seen, instruction = record.before, run.manifest.task.instruction
-    if len(record.acts) != 1 or seen is None or not seen.elements_sha256:
+    look, instruction = record.before, run.manifest.task.instruction
+    if len(record.acts) != 1 or look is None or not look.elements_sha256:
         raise _unusable("a step is not one act on a look with elements")
-    elements = read_elements(run.folder / ELEMENTS / f"{Path(seen.elements_sha256).name}.json")
-    size, acted = Size(seen.screen_width, seen.screen_height), record.acts[0]
+    elements = read_elements(run.folder / ELEMENTS / f"{Path(look.elements_sha256).name}.json")
+    size, acted = Size(look.screen_width, look.screen_height), record.acts[0]
     screen = Observation(_NO_PICTURE, size, elements=elements)
     if acted.ends == "succeeded":
         return Sample(look_of(screen, instruction)[0], Act("done"))
     if not acted.ok or acted.tool != "gui_action":
         raise _unusable(f"a step is no act on an element: {acted.tool}")
-    at, text = _pointed(str(acted.input))
+    at, text = _read_click(str(acted.input))
     if at is not None:
-        at = convert(at, "screen", screen=size, image=Size(seen.width, seen.height))
+        at = convert(at, "screen", screen=size, image=Size(look.width, look.height))
     return _pointing(screen, instruction, at, text)
 
 
-def _pointed(source: str) -> tuple[Point | None, str | None]:
+def _read_click(source: str) -> tuple[Point | None, str | None]:
     """The point that source clicks, None for where the keyboard is, and the text it types."""
     match list(parse(source)):
         case [Click(at=Point() as at, button="left", count=1)]:

@@ -27,7 +27,7 @@ from hisa.plugins.synthesis.data.trajectories import CollectedRun, Trajectory, r
 from hisa.plugins.synthesis.data.trajectory_rewards import Grade, looks, step_lines
 from hisa.plugins.synthesis.exploration import read_records
 
-__all__ = ["agreement", "drawn", "spearman"]
+__all__ = ["agreement", "draw_trajectories", "spearman"]
 
 _RESAMPLES = 2_000
 
@@ -48,7 +48,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Spearman's rank correlation; None where one side has no two values."""
     try:
-        return correlation(_ranks([one for one, _ in pairs]), _ranks([two for _, two in pairs]))
+        return correlation(_ranks([first for first, _ in pairs]), _ranks([two for _, two in pairs]))
     except StatisticsError:
         return None
 
@@ -66,18 +66,20 @@ def agreement(pairs: Sequence[tuple[float, float]], seed: int = 0) -> tuple[floa
     return spearman(pairs), words
 
 
-def drawn(trajectories: Sequence[Trajectory], count: int, seed: int) -> list[dict[str, object]]:
+def draw_trajectories(
+    trajectories: Sequence[Trajectory], count: int, seed: int
+) -> list[dict[str, object]]:
     """So many trajectories as a judge sees them, in random order; nothing of their scores."""
     chosen = random.Random(seed).sample(list(trajectories), min(count, len(trajectories)))
     return [
         {
-            "run": one.id,
-            "instruction": one.instruction,
-            "steps": step_lines(one),
-            "pictures": [str(look.image) for look in looks(one)[-3:]],
+            "run": trajectory.id,
+            "instruction": trajectory.instruction,
+            "steps": step_lines(trajectory),
+            "pictures": [str(look.image) for look in looks(trajectory)[-3:]],
             "mark": None,
         }
-        for one in chosen
+        for trajectory in chosen
     ]
 
 
@@ -108,15 +110,19 @@ def main() -> None:
     runs = read_records(options.folder / "runs.jsonl", CollectedRun)
     trajectories, _ = read_trajectories([Path(run.folder) for run in runs])
     if options.draw:
-        json.dump(drawn(trajectories, options.draw, options.seed), sys.stdout, indent=1)
+        json.dump(draw_trajectories(trajectories, options.draw, options.seed), sys.stdout, indent=1)
         return
-    scores = {one.id: one.score for one in trajectories if one.score is not None}
+    scores = {
+        trajectory.id: trajectory.score
+        for trajectory in trajectories
+        if trajectory.score is not None
+    }
     judges: dict[str, dict[str, int]] = {}
     for grade in read_records(options.folder / "grades.jsonl", Grade):
         judges.setdefault(grade.judge, {})[grade.run] = grade.reward
     if options.hand:
         marked = TypeAdapter(list[_Marked]).validate_json(options.hand.read_bytes())
-        judges["by hand"] = {one.run: one.mark for one in marked if one.mark is not None}
+        judges["by hand"] = {row.run: row.mark for row in marked if row.mark is not None}
     print(f"{len(trajectories)} runs, {len(scores)} with a score")
     for name, marks in judges.items():
         print("\n".join(_tables(marks, scores, f"{name} against the score")))

@@ -68,10 +68,10 @@ def milliseconds(work: Callable[[], object]) -> float:
 def measure(width: int, height: int, rounds: int) -> dict[str, float | str]:
     before, after = scene(width, height)
     arrays = np.asarray(before.pixels), np.asarray(after.pixels)
-    looks = [Observation(picture, Size(width, height)) for picture in (before, after)]
+    observations = [Observation(picture, Size(width, height)) for picture in (before, after)]
 
     def region() -> BoundingBox | None:
-        pair = roi_pair(looks[0], looks[1])
+        pair = roi_pair(observations[0], observations[1])
         return pair.box if pair else None
 
     contenders: dict[str, Callable[[], BoundingBox | None]] = {

@@ -90,22 +90,22 @@ class Row:
     @property
     def choices(self) -> list[Chosen]:
         """The decisions for which several replies were sampled."""
-        return [each.choice for each in self.outcomes if each.choice]
+        return [outcome.choice for outcome in self.outcomes if outcome.choice]
 
     @property
     def success(self) -> float:
         """Share of right decisions."""
-        return statistics.fmean(each.right for each in self.outcomes)
+        return statistics.fmean(outcome.right for outcome in self.outcomes)
 
     @property
     def tokens(self) -> float:
         """Tokens in and out a decision."""
-        return statistics.fmean(each.tokens for each in self.outcomes)
+        return statistics.fmean(outcome.tokens for outcome in self.outcomes)
 
     @property
     def agreed_wrong(self) -> float:
         """Decisions that ended early on a common mistake."""
-        return statistics.fmean(each.agreed and not each.right for each in self.outcomes)
+        return statistics.fmean(outcome.agreed and not outcome.right for outcome in self.outcomes)
 
 
 async def decide(world: World, way: str, number: int, seed: int) -> Outcome:
@@ -113,8 +113,8 @@ async def decide(world: World, way: str, number: int, seed: int) -> Outcome:
     point = point_of(world, number, seed)
     scripted = Judging(world, point, f"{seed} {number}")
     events: list[Event] = []
-    asked = FunctionModel(scripted.answer)
-    model = RoleModel(asked, CallContext(events.append), profile=Profile(name="m"))
+    scripted_model = FunctionModel(scripted.answer)
+    model = RoleModel(scripted_model, CallContext(events.append), profile=Profile(name="m"))
     tools = (gui_action, bash_execution, wait, termination, infeasible)
     registry = ToolRegistry([Tool(tool) for tool in tools])
     inner = GlobalPlanner(model, registry, emit=events.append)
@@ -149,9 +149,9 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 def against(row: Row, base: Row) -> dict[str, Any]:
     """A way against K=8 on the same points: points of success, share of tokens, 95% intervals."""
     pairs = list(zip(row.outcomes, base.outcomes, strict=True))
-    points = [100.0 * (one.right - other.right) for one, other in pairs]
+    points = [100.0 * (outcome.right - other.right) for outcome, other in pairs]
     share = row.tokens / base.tokens
-    rest = [(one.tokens - share * other.tokens) / base.tokens for one, other in pairs]
+    rest = [(outcome.tokens - share * other.tokens) / base.tokens for outcome, other in pairs]
     low, high = interval(rest)
     gained = statistics.fmean(points)
     return {
@@ -170,15 +170,15 @@ def numbers(row: Row) -> dict[str, float]:
     return {
         "success": row.success,
         "tokens": row.tokens,
-        "agreed": sum(each.agreed for each in row.outcomes) / decisions,
+        "agreed": sum(outcome.agreed for outcome in row.outcomes) / decisions,
         "widened": sum(bool(choice.widened) for choice in row.choices) / decisions,
         "agreed_wrong": row.agreed_wrong,
     }
 
 
-def told_row(row: Row, compared: dict[str, Any]) -> str:
+def format_row(row: Row, compared: dict[str, Any]) -> str:
     """A line of the table."""
-    low, high = wilson(sum(each.right for each in row.outcomes), len(row.outcomes))
+    low, high = wilson(sum(outcome.right for outcome in row.outcomes), len(row.outcomes))
     own, choices = numbers(row), row.choices
     rates = f"{own['agreed']:7.1%} {own['widened']:8.1%} {row.agreed_wrong:7.1%}"
     samples = statistics.fmean(choice.samples for choice in choices) if choices else 1
@@ -219,21 +219,21 @@ def main() -> None:
     if not options.json:
         print(f"test-time scaling, {options.n} decision points a table ({machine()})")
         print(f"assumed, unless a table says otherwise:\n{ASSUMED}")
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for title, world_of in WORLDS.items():
         for error in ERRORS:
             rows = asyncio.run(measure(world_of(error), options.n, options.seed))
             compared = {way: against(row, rows["K=8"]) for way, row in rows.items()}
-            told = {way: {**numbers(row), **compared[way]} for way, row in rows.items()}
-            found.append({"world": title, "error": error, "ways": told})
+            ways = {way: {**numbers(row), **compared[way]} for way, row in rows.items()}
+            results.append({"world": title, "error": error, "ways": ways})
             if options.json:
                 continue
             print(f"\n{error:.0%} of samples wrong; {title}\n{HEAD}")
             for way, row in rows.items():
-                print(told_row(row, compared[way]))
+                print(format_row(row, compared[way]))
             print(verdicts("frugal", compared["frugal"]))
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(results))
 
 
 if __name__ == "__main__":

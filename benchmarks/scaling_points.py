@@ -22,7 +22,7 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.scripted import tool_call
 
-__all__ = ["Judging", "World", "metered", "point_of"]
+__all__ = ["Judging", "World", "build_metered_reply", "point_of"]
 
 IMAGE_TOKENS = 1105
 """A picture of 1280 by 720 by OpenAI's formula for high detail."""
@@ -70,13 +70,13 @@ class DecisionPoint:
 
     def is_right(self, call: ToolCall) -> bool:
         """Whether a call is one of the right answers."""
-        return any(_says(text, call) for way in self.right for text in way)
+        return any(_matches_call(text, call) for way in self.right for text in way)
 
 
-def _says(text: str, call: ToolCall) -> bool:
-    said = json.loads(text)
-    told = (said["tool"], said["input"], said.get("description", ""))
-    return told == (call.tool, call.input, call.description)
+def _matches_call(text: str, call: ToolCall) -> bool:
+    reply = json.loads(text)
+    parts = (reply["tool"], reply["input"], reply.get("description", ""))
+    return parts == (call.tool, call.input, call.description)
 
 
 SEEN = Screenshot(Image.new("RGB", (SIZE.width, SIZE.height)))
@@ -102,8 +102,10 @@ def point_of(world: World, number: int, seed: int) -> DecisionPoint:
         steps[-1] = STEP.format(n=8, r="Failed. The dialog is not there.")
     view = StateView(advice=ADVICE, refined=REFINED, steps=tuple(steps), troubled=failed)
     task = Task(f"t{number}", f"Bring document {number} into its final form, then {NAMES[0]} it.")
-    look = Observation(SEEN, screen=SIZE)
-    return DecisionPoint(task, look, view, uneven if world.uneven else world.error, right, wrong)
+    observation = Observation(SEEN, screen=SIZE)
+    return DecisionPoint(
+        task, observation, view, uneven if world.uneven else world.error, right, wrong
+    )
 
 
 ADVICE = "\n".join(
@@ -123,7 +125,7 @@ def _answers(
     keys = tool_call(
         "gui_action", f"pyautogui.hotkey('ctrl', '{name[0].lower()}')", thought=thought
     )
-    done = tool_call("termination", "All is done.", thought=thought)
+    ending = tool_call("termination", "All is done.", thought=thought)
     mistakes = [
         tool_call("gui_action", CLICK, f'button "{other}"', thought=thought),
         tool_call("gui_action", CLICK, f'button "{third}"', thought=thought),
@@ -132,12 +134,12 @@ def _answers(
             "bash_execution", f"soffice --headless --convert-to pdf {other}.ods", thought=thought
         ),
         tool_call("gui_action", CLICK, f"the {name} entry of the side bar", thought=thought),
-        clicks[0] if end else done,
+        clicks[0] if end else ending,
     ]
     dice.shuffle(mistakes)
     if end:
         ends = tuple(
-            tool_call("termination", said, thought=thought) for said in ("Done.", "Saved.")
+            tool_call("termination", summary, thought=thought) for summary in ("Done.", "Saved.")
         )
         return (ends,), tuple(mistakes)
     return ((clicks, (keys,)) if two else (clicks,)), tuple(mistakes)
@@ -165,20 +167,20 @@ class Judging:
         if request.role == "planner":
             self.samples += 1
             dice = random.Random(f"{self.seed} sample {self.samples}")
-            return metered(request, sample(self.world, self.point, dice))
+            return build_metered_reply(request, sample(self.world, self.point, dice))
         self.judgements += 1
         dice = random.Random(f"{self.seed} judgement {self.judgements}")
         listed = request.text.split("\n<candidates>\n")[1].split("\n</candidates>")[0]
-        return metered(
-            request, self._judged([json.loads(line) for line in listed.splitlines()], dice)
+        return build_metered_reply(
+            request, self._judge([json.loads(line) for line in listed.splitlines()], dice)
         )
 
-    def _judged(self, listed: Sequence[dict[str, object]], dice: random.Random) -> str:
+    def _judge(self, listed: Sequence[dict[str, object]], dice: random.Random) -> str:
         world = self.world
         if dice.random() < world.invalid:
             return "Candidate two seems best to me."
-        right = [each["index"] for each in listed if self._is_right(each)]
-        wrong = [each["index"] for each in listed if each["index"] not in right]
+        right = [candidate["index"] for candidate in listed if self._is_right(candidate)]
+        wrong = [candidate["index"] for candidate in listed if candidate["index"] not in right]
         index: object = None
         if right:
             if dice.random() < world.right:
@@ -192,11 +194,13 @@ class Judging:
         )
 
     def _is_right(self, listed: dict[str, object]) -> bool:
-        tool, told, words = (str(listed.get(name, "")) for name in ("tool", "input", "description"))
-        return self.point.is_right(ToolCall("", tool, told, words))
+        tool, value, words = (
+            str(listed.get(name, "")) for name in ("tool", "input", "description")
+        )
+        return self.point.is_right(ToolCall("", tool, value, words))
 
 
-def metered(request: ModelRequest, text: str) -> ModelReply:
+def build_metered_reply(request: ModelRequest, text: str) -> ModelReply:
     """A reply with tokens as HiSA estimates them: an upper bound, the same for all ways."""
     tokens = estimate_input(request, image_tokens=IMAGE_TOKENS)
     return ModelReply(text, Usage(tokens, estimate_tokens(text)))

@@ -48,7 +48,7 @@ from hisa.screen.observation import Observation, Screenshot
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 from hisa.testing.scripted import FunctionModel
 from hisa.tools.registry import ToolRegistry
 
@@ -109,7 +109,7 @@ def picture_tokens(size: Size) -> int:
     return 85 + 170 * tiles
 
 
-def answer(request: ModelRequest | Received) -> str:
+def answer(request: ModelRequest | ReceivedRequest) -> str:
     """A typical answer to any request."""
     if request.role == "planner":
         gui = {
@@ -120,8 +120,8 @@ def answer(request: ModelRequest | Received) -> str:
         shell = {"tool": "bash_execution", "input": "python3 show.py Documents/prices.xlsx"}
         return json.dumps({"thought": THOUGHT, **(gui if request.step % 4 else shell)})
     if "# Context refinement" in request.text:
-        done = "The sheet was opened and its rows were read; click(412, 300) opens the menu. "
-        return f"Steps 1~{request.step}: " + done * 10 + "Suggestion: Continue."
+        summary = "The sheet was opened and its rows were read; click(412, 300) opens the menu. "
+        return f"Steps 1~{request.step}: " + summary * 10 + "Suggestion: Continue."
     return REPORT if request.step % 3 else REPORT * 6
 
 
@@ -140,7 +140,7 @@ class _Costs:
         self._count = count
 
     def __call__(self, request: ModelRequest) -> str:
-        part, said = part_of(request), answer(request)
+        part, reply = part_of(request), answer(request)
         for message in request.messages:
             for piece in message.parts:
                 if isinstance(piece, TextPart):
@@ -148,10 +148,10 @@ class _Costs:
                     self.parts[f"{part}: {kind}"] += self._count(piece.text)
                 elif isinstance(piece, ImagePart):
                     self.parts[f"{part}: pictures"] += picture_tokens(piece.image.size)
-        self.parts[f"{part}: answers"] += self._count(said)
+        self.parts[f"{part}: answers"] += self._count(reply)
         if part == "planner":
             self.largest = max(self.largest, estimate_tokens(request.text))
-        return said
+        return reply
 
 
 async def run(steps: int, count: Count, folder: Path) -> _Costs:
@@ -165,13 +165,13 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
     """Take so many steps of the real loop with a model that answers as `answer` does."""
     with RunLog.create(folder, TASK) as log:
         context = CallContext(step=lambda: log.step)
-        asked = RoleModel(model, context, profile=Profile(name="scripted"))
+        role_model = RoleModel(model, context, profile=Profile(name="scripted"))
         tools = ToolRegistry()
         environment = _Slides()
         agent = Loop(
-            planner=GlobalPlanner(asked, tools, emit=log.emit),
+            planner=GlobalPlanner(role_model, tools, emit=log.emit),
             grounder=ElementsGrounder(emit=log.emit, min_score=0.6),
-            state=build_state(asked, StateSettings(), emit=log.emit),
+            state=build_state(role_model, StateSettings(), emit=log.emit),
             tools=tools,
             environment=environment,
             scorer=TaskScorer(),

@@ -104,13 +104,13 @@ _SCRIPTS = {
 
 def fixed_texts() -> Mapping[str, str]:
     """Name to text, each of some 300 to 4,000 characters; the noise has a fixed seed."""
-    found = {name: f"{text} " * 8 for name, text in _PROSE.items()}
-    found |= _data()
+    texts = {name: f"{text} " * 8 for name, text in _PROSE.items()}
+    texts |= _data()
     rng = random.Random(0)
     for name, (first, last) in _SCRIPTS.items():
         chars = [chr(n) for n in range(first, last + 1) if unicodedata.category(chr(n)) != "Cn"]
-        found[name] = "".join(rng.choices(chars, k=1000))
-    return found
+        texts[name] = "".join(rng.choices(chars, k=1000))
+    return texts
 
 
 def own_texts(root: Path) -> Mapping[str, str]:

@@ -49,18 +49,18 @@ _JSON = {
 
 def vocabularies(folder: Path) -> Mapping[str, Count]:
     """Name to a function that counts tokens, for each vocabulary found under ``folder``."""
-    found: dict[str, Count] = {}
+    counters: dict[str, Count] = {}
     for name, (package, end, pattern) in _TIKTOKEN.items():
         if file := _file(folder / package, end):
-            found[name] = _tiktoken(name, file, pattern)
+            counters[name] = _tiktoken(name, file, pattern)
     for name, (package, end) in _JSON.items():
         if file := _file(folder / package, end):
-            found[name] = _tokenizers(file)
+            counters[name] = _tokenizers(file)
     if file := _file(folder / "mistral_common", "tokenizer_240323.model.v3"):
-        found["Mistral (SentencePiece, 32k)"] = _sentencepiece(file)
+        counters["Mistral (SentencePiece, 32k)"] = _sentencepiece(file)
     if file := _file(folder / "mistral_common", "tekken_240911.json"):
-        found["Mistral Tekken"] = _tekken(file)
-    return found
+        counters["Mistral Tekken"] = _tekken(file)
+    return counters
 
 
 def _file(folder: Path, end: str) -> Path | None:

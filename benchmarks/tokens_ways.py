@@ -106,22 +106,22 @@ class _Planner:
         if request.role != "planner":
             return REPORT
         step = next(self._steps, None)
-        said = self._ended() if step is None else await self._said(step, request)
+        reply = self._build_ending() if step is None else await self._build_reply(step, request)
         before = self.parts.total()
-        self._add(request, said)
+        self._add(request, reply)
         self.totals.append(self.parts.total() - before)
-        return said
+        return reply
 
     @property
     def _computer(self) -> bool:
         return self._way.get("planner") == {"kind": "computer"}
 
-    def _ended(self) -> str:
+    def _build_ending(self) -> str:
         if self._computer:
             return function_call("termination", thought=THOUGHT, summary="It is saved.")
         return tool_call("termination", "It is saved.", thought=THOUGHT)
 
-    async def _said(self, step: Step, request: ModelRequest) -> str:
+    async def _build_reply(self, step: Step, request: ModelRequest) -> str:
         if step.command:
             if self._computer:
                 return function_call("bash_execution", thought=THOUGHT, command=step.command)
@@ -137,7 +137,7 @@ class _Planner:
             return gui("X_COORD, Y_COORD", f"element: {_number(request.text, step.mark)}")
         if self._way == {"grounder": {"kind": "elements"}}:
             return gui("X_COORD, Y_COORD", step.description)
-        x, y = (await self._point(step)).rounded()
+        x, y = (await self._point(step)).to_pixels()
         if not self._computer:
             return gui(f"{x}, {y}", step.description)
         actions: list[dict[str, Any]] = [{"type": "click", "button": "left", "x": x, "y": y}]
@@ -147,15 +147,15 @@ class _Planner:
 
     async def _point(self, step: Step) -> Point:
         """Eyes that see well: the middle of the thing, in pixels of the picture."""
-        seen = await self._machine.observe(elements=True)
+        observation = await self._machine.observe(elements=True)
         boxes = [
-            seen.convert_box(e.box, "image")
-            for e in seen.elements or ()
+            observation.convert_box(e.box, "image")
+            for e in observation.elements or ()
             if e.role == step.role and (e.name or e.label).startswith(step.name)
         ]
         return max(boxes, key=lambda box: box.area).centre
 
-    def _add(self, request: ModelRequest, said: str) -> None:
+    def _add(self, request: ModelRequest, reply: str) -> None:
         for message in request.messages:
             for piece in message.parts:
                 if not isinstance(piece, TextPart):
@@ -167,14 +167,14 @@ class _Planner:
                     self.parts["state"] += self._count(state)
                     self.parts["list"] += self._count(listed)
         self.parts["tools"] += sum(self._count(json.dumps(dict(tool))) for tool in request.tools)
-        self.parts["answer"] += self._count(said)
+        self.parts["answer"] += self._count(reply)
 
 
 def _number(text: str, mark: str) -> int:
-    found = re.search(rf"^(\d+) {re.escape(mark)}", text.rpartition(_LIST)[2], re.M)
-    if found is None:
+    match = re.search(rf"^(\d+) {re.escape(mark)}", text.rpartition(_LIST)[2], re.M)
+    if match is None:
         raise SystemExit(f"{mark!r} is not on the list:\n{text.rpartition(_LIST)[2]}")
-    return int(found[1])
+    return int(match[1])
 
 
 async def run(way: str, count: Count, folder: Path, *, form: bool) -> dict[str, Any]:

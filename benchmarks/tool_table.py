@@ -31,7 +31,7 @@ TESTS = {
 """The module under tests/plugins/toolkits that tests a toolkit."""
 
 
-def told(module: str) -> str:
+def run_tests(module: str) -> str:
     """Runs a test module; returns its last line."""
     path = f"tests/plugins/toolkits/{module}.py"
     ran = subprocess.run(
@@ -40,28 +40,28 @@ def told(module: str) -> str:
         text=True,
         check=False,
     )
-    found = re.findall(r"\d+ (?:passed|failed|skipped|error)", ran.stdout)
-    return ", ".join(found) or f"did not run (exit status {ran.returncode})"
+    counts = re.findall(r"\d+ (?:passed|failed|skipped|error)", ran.stdout)
+    return ", ".join(counts) or f"did not run (exit status {ran.returncode})"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kit", action="append", choices=sorted(TESTS), help="only these")
-    asked = parser.parse_args().kit or list(TESTS)
+    kits = parser.parse_args().kit or list(TESTS)
     counts = Counter(tool.kit for tool in discover()[0])
     print(f"tools by application ({machine()})\n")
     print(
         "| toolkit | table 5 | tools here | its tests, on the real application |\n|---|---|---|---|"
     )
     results: dict[str, str] = {}
-    for kit in asked:
+    for kit in kits:
         module = TESTS[kit]
         if module not in results:
-            results[module] = told(module)
+            results[module] = run_tests(module)
         print(
             f"| `{kit}` | {PAPER.get(kit, '–')} | {counts[kit]} | {results[module]} |", flush=True
         )
-    print(f"\n{sum(counts[kit] for kit in asked)} tools; table 5 has {sum(PAPER.values())} in six")
+    print(f"\n{sum(counts[kit] for kit in kits)} tools; table 5 has {sum(PAPER.values())} in six")
     return int(any("failed" in line or "not run" in line for line in results.values()))
 
 

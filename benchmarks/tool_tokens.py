@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.builder.build_records import FunctionDescription
-from hisa.plugins.toolkits.builder.built_toolkit import wrapper
+from hisa.plugins.toolkits.builder.built_toolkit import wrap_program
 from hisa.protocols import Task
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation, Screenshot, Window
@@ -66,12 +66,12 @@ def made_tools(count: int = 300) -> list[BaseTool]:
 def _kit(name: str, title: str, apps: tuple[str, ...], count: int) -> Sequence[BaseTool]:
     pairs = list(product(_VERBS, _THINGS))
     functions = tuple(
-        wrapper(_described(*pairs[number % len(pairs)], number)) for number in range(count)
+        wrap_program(_describe_tool(*pairs[number % len(pairs)], number)) for number in range(count)
     )
     return Toolkit(name, title, functions, Needs(frozenset({"execute"}), apps)).tools("made-up")
 
 
-def _described(verb: str, thing: str, number: int) -> FunctionDescription:
+def _describe_tool(verb: str, thing: str, number: int) -> FunctionDescription:
     """A tool with up to four arguments and a summary as long as prompts show."""
     arguments = [
         {"name": "place", "type": "string", "description": "a range, a name or a number"},
@@ -104,9 +104,9 @@ def offered_texts(tools: Sequence[BaseTool]) -> Iterator[tuple[str, tuple[str, s
     """
     registry = ToolRegistry(tools)
     for app in ("", *APPS):
-        look = look_at(app)
+        observation = look_at(app)
         for number, words in enumerate(TASKS):
-            listed = registry.offer(Task(f"task {number}", words), look)
+            listed = registry.offer(Task(f"task {number}", words), observation)
             yield app, (registry.describe(), listed)
 
 
@@ -123,11 +123,11 @@ def main() -> None:
     rows = {}
     by_app: dict[str, dict[str, int]] = {app: {} for app in ("", *APPS)}
     for name, count in {"estimate": estimate_tokens, **counts}.items():
-        found = [(app, sum(map(count, parts))) for app, parts in texts]
-        numbers = [number for _, number in found]
+        totals = [(app, sum(map(count, parts))) for app, parts in texts]
+        numbers = [number for _, number in totals]
         rows[name] = {"max": max(numbers), "median": statistics.median(numbers)}
         for app, most in by_app.items():
-            most[name] = max(number for each, number in found if each == app)
+            most[name] = max(number for front, number in totals if front == app)
     if options.json:
         print(
             json.dumps(
@@ -144,8 +144,8 @@ def main() -> None:
         print(f"{name:<28} {counted}  (at most {goal}: {verdict})")
     print("most, by application in front:")
     for app, most in by_app.items():
-        told = ", ".join(f"{name} {number}" for name, number in most.items())
-        print(f"  {app or '(none)':<22} {told}")
+        line = ", ".join(f"{name} {number}" for name, number in most.items())
+        print(f"  {app or '(none)':<22} {line}")
 
 
 if __name__ == "__main__":

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from hisa.plugins.training.base import Policy
 
 DEMONSTRATED = ("enter-text", "enter-password", "login-user")
-KEPT_OUT = ("click-dialog-2", "click-option", "click-tab", "click-widget", "focus-text-2")
+HELD_OUT_PAGES = ("click-dialog-2", "click-option", "click-tab", "click-widget", "focus-text-2")
 """Pages of clicks that cloning leaves under 0.7 on tuning seeds (12 of each, seeds 0 and 1)."""
-PAGES = DEMONSTRATED + KEPT_OUT
+PAGES = DEMONSTRATED + HELD_OUT_PAGES
 DEMONSTRATIONS = 6
 REPORT_SEEDS = 1_000_000
 INSTANCES = 40
 """Of each page, for a report: a rate of one half then has an interval of ±.15."""
 
 
-def cloned(rollouts: PageRollouts, seed: int) -> PointerPolicy:
+def clone_policy(rollouts: PageRollouts, seed: int) -> PointerPolicy:
     """Returns a fresh policy, trained on the demonstrations."""
     policy = PointerPolicy.fresh(seed)
     shown = demonstrations(rollouts, DEMONSTRATED, DEMONSTRATIONS, range(500_000, 500_100))
@@ -53,7 +53,7 @@ def cloned(rollouts: PageRollouts, seed: int) -> PointerPolicy:
     return policy
 
 
-def tuned(
+def tune_policy(
     policy: PointerPolicy, rollouts: PageRollouts, path: Path, updates: int, seed: int
 ) -> Path:
     """Trains the policy by GRPO in a folder of its own; returns the best checkpoint."""
@@ -97,10 +97,12 @@ def main() -> None:
     shutil.rmtree(run, ignore_errors=True)
     pages = PageRollouts(PAGES)
     try:
-        policy = cloned(pages, arguments.seed)
+        policy = clone_policy(pages, arguments.seed)
         columns = {"after cloning": scores(pages, policy, greedy=True)}
         columns["cloning, sampled"] = scores(pages, policy, greedy=False)
-        best = PointerPolicy.load(tuned(policy, pages, run, arguments.updates, arguments.seed))
+        best = PointerPolicy.load(
+            tune_policy(policy, pages, run, arguments.updates, arguments.seed)
+        )
         columns["after GRPO"] = scores(pages, best, greedy=True)
         columns["GRPO, sampled"] = scores(pages, best, greedy=False)
         columns["rules"] = scores(pages, PageOracle(), greedy=True)

@@ -44,7 +44,7 @@ DEMONSTRATED = ("click-button", "click-checkboxes", "enter-text")
 ONE_CLICK = ("click-link", "click-test-2", "click-dialog", "click-widget", "click-tab")
 TWO_STEPS = ("click-option", "click-button-sequence", "enter-text-dynamic")
 CANARY = ("focus-text-2",)  # "the 2nd textbox": this network cannot count, so 1.0 would be a leak
-KEPT_OUT = ("click-dialog-2", "click-test", "click-tab-2", "focus-text", "enter-password",
+HELD_OUT_PAGES = ("click-dialog-2", "click-test", "click-tab-2", "focus-text", "enter-password",
             "login-user")  # fmt: skip
 TRAINED = DEMONSTRATED + ONE_CLICK + TWO_STEPS + CANARY
 COLLAPSING = ("click-link", "click-test-2", "click-button", "click-dialog", "click-checkboxes",
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands.add_parser("one", help="used by run").add_argument("values", type=json.loads)
     options = parser.parse_args(arguments)
     if options.command == "one":
-        _one(**options.values)
+        _run_seed(**options.values)
         return
     if options.command == "run":
         common = {name: getattr(options, name) for name in ("updates", "more", "instances")}
@@ -120,7 +120,7 @@ def _result(run: dict[str, Any]) -> Path:
     return Path(run["out"], f"{run['part']}-{run['seed']}.json")
 
 
-def _one(part: str, seed: int, out: str, updates: int, more: int, instances: int) -> None:
+def _run_seed(part: str, seed: int, out: str, updates: int, more: int, instances: int) -> None:
     """Train, and have each checkpoint play the held-out instances."""
     import torch
 
@@ -128,14 +128,14 @@ def _one(part: str, seed: int, out: str, updates: int, more: int, instances: int
 
     torch.set_num_threads(1)
     began = time.monotonic()
-    rollouts = PageRollouts(TRAINED + KEPT_OUT if part == "pages" else COLLAPSING)
+    rollouts = PageRollouts(TRAINED + HELD_OUT_PAGES if part == "pages" else COLLAPSING)
     players = _Players(Path(out, f"{part}-{seed}"), seed, rollouts, instances)
     try:
         (_pages if part == "pages" else _collapse)(players, rollouts, updates, more)
     finally:
         rollouts.close()
     result = {"part": part, "seed": seed, "seconds": time.monotonic() - began}
-    result |= {"updates": updates, "more": more, "rows": _played(players.folder)}
+    result |= {"updates": updates, "more": more, "rows": _load_rows(players.folder)}
     _result({"out": out, "part": part, "seed": seed}).write_text(json.dumps(result))
 
 
@@ -157,7 +157,7 @@ class _Players:
             return
         rows = []
         for mode, draws in {"greedy": 1, "sampled": DRAWS if policy else 0}.items():
-            wanted = [
+            instances = [
                 Draw(page, HELD_OUT + number, member=member)
                 for page in pages
                 for number in range(self._instances)
@@ -166,7 +166,7 @@ class _Players:
             if policy:
                 policy.reseed(self.seed)
             player = policy or PageOracle()
-            for episode in self._rollouts.play(wanted, player, greedy=mode == "greedy"):
+            for episode in self._rollouts.play(instances, player, greedy=mode == "greedy"):
                 rows.append(
                     {
                         "stage": stage,
@@ -183,7 +183,7 @@ class _Players:
         place.write_text(json.dumps(rows))
 
 
-def _played(folder: Path) -> list[dict[str, Any]]:
+def _load_rows(folder: Path) -> list[dict[str, Any]]:
     """A row for each episode played so far."""
     paths = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
     return [row for path in paths for row in json.loads(path.read_text())]
@@ -195,7 +195,7 @@ def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -
     from hisa.plugins.training.sft import clone
     from hisa.plugins.training.training_settings import CloningSettings, GrpoSettings
 
-    every, seed = TRAINED + KEPT_OUT, players.seed
+    every, seed = TRAINED + HELD_OUT_PAGES, players.seed
     policy = PointerPolicy.fresh(seed)
     players.play("oracle", None, every)
     players.play("untrained", policy, every)
@@ -207,7 +207,7 @@ def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -
     settings = GrpoSettings(updates=updates, seed=seed, evaluate_every=20, evaluation_seeds=10)
     first = players.folder / "first"
     players.play("RL 1", _train(first, policy, rollouts, TRAINED, settings), every)
-    folder = _continued(first, players.folder / "pulse")
+    folder = _copy_run(first, players.folder / "pulse")
     after = replace(settings, updates=updates + 1, pulse_at=updates + 1)
     players.play("Entropulse", _train(folder, policy, rollouts, TRAINED, after), every)
     after = replace(after, updates=updates + 1 + more)
@@ -246,7 +246,7 @@ def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int
     collapsed = PointerPolicy.load(first / "checkpoints/last.safetensors")
     players.play("collapsed", collapsed, COLLAPSING)
     for arm in ARMS:
-        folder = _continued(first, players.folder / arm)
+        folder = _copy_run(first, players.folder / arm)
         after = replace(
             settings, updates=at + 1, pulse_at=at + 1, arm=arm, lr=usual.lr, groups=usual.groups
         )
@@ -315,7 +315,7 @@ def _progress(folder: Path) -> Callable[[Any], None]:
     return after_update
 
 
-def _continued(first: Path, folder: Path) -> Path:
+def _copy_run(first: Path, folder: Path) -> Path:
     """A copy of a run's folder, for an arm to go on in; what is there already is kept."""
     if not folder.exists():
         half = folder.with_name(f"{folder.name}.half")
@@ -331,7 +331,7 @@ def _tables(out: Path) -> None:
         part, _, seed = folder.name.rpartition("-")
         if not folder.with_suffix(".json").exists():
             print(f"{folder.name}: not finished; the rows of what was played so far")
-            rows = _played(folder)
+            rows = _load_rows(folder)
             results.append({"part": part, "seed": int(seed), "seconds": 0.0, "rows": rows})
     for part in ("pages", "collapse"):
         runs = [result for result in results if result["part"] == part]
@@ -358,7 +358,7 @@ def _by_page(runs: list[dict[str, Any]], stages: list[str]) -> None:
             "one click": ONE_CLICK,
             "two steps": TWO_STEPS,
             "canary": CANARY,
-            "kept out": KEPT_OUT,
+            "kept out": HELD_OUT_PAGES,
         }
     for kind, pages in groups.items():
         for page in pages:
@@ -373,7 +373,7 @@ def _by_stage(runs: list[dict[str, Any]], stages: list[str]) -> None:
     held = [*TRAINED] if runs[0]["part"] == "pages" else [*COLLAPSING]
     sets = {"kept-out templates": held}
     if runs[0]["part"] == "pages":
-        sets["kept-out pages"] = [*KEPT_OUT]
+        sets["kept-out pages"] = [*HELD_OUT_PAGES]
     for name, pages in sets.items():
         print(
             f"\n| {name} | greedy | greedy, in pairs with an earlier stage | sampled | truncated "
@@ -381,7 +381,7 @@ def _by_stage(runs: list[dict[str, Any]], stages: list[str]) -> None:
         )
         for stage in stages:
             greedy, sampled = (_rows(runs, stage, mode, pages) for mode in ("greedy", "sampled"))
-            paired = _paired(runs, BASES[stage], stage, pages) if stage in BASES else ""
+            paired = _compare_pairs(runs, BASES[stage], stage, pages) if stage in BASES else ""
             print(
                 f"| {stage} | {_share(greedy)} | {paired} | {_share(sampled)} "
                 f"| {_mean([row['truncated'] for row in sampled]):.0%} "
@@ -390,7 +390,7 @@ def _by_stage(runs: list[dict[str, Any]], stages: list[str]) -> None:
             )
 
 
-def _paired(runs: list[dict[str, Any]], before: str, stage: str, pages: list[str]) -> str:
+def _compare_pairs(runs: list[dict[str, Any]], before: str, stage: str, pages: list[str]) -> str:
     sides = [
         {
             f"{run['seed']} {row['page']} {row['instance']}": float(row["solved"])

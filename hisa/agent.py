@@ -250,7 +250,7 @@ class Agent:
                 events=so_far.events,
                 calls=so_far.calls,
                 decisions=so_far.decisions,
-                ended=so_far.ended,
+                ended=so_far.end_outcome,
             )
         async with open_loop(self.settings, task, log, parts) as loop:
             yield loop
@@ -319,10 +319,10 @@ def _opener(
     if not hasattr(environment, "observe"):
         return environment
 
-    async def open_given() -> Environment:
+    async def open_environment() -> Environment:
         return cast(Environment, environment)
 
-    return open_given
+    return open_environment
 
 
 class _Once:

@@ -93,7 +93,7 @@ class Conclusion:
         if status == "stopped" or says_nothing(status, steps):
             return status, message, Scoring("unscored", detail=message)
         if status == "agent_broke_machine":
-            return status, message, self._broken(task, message)
+            return status, message, self._score_broken_machine(task, message)
         acted = self.acted and self.acted.until_now()
         try:
             if isinstance(self.environment, Concluding):
@@ -109,7 +109,7 @@ class Conclusion:
             write_failure(self.log, "scoring", error)
             if ending_of(error, acted) == "agent_broke_machine":
                 message = with_fix(error)
-                return "agent_broke_machine", message, self._broken(task, message)
+                return "agent_broke_machine", message, self._score_broken_machine(task, message)
             message = f"could not be scored ({status}): {with_fix(error)}"
             return "environment_error", message, Scoring("unscored", detail=message)
         except Exception as error:  # noqa: BLE001 - the border of a check: its fault is not the run's
@@ -118,7 +118,7 @@ class Conclusion:
         self._tell(scoring)
         return status, message, scoring
 
-    def _broken(self, task: Task, message: str) -> Scoring:
+    def _score_broken_machine(self, task: Task, message: str) -> Scoring:
         """The score of an agent whose own act ended the machine: nothing is left to be checked."""
         if task.check is None:
             return Scoring("no_check", detail="the task has no check")

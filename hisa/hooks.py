@@ -24,8 +24,8 @@ from hisa.events import Event, Noted
 from hisa.protocols import (
     Emit,
     Environment,
+    ExecutedCall,
     GroundedCall,
-    MadeCall,
     Outcome,
     Recorder,
     Result,
@@ -84,9 +84,9 @@ class StepAction:
     """The look that it is decided on."""
     number: int
     """Its number in the step, from 1."""
-    whole: GroundedCall
+    full_call: GroundedCall
     """The call that it is a part of."""
-    done: tuple[Action, ...] = ()
+    earlier_actions: tuple[Action, ...] = ()
     """What was done of the same call before it; empty for the first press."""
     approved: bool = False
     """Whether a person was asked and allowed it."""
@@ -115,7 +115,7 @@ class Step:
     grounded: GroundedCall | None = None
     """The call with its places. Set in `Hook.after_plan`, it is not grounded again."""
     actions: list[StepAction] = field(default_factory=list)
-    made: list[MadeCall] = field(default_factory=list)
+    executed_calls: list[ExecutedCall] = field(default_factory=list)
     """The calls of the reply that are done."""
     outcome: Outcome | None = None
     """What came of it. `Hook.after_step` may put one in its place whose ``ends`` ends the run."""

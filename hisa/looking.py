@@ -39,12 +39,12 @@ class Looker:
         """What each phase of the present step took."""
         self._looked_at = -float("inf")
 
-    async def refresh(self, look: Observation | None) -> Observation:
+    async def refresh(self, observation: Observation | None) -> Observation:
         """The look itself, or a new one where it is old or windows came or went."""
         old = _now() - self._looked_at > self.stale
-        if look is None or old or await self._other_windows(look):
+        if observation is None or old or await self._other_windows(observation):
             return await self.see()
-        return look
+        return observation
 
     async def look_after_plan(self, before: Observation) -> Observation:
         """The look that a step is judged from: what came while it was planned is not its doing."""
@@ -53,13 +53,15 @@ class Looker:
         now = await self.look(0.0, elements=False)
         return before if now.shows(before) else await self.look(0.0)
 
-    async def _other_windows(self, look: Observation) -> bool:
+    async def _other_windows(self, observation: Observation) -> bool:
         """Whether a window came or went since a look; asked only where looking costs little."""
-        if not (look.name and look.windows):
+        if not (observation.name and observation.windows):
             return False
         with self.phase("observe"):
             now = await self.environment.observe()
-        return {(w.id, w.title) for w in now.windows} != {(w.id, w.title) for w in look.windows}
+        return {(w.id, w.title) for w in now.windows} != {
+            (w.id, w.title) for w in observation.windows
+        }
 
     async def see(self) -> Observation:
         """The look that a planner gets, and points at."""
@@ -79,8 +81,8 @@ class Looker:
             elements = elements and self.elements
             observation = await self.environment.observe(elements=elements, settle=settle)
             seconds = time.monotonic() - started
-            kept = await self.log.keep(observation)
-        self.log.emit(Observed.of(observation, kept=kept, seconds=seconds))
+            file_names = await self.log.keep(observation)
+        self.log.emit(Observed.of(observation, file_names=file_names, seconds=seconds))
         return observation
 
     @contextmanager

@@ -97,14 +97,14 @@ class Loop(Looker):
         self,
         task: Task,
         *,
-        ended: Outcome | None = None,
+        end_outcome: Outcome | None = None,
         on_result: Callable[[Result], object] = lambda _: None,
     ) -> Result:
         """Run a task to its end and score it, tell the result, then learn from the run.
 
         Args:
             task: what to do.
-            ended: what the last step done came to, where that ends the run: it is only scored.
+            end_outcome: the outcome of the last step if it ends the run, which is then only scored.
             on_result: gets the result before anything is learned, which can take long.
 
         Raises:
@@ -112,16 +112,16 @@ class Loop(Looker):
             Exception: a defect, or an `OperatorError` that no exit status stands for; the log
                 has the traceback and an end.
         """
-        result = await self.perform(task, ended=ended)
+        result = await self.perform(task, end_outcome=end_outcome)
         on_result(result)
         await self.learn(result)
         return result
 
-    async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
+    async def perform(self, task: Task, *, end_outcome: Outcome | None = None) -> Result:
         """`run` without learning."""
         self.begin(task)
         try:
-            return await self._perform(ended)
+            return await self._perform(end_outcome)
         finally:
             await self._conclusion.call_end_hooks(self._run)
 
@@ -138,9 +138,9 @@ class Loop(Looker):
             max_steps=self.max_steps,
         )
 
-    async def _perform(self, ended: Outcome | None) -> Result:
+    async def _perform(self, end_outcome: Outcome | None) -> Result:
         try:
-            ending = _ending(ended) or await self._episode()
+            ending = _ending(end_outcome) or await self._episode()
         except asyncio.CancelledError:
             uncancel()
             ending = _Ending("stopped", "stopped by a person")
@@ -210,20 +210,20 @@ class Loop(Looker):
         Raises:
             InvalidReply: `MAX_UNUSABLE` steps in a row had no usable reply.
         """
-        call, look = ToolCall(thought="", tool="none", input=""), step.look
+        call, observation = ToolCall(thought="", tool="none", input=""), step.look
         try:
             with self.phase("hooks"):
                 await self.hooks.call("before_plan", step)
             with self.phase("plan"):
                 call = step.call = await plan_call(step, self.planner)  # 3
             self._unusable = 0
-            step.before = await self.look_after_plan(look)
+            step.before = await self.look_after_plan(observation)
             with self.phase("hooks"):
                 await self.hooks.call("after_plan", step)
             call = step.call
             if step.grounded is None:
                 with self.phase("ground"):
-                    step.grounded = await ground_calls(call, look, self.grounder)  # 4
+                    step.grounded = await ground_calls(call, observation, self.grounder)  # 4
             with self.phase("act"):
                 return await make_calls(step, settle=self.settle)
         except InvalidReply as error:

@@ -12,11 +12,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from hisa.actions import Action
 from hisa.actions.calls import (
     CommandResult,
+    ExecutedCall,
     GroundedCall,
-    Held,
-    MadeCall,
     Outcome,
     Place,
+    ScreenPrecondition,
     ToolCall,
 )
 from hisa.actions.model_reply import ModelReply, TurnTokens, Usage
@@ -26,7 +26,7 @@ from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Sc
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import Lying
+from hisa.screen.lies_at import HitTest
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [
@@ -41,14 +41,14 @@ __all__ = [
     "Embedder",
     "Emit",
     "Environment",
+    "ExecutedCall",
     "ExitStatus",
     "FileRefused",
     "GroundedCall",
     "Grounder",
-    "Held",
+    "HitTest",
+    "HitTester",
     "ImagePart",
-    "Lying",
-    "MadeCall",
     "Message",
     "Model",
     "ModelReply",
@@ -59,6 +59,7 @@ __all__ = [
     "PatternHit",
     "Place",
     "Planner",
+    "ReadsHiddenElements",
     "Recorder",
     "Result",
     "Role",
@@ -66,13 +67,12 @@ __all__ = [
     "ScoreState",
     "Scorer",
     "Scoring",
+    "ScreenPrecondition",
     "StateManager",
     "StateView",
     "StepSummary",
     "StepVerdict",
     "Task",
-    "TellsHidden",
-    "TellsWhatLies",
     "TextPart",
     "ToolCall",
     "Toolbox",
@@ -157,7 +157,7 @@ class ModelRequest:
     progress: Progress | None = field(default=None, compare=False, repr=False)
     """Called while the answer is written, where a client can tell."""
     sent: Sent | None = field(default=None, compare=False, repr=False)
-    """Called by a client whose ``tells_body`` is True, so that what leaves is logged as it is."""
+    """Called by a client whose ``reports_body`` is True, so that what leaves is logged as it is."""
     corrects: str = field(default="", compare=False)
     """The turn whose reply could not be used, where this asks again; see `ModelReply`."""
     reason: str = field(default="", compare=False)
@@ -215,8 +215,8 @@ class Environment(Protocol):
 
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
     "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
-    "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "hidden" (see
-    `TellsHidden`).
+    "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `HitTester`), "hidden" (see
+    `ReadsHiddenElements`).
     """
 
     @property
@@ -310,8 +310,10 @@ class ActsWhereUnchanged(Protocol):
     With the capability "unchanged" the machine itself compares; else a picture is taken.
     """
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
-        """Do the actions, unless the screen is no longer as it was in the boxes of ``held``.
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], precondition: ScreenPrecondition, /
+    ) -> None:
+        """Does the actions if the screen is still as it was in the boxes of ``precondition``.
 
         Raises:
             ScreenChanged: it is not; nothing was done.
@@ -321,10 +323,10 @@ class ActsWhereUnchanged(Protocol):
 
 
 @runtime_checkable
-class TellsWhatLies(Protocol):
+class HitTester(Protocol):
     """An environment with the capability "lies_at": it tells of a few points alone."""
 
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+    async def hit_test(self, points: Sequence[Point], /) -> HitTest:
         """The things at screen-space points now: names, roles and boxes, in the tree's order.
 
         Raises:
@@ -334,7 +336,7 @@ class TellsWhatLies(Protocol):
 
 
 @runtime_checkable
-class TellsHidden(Protocol):
+class ReadsHiddenElements(Protocol):
     """An environment with the capability "hidden": it tells what is there and does not show."""
 
     async def look_everywhere(self) -> Observation:

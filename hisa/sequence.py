@@ -17,11 +17,11 @@ from hisa.actions.unchanged_look import arrival
 from hisa.errors import ActionRefused, NotFound, ScreenChanged
 from hisa.events import Acted, Observed, SequenceStopped
 from hisa.hooks import Step, StepAction
-from hisa.protocols import GroundedCall, Grounder, MadeCall, Outcome, Planner, ToolCall
+from hisa.protocols import ExecutedCall, GroundedCall, Grounder, Outcome, Planner, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import by_number
 
-__all__ = ["combined", "ground_calls", "make_calls", "plan_call"]
+__all__ = ["combine_outcomes", "ground_calls", "make_calls", "plan_call"]
 
 _TRIES = 3
 """How often an action is tried whose place changes: as decided, on a new look, by its name."""
@@ -51,7 +51,9 @@ async def plan_call(step: Step, planner: Planner) -> ToolCall:
     return call
 
 
-async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) -> GroundedCall:
+async def ground_calls(
+    call: ToolCall, observation: Observation, grounder: Grounder
+) -> GroundedCall:
     """Fill the slots of a call and of those that follow it.
 
     Where a later target is not found, the calls before it stand, and ``lacking`` says why the
@@ -64,12 +66,12 @@ async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) ->
     """
     calls = [_with_actions(part) for part in call.sequence]
     if not call.following:
-        return await grounder.resolve(calls[0], look)
+        return await grounder.resolve(calls[0], observation)
     alone = (replace(part, following=()) for part in calls)
     results = await asyncio.gather(
-        *(grounder.resolve(part, look) for part in alone), return_exceptions=True
+        *(grounder.resolve(part, observation) for part in alone), return_exceptions=True
     )
-    return _joined(call, results)
+    return _join_grounded(call, results)
 
 
 def _with_actions(call: ToolCall) -> ToolCall:
@@ -79,7 +81,7 @@ def _with_actions(call: ToolCall) -> ToolCall:
     return replace(call, actions=parse(call.input))
 
 
-def _joined(call: ToolCall, results: list[GroundedCall | BaseException]) -> GroundedCall:
+def _join_grounded(call: ToolCall, results: list[GroundedCall | BaseException]) -> GroundedCall:
     """The calls up to the first one that was not found.
 
     Raises:
@@ -89,19 +91,19 @@ def _joined(call: ToolCall, results: list[GroundedCall | BaseException]) -> Grou
         if isinstance(error, BaseException) and not isinstance(error, NotFound):
             raise error
     grounded: list[GroundedCall] = []
-    lacking = ""
+    missing_reason = ""
     for number, result in enumerate(results, 1):
         if isinstance(result, BaseException):
             if number == 1:
                 raise result
-            lacking = f"action {number}: {result}"
+            missing_reason = f"action {number}: {result}"
             break
         grounded.append(result)
     first, *rest = grounded
     # What a number of a list stood for is written in the words of the calls that were resolved.
     following = (*(part.call for part in rest), *call.following[len(rest) :])
-    whole = replace(first.call, following=following)
-    return replace(first, call=whole, following=tuple(rest), lacking=lacking)
+    full_call = replace(first.call, following=following)
+    return replace(first, call=full_call, following=tuple(rest), missing_reason=missing_reason)
 
 
 async def make_calls(step: Step, *, settle: float) -> Outcome:
@@ -117,39 +119,45 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
     """
     call = step.grounded
     assert call is not None, "the call was grounded"
-    look, reason = step.look, ""
+    observation, reason = step.look, ""
     for part in call.sequence:
-        alone = replace(part, following=(), lacking="")
+        alone = replace(part, following=(), missing_reason="")
         try:
-            if step.made:
-                look = await _look_between(step, settle)
-            outcome = await _make_call(step, alone, look)
+            if step.executed_calls:
+                observation = await _look_between(step, settle)
+            outcome = await _make_call(step, alone, observation)
         except ScreenChanged as error:
             reason = str(error)
             break
         if outcome.refused:  # by a hook: it is not among those that were made
-            reason = f"action {len(step.made) + 1} was refused: {outcome.error}"
+            reason = f"action {len(step.executed_calls) + 1} was refused: {outcome.error}"
             break
-        if not outcome.ok or any(a.executed for a in step.actions if a.whole is alone):
-            step.run.log.emit(_acted(alone, outcome))
-        step.made.append(MadeCall(_as_found(alone, step.actions), outcome, look))
-        reason = _reason_to_stop(alone, outcome, len(step.made))
+        if not outcome.ok or any(a.executed for a in step.actions if a.full_call is alone):
+            step.run.log.emit(_build_acted_event(alone, outcome))
+        step.executed_calls.append(
+            ExecutedCall(_with_target_look(alone, step.actions), outcome, observation)
+        )
+        reason = _find_stop_reason(alone, outcome, len(step.executed_calls))
         if reason or outcome.ends:
             break
     planned = len(call.call.sequence)
     if planned > 1:
-        reason = (reason or call.lacking) if len(step.made) < planned else ""
+        reason = (reason or call.missing_reason) if len(step.executed_calls) < planned else ""
         if reason:
-            stopped = SequenceStopped(made=len(step.made), of=planned, reason=reason)
+            stopped = SequenceStopped(made=len(step.executed_calls), of=planned, reason=reason)
             step.run.log.emit(stopped)
-    if not step.made:
+    if not step.executed_calls:
         outcome = Outcome(ok=False, error=f"nothing was done: {reason}")
-        step.run.log.emit(_acted(call, outcome))
+        step.run.log.emit(_build_acted_event(call, outcome))
         return outcome
-    return combined(step.made, reason) if planned > 1 else step.made[0].outcome
+    return (
+        combine_outcomes(step.executed_calls, reason)
+        if planned > 1
+        else step.executed_calls[0].outcome
+    )
 
 
-async def _make_call(step: Step, call: GroundedCall, look: Observation) -> Outcome:
+async def _make_call(step: Step, call: GroundedCall, observation: Observation) -> Outcome:
     """Do a call, each of its presses by itself.
 
     Raises:
@@ -157,26 +165,28 @@ async def _make_call(step: Step, call: GroundedCall, look: Observation) -> Outco
         ActionRefused: as `make_calls`.
     """
     parts = presses(call.actions)
-    done: tuple[Action, ...] = ()
+    executed_actions: tuple[Action, ...] = ()
     outcomes = []
     for part, following in zip(parts, [*parts[1:], ()], strict=True):
         piece = call if len(parts) == 1 else call.part(part)
         if following:  # the pointer goes on to where it presses next: what opens there is seen
-            piece = replace(piece, way=tuple(arrival(following)[0][-1:]))
+            piece = replace(piece, next_moves=tuple(arrival(following)[0][-1:]))
         number = len(step.actions) + 1
-        action = StepAction(piece, look, number, whole=call, done=done)
+        action = StepAction(
+            piece, observation, number, full_call=call, earlier_actions=executed_actions
+        )
         try:
             outcome = await _act(step, action)
         except (ActionRefused, ScreenChanged) as error:
-            if number == 1 or (not done and isinstance(error, ScreenChanged)):
+            if number == 1 or (not executed_actions and isinstance(error, ScreenChanged)):
                 raise
             outcome = Outcome(ok=False, error=str(error), refused=isinstance(error, ActionRefused))
-        if done and not outcome.ok:
-            return await _cut_short(step, call, done, outcome)
+        if executed_actions and not outcome.ok:
+            return await _abort_call(step, call, executed_actions, outcome)
         outcomes.append(outcome)
         if not outcome.ok or outcome.ends:
             break
-        done += part
+        executed_actions += part
     if len(outcomes) == 1:
         return outcomes[0]
     return replace(
@@ -210,41 +220,41 @@ async def _act(step: Step, action: StepAction) -> Outcome:
     return action.outcome
 
 
-async def _cut_short(
-    step: Step, call: GroundedCall, done: tuple[Action, ...], last: Outcome
+async def _abort_call(
+    step: Step, call: GroundedCall, executed_actions: tuple[Action, ...], last: Outcome
 ) -> Outcome:
     """Let go of keys that are still down, and say how much of a call was done."""
-    if released := list(_released(done)):
-        await step.environment.act(released)
-    count, rest = len(kinds(done)), len(kinds(call.actions[len(done) :]))
+    if releases := list(_list_key_releases(executed_actions)):
+        await step.environment.act(releases)
+    count, rest = len(kinds(executed_actions)), len(kinds(call.actions[len(executed_actions) :]))
     error = f"{count} of {count + rest} acts were done, the rest was not: {last.error}"
-    return Outcome(ok=False, error=error, points=tuple(points(done)))
+    return Outcome(ok=False, error=error, points=tuple(points(executed_actions)))
 
 
-def _released(done: Sequence[Action]) -> Iterator[Action]:
+def _list_key_releases(executed_actions: Sequence[Action]) -> Iterator[Action]:
     """Yields what lets go of the keys that are still down after some actions."""
-    down = [action.key for action in done if isinstance(action, KeyDown)]
-    up = [action.key for action in done if isinstance(action, KeyUp)]
+    down = [action.key for action in executed_actions if isinstance(action, KeyDown)]
+    up = [action.key for action in executed_actions if isinstance(action, KeyUp)]
     yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
 
 
 async def _look_between(step: Step, settle: float) -> Observation:
     """A look between two calls, written down like any other."""
     started = time.monotonic()
-    look = await step.environment.observe(settle=settle)
+    observation = await step.environment.observe(settle=settle)
     seconds = time.monotonic() - started
-    picture = await step.run.log.save(look.screenshot)
-    step.run.log.emit(Observed.of(look, kept=(picture, ""), seconds=seconds))
-    return look
+    picture = await step.run.log.save(observation.screenshot)
+    step.run.log.emit(Observed.of(observation, file_names=(picture, ""), seconds=seconds))
+    return observation
 
 
-def _as_found(call: GroundedCall, actions: Sequence[StepAction]) -> GroundedCall:
+def _with_target_look(call: GroundedCall, actions: Sequence[StepAction]) -> GroundedCall:
     """The call with the look on which its targets were known when it was done."""
-    first = next(action for action in actions if action.whole is call)
-    return replace(call, found=first.call.found or call.found)
+    first = next(action for action in actions if action.full_call is call)
+    return replace(call, target_look=first.call.target_look or call.target_look)
 
 
-def _acted(call: GroundedCall, outcome: Outcome) -> Acted:
+def _build_acted_event(call: GroundedCall, outcome: Outcome) -> Acted:
     return Acted(
         tool=call.call.tool,
         input=call.input,
@@ -258,22 +268,22 @@ def _acted(call: GroundedCall, outcome: Outcome) -> Acted:
     )
 
 
-def _reason_to_stop(call: GroundedCall, outcome: Outcome, number: int) -> str:
+def _find_stop_reason(call: GroundedCall, outcome: Outcome, number: int) -> str:
     """Returns why nothing can follow a call that was made; empty where something can."""
     if not outcome.ok:
-        what = outcome.error or outcome.output or f"exit status {outcome.exit_code}"
-        return f"action {number} failed: {what}"
+        detail = outcome.error or outcome.output or f"exit status {outcome.exit_code}"
+        return f"action {number} failed: {detail}"
     if any(isinstance(action, Scroll) for action in call.actions):
         return f"action {number} scrolled, so that nothing is where it was"
     return ""
 
 
-def combined(made: Sequence[MadeCall], stopped: str) -> Outcome:
+def combine_outcomes(executed_calls: Sequence[ExecutedCall], stopped: str) -> Outcome:
     """Returns the outcome of a whole sequence: as good as its worst call, ended as its last one."""
-    outcomes = [call.outcome for call in made]
+    outcomes = [call.outcome for call in executed_calls]
     last = outcomes[-1]
-    if len(made) == 1:
-        return replace(last, made=tuple(made), stopped=stopped)
+    if len(executed_calls) == 1:
+        return replace(last, executed_calls=tuple(executed_calls), stopped=stopped)
     return Outcome(
         ok=all(outcome.ok for outcome in outcomes),
         output=by_number((outcome.output for outcome in outcomes), between="\n"),
@@ -283,6 +293,6 @@ def combined(made: Sequence[MadeCall], stopped: str) -> Outcome:
         points=tuple(point for outcome in outcomes for point in outcome.points),
         seconds=sum(outcome.seconds for outcome in outcomes),
         began=outcomes[0].began,
-        made=tuple(made),
+        executed_calls=tuple(executed_calls),
         stopped=stopped,
     )

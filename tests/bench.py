@@ -61,7 +61,7 @@ def together(*calls: str) -> str:
     return json.dumps({"thought": "Fill it in.", "actions": actions})
 
 
-def done(summary: str = "All done.") -> str:
+def finish(summary: str = "All done.") -> str:
     """A reply that ends the run."""
     return say("termination", summary)
 
@@ -83,17 +83,19 @@ class _ByName:
     def __init__(self, parts: FinderParts) -> None:
         self._emit, self._reader = parts.emit, parts.reader
 
-    async def resolve(self, call: ToolCall, look: Observation) -> GroundedCall:
-        return await resolve(call, look, locate=self._find, emit=self._emit, reader=self._reader)
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        return await resolve(
+            call, observation, locate=self._find, emit=self._emit, reader=self._reader
+        )
 
-    async def _find(self, description: str, look: Observation) -> Place:
-        elements = [*(look.elements or ())]
+    async def _find(self, description: str, observation: Observation) -> Place:
+        elements = [*(observation.elements or ())]
         for number, element in enumerate(elements):
             if element.name and element.name.strip(":").casefold() in description.casefold():
-                meant = elements[number + (element.role == "label")]  # a field follows its label
-                point = look.convert_box(meant.box, "image").centre
-                label = f'{meant.role} "{element.name}"'
-                return Place(description, point, 1.0, "accessibility", label, meant)
+                target = elements[number + (element.role == "label")]  # a field follows its label
+                point = observation.convert_box(target.box, "image").centre
+                label = f'{target.role} "{element.name}"'
+                return Place(description, point, 1.0, "accessibility", label, target)
         raise NotFound(f"not found: {description}")
 
 

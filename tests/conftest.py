@@ -22,7 +22,12 @@ settings.register_profile("ci", max_examples=100, derandomize=True, deadline=Non
 if os.environ.get("CI"):
     settings.load_profile("ci")  # the same cases each time; runs by hand look for new ones
 
-_KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM", "HISA_WITHOUT_PLUGINS")
+_ALLOWED_VARIABLES = (
+    "HISA_FUZZ_CASES",
+    "HISA_OSWORLD_PYTHON",
+    "HISA_RED_TEAM",
+    "HISA_WITHOUT_PLUGINS",
+)
 _connect = socket.socket.connect
 _UNLISTED_SECONDS = 5.0
 """Taken for a file that the table does not know: a new one may be long and must not come last."""
@@ -131,7 +136,7 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     """Variables of the person who runs the tests change nothing, and their patterns stay theirs."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("HISA_", "OPENAI_")) and name not in _KEPT:
+            if name.startswith(("HISA_", "OPENAI_")) and name not in _ALLOWED_VARIABLES:
                 patch.delenv(name)
         store: Path = tmp_path_factory.mktemp("store")
         patch.setenv("HISA_PATTERNS__PATH", str(store / "patterns"))

@@ -19,7 +19,7 @@ def _plan(step: int) -> str:
     return tool_call("gui_action", f"pyautogui.press('{key}')", thought=thought)
 
 
-def _refined(user: str) -> str:
+def _refine(user: str) -> str:
     numbers = [int(number) for number in re.findall(r"^Step (\d+)", user, re.MULTILINE)]
     last = max(numbers, default=1)
     return (
@@ -40,7 +40,7 @@ def never_terminate(job: str, step: int, user: str) -> str:
         case "step abstraction":
             return "Succeeded. The key was pressed and the screen shows the same window."
         case "context refinement":
-            return _refined(user)
+            return _refine(user)
         case "pattern induction":
             return json.dumps({"patterns": []})
         case "pattern synthesis":

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from tests.never_ending import never_terminate
 
 PORT = 8000
@@ -24,7 +24,7 @@ def loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, struct.pack("16sh14x", b"lo", 0x1))
 
 
-def answer(received: Received) -> str:
+def answer(received: ReceivedRequest) -> str:
     """Valid answers of every role; the planner looks once and ends."""
     if received.role == "planner" and received.step >= 2:
         return json.dumps(
@@ -35,7 +35,7 @@ def answer(received: Received) -> str:
                 "description": "",
             }
         )
-    return never_terminate(received.job, received.step, received.said_by("user"))
+    return never_terminate(received.job, received.step, received.text_by("user"))
 
 
 def main(command: list[str]) -> int:

@@ -100,7 +100,7 @@ def test_reads(source: str, actions: tuple[Action, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reason"),
     [
         ("pyautogui.press('ctrl+s')", "hotkey('ctrl', 's')"),
         ("pyautogui.moveRel(1, 2)", "use moveTo or dragTo"),
@@ -113,10 +113,10 @@ def test_reads(source: str, actions: tuple[Action, ...]) -> None:
         ("pyautogui.click(1e9, 2)", "outside -100000 to 100000"),
     ],
 )
-def test_a_refusal_says_what_is_allowed(source: str, told: str) -> None:
+def test_a_refusal_says_what_is_allowed(source: str, reason: str) -> None:
     with pytest.raises(ActionRefused) as refused:
         parse(source)
-    assert told in str(refused.value)
+    assert reason in str(refused.value)
 
 
 # ---------------------------------------------------------------- what is refused
@@ -252,10 +252,12 @@ def test_source_round_trip(actions: list[Action]) -> None:
 
 @given(lists_on_screen)
 def test_json_is_plain_and_names_every_field(actions: list[Action]) -> None:
-    said = to_json(actions)
-    assert json.loads(json.dumps(said)) == said
-    assert [set(item) for item in said] == [{f.name for f in fields(one)} for one in actions]
-    assert [item["kind"] for item in said] == [action.kind for action in actions]
+    records = to_json(actions)
+    assert json.loads(json.dumps(records)) == records
+    assert [set(item) for item in records] == [
+        {f.name for f in fields(action)} for action in actions
+    ]
+    assert [item["kind"] for item in records] == [action.kind for action in actions]
 
 
 @given(lists_in_image)
@@ -293,12 +295,12 @@ def test_slots_points_and_fill() -> None:
     )
     assert slots(actions) == (1, 2)
     assert points(actions) == (Point(7, 8),)
-    one, two = Point(1, 1), Point(2, 2)
-    filled = fill(actions, {1: one, 2: two})
-    assert filled == (Move(one), Drag(two), Click(Point(7, 8)), Click(one))
+    first, second = Point(1, 1), Point(2, 2)
+    filled = fill(actions, {1: first, 2: second})
+    assert filled == (Move(first), Drag(second), Click(Point(7, 8)), Click(first))
     assert slots(filled) == ()
     with pytest.raises(KeyError):
-        fill(actions, {1: one})
+        fill(actions, {1: first})
 
 
 def test_to_space_moves_every_point_and_leaves_slots() -> None:

@@ -19,7 +19,7 @@ from hisa.runs.read import list_runs
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import tool_call
-from tests.bench import click, done, together
+from tests.bench import click, finish, together
 
 Answer = Callable[[ModelRequest], Awaitable[str]]
 
@@ -48,32 +48,32 @@ class Moments(Hook):
     """Writes down when it is called."""
 
     def __init__(self) -> None:
-        self.seen: list[str] = []
+        self.names: list[str] = []
 
     async def on_start(self, run: Run) -> None:
-        self.seen.append("start")
+        self.names.append("start")
 
     async def before_plan(self, step: Step) -> None:
-        self.seen.append(f"plan {step.number}")
+        self.names.append(f"plan {step.number}")
 
     async def after_plan(self, step: Step) -> None:
-        self.seen.append(f"planned {step.call.tool if step.call else ''}")
+        self.names.append(f"planned {step.call.tool if step.call else ''}")
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        self.seen.append(f"act {action.number}")
+        self.names.append(f"act {action.number}")
 
     async def after_action(self, step: Step, action: StepAction) -> None:
-        self.seen.append(f"acted {action.number}")
+        self.names.append(f"acted {action.number}")
 
     async def after_step(self, step: Step) -> None:
-        self.seen.append(f"step {step.number}: {len(step.events)} events")
+        self.names.append(f"step {step.number}: {len(step.events)} events")
 
     async def on_end(self, run: Run) -> None:
-        self.seen.append(run.result.status if run.result else "")
+        self.names.append(run.result.status if run.result else "")
 
 
 async def test_a_function_is_a_tool_and_another_the_model(tmp_path: Path) -> None:
-    model = answers(tool_call("lookup_price", "lamp"), done())
+    model = answers(tool_call("lookup_price", "lamp"), finish())
     agent = hisa.Agent(
         model, tools=[lookup_price], environment=FakeEnvironment(), settings=settings(tmp_path)
     )
@@ -148,13 +148,13 @@ async def test_hooks_are_called_in_order_around_each_press(tmp_path: Path) -> No
     moments = Moments()
     two = tool_call("gui_action", "pyautogui.click(400, 136); pyautogui.click(375, 237)")
     agent = hisa.Agent(
-        answers(two, done()),
+        answers(two, finish()),
         environment=FakeEnvironment(),
         hooks=[moments],
         settings=settings(tmp_path),
     )
     result = await agent.run("Press.")
-    counted = [word.partition(":")[0] for word in moments.seen]
+    counted = [word.partition(":")[0] for word in moments.names]
     assert counted == [
         "start",
         *("plan 1", "planned gui_action", "act 1", "acted 1", "act 2", "acted 2", "step 1"),
@@ -184,7 +184,7 @@ async def test_a_hook_stops_the_second_click(tmp_path: Path, reply: str) -> None
     chosen = settings(tmp_path, planner={"sequence": 3})
     result = await hisa.run(
         "Press.",
-        model=answers(reply, done()),
+        model=answers(reply, finish()),
         environment=form,
         hooks=[OneAction()],
         settings=chosen,
@@ -202,7 +202,7 @@ async def test_what_a_hook_refused_is_not_counted_as_made(tmp_path: Path) -> Non
     )
     result = await hisa.run(
         "Press.",
-        model=answers(three, done()),
+        model=answers(three, finish()),
         environment=FakeEnvironment(),
         hooks=[OneAction()],
         settings=settings(tmp_path, planner={"sequence": 3}),
@@ -270,7 +270,7 @@ async def test_a_hook_that_only_watches_fails_without_harm(tmp_path: Path) -> No
     form = FakeEnvironment()
     result = await hisa.run(
         "Save.",
-        model=answers(click('button "Save"'), done()),
+        model=answers(click('button "Save"'), finish()),
         environment=form,
         hooks=[Watches()],
         settings=settings(tmp_path),
@@ -285,7 +285,7 @@ async def test_a_stream_yields_what_the_log_has_and_leaving_it_stops_the_run(
     tmp_path: Path,
 ) -> None:
     agent = hisa.Agent(
-        answers(tool_call("wait", "0"), done()),
+        answers(tool_call("wait", "0"), finish()),
         environment=FakeEnvironment(),
         settings=settings(tmp_path / "whole"),
     )

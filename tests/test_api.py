@@ -18,7 +18,7 @@ from hisa.testing import (
     FakeEnvironment,
     FakeServer,
     FunctionModel,
-    Received,
+    ReceivedRequest,
     ScriptedModel,
     tool_call,
 )
@@ -47,7 +47,7 @@ def planner() -> FunctionModel:
     return FunctionModel(answer)
 
 
-def said(request: Received) -> str:
+def answer_form(request: ReceivedRequest) -> str:
     if request.role != "planner":
         return "Succeeded. It did."
     return DONE if "Ada" in request.text.partition("Step 1")[2] else TYPE_ADA
@@ -61,9 +61,13 @@ async def test_a_run_with_a_model_of_ones_own(tmp_path: Path) -> None:
     assert isinstance(result, hisa.RunResult)
     assert (result.status, result.score, result.score_state) == ("succeeded", None, "no_check")
     assert form.text == "Ada"
-    found = hisa.load_run(result.folder)
-    assert (found.id, found.status, len(found.steps)) == (result.run_id, "succeeded", 2)
-    assert found.manifest.settings["run"]["folder"] == str(tmp_path)
+    loaded_run = hisa.load_run(result.folder)
+    assert (loaded_run.id, loaded_run.status, len(loaded_run.steps)) == (
+        result.run_id,
+        "succeeded",
+        2,
+    )
+    assert loaded_run.manifest.settings["run"]["folder"] == str(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [Path, str])
@@ -81,8 +85,8 @@ async def test_a_task_file_is_scored(kind: type[Path] | type[str], tmp_path: Pat
     assert (result.score, result.success) == (1.0, True), result.score_detail
 
 
-async def test_a_model_by_name_is_asked_at_the_address_of_the_settings(tmp_path: Path) -> None:
-    with FakeServer(then=said) as server:
+async def test_model_by_name_is_at_the_address_of_the_settings(tmp_path: Path) -> None:
+    with FakeServer(then=answer_form) as server:
         chosen = settings(tmp_path).model_copy(
             update={
                 "models": hisa.Settings.model_validate(
@@ -128,8 +132,8 @@ async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_pa
 async def test_what_is_refused_leaves_no_folder(
     wrong: dict[str, object], error: type[Exception], tmp_path: Path
 ) -> None:
-    given = wrong.get("settings")
-    chosen = settings(tmp_path / "runs", **(given if isinstance(given, dict) else {}))
+    sections = wrong.get("settings")
+    chosen = settings(tmp_path / "runs", **(sections if isinstance(sections, dict) else {}))
     if "kind" in wrong:
         grounder = chosen.grounder.model_copy(update={"kind": wrong["kind"]})
         chosen = chosen.model_copy(update={"grounder": grounder})
@@ -208,12 +212,10 @@ def test_ctrl_c_ends_the_run_and_keeps_it(where: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("told", ["", "import logging; logging.basicConfig(level='INFO')\n"])
-def test_the_first_steps_run_and_are_quiet_unless_logging_is_wanted(
-    told: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("prelude", ["", "import logging; logging.basicConfig(level='INFO')\n"])
+def test_first_steps_run_and_are_quiet_unless_logging_is_on(prelude: str, tmp_path: Path) -> None:
     script = tmp_path / "first.py"
-    script.write_text(told + (ROOT / "examples" / "first_steps.py").read_text("utf-8"), "utf-8")
+    script.write_text(prelude + (ROOT / "examples" / "first_steps.py").read_text("utf-8"), "utf-8")
     ran = subprocess.run(
         [sys.executable, script.name],
         cwd=tmp_path,
@@ -227,5 +229,5 @@ def test_the_first_steps_run_and_are_quiet_unless_logging_is_wanted(
     assert "the form says: Ada" in lines
     assert any(line.startswith("step 3: termination, succeeded") for line in lines)
     assert (tmp_path / lines[-1].removeprefix("picture: ")).is_file()
-    assert ("INFO:hisa:run: Enter" in ran.stderr) == bool(told)
-    assert bool(ran.stderr) == bool(told)
+    assert ("INFO:hisa:run: Enter" in ran.stderr) == bool(prelude)
+    assert bool(ran.stderr) == bool(prelude)

@@ -21,14 +21,14 @@ class Calls:
     """Every call of a function of HiSA: its file, its name and its object's class."""
 
     def __init__(self) -> None:
-        self.made: list[tuple[str, str, str]] = []
+        self.entries: list[tuple[str, str, str]] = []
 
     def hear(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(ROOT) and code.co_name != "<module>":
             own = frame.f_locals.get("self")
             owner = "" if own is None else type(own).__name__
-            self.made.append((code.co_filename[len(ROOT) :], code.co_qualname, owner))
+            self.entries.append((code.co_filename[len(ROOT) :], code.co_qualname, owner))
 
 
 class Planner(ScriptedModel):
@@ -40,7 +40,7 @@ class Planner(ScriptedModel):
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         reply = await super().complete(request)
-        self.answered.append(len(self.calls.made))
+        self.answered.append(len(self.calls.entries))
         return reply
 
 
@@ -63,18 +63,18 @@ def click_path(folder: Path) -> list[tuple[str, str, str]]:
         threading.setprofile(None)  # as its page says
     assert result.status == "succeeded"
     start, end = planner.answered[1:3]
-    step = calls.made[start:end]
+    step = calls.entries[start:end]
     acts = [at for at, (_, name, _) in enumerate(step) if name == "FakeEnvironment.act"]
     return step[: acts[-1] + 1]
 
 
 def test_a_click_by_name_passes_few_parts(tmp_path: Path) -> None:
-    made = click_path(tmp_path)
-    files = {file for file, _, _ in made}
+    calls = click_path(tmp_path)
+    files = {file for file, _, _ in calls}
     assert len(files) <= 60
-    assert len({(file, owner) for file, _, owner in made if owner}) <= 32
-    assert len({(file, name) for file, name, _ in made}) <= 320
-    assert len(made) <= 1_500
+    assert len({(file, owner) for file, _, owner in calls if owner}) <= 32
+    assert len({(file, name) for file, name, _ in calls}) <= 320
+    assert len(calls) <= 1_500
     plugins = {file for file in files if file.startswith("plugins/")}
     assert {file.split("/")[1] for file in plugins} <= {"guard", "matching"}
     assert not {file for file in plugins if file.startswith("plugins/guard/policy")}

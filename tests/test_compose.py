@@ -20,7 +20,9 @@ SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(
     (ROOT / "docker-compose.yml").read_text("utf-8")
 )["services"]
 VOLUMES = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))["volumes"]
-SERVED = {name: one for name, one in SERVICES.items() if "/vllm-openai:" in one["image"]}
+SERVED = {
+    name: service for name, service in SERVICES.items() if "/vllm-openai:" in service["image"]
+}
 GROUNDERS = ("gta1-7b", "gta1-32b", "ui-tars")
 VLLM = json.loads((ROOT / "tests/data/vllm_serve_options.json").read_text("utf-8"))
 
@@ -45,8 +47,8 @@ def test_every_name_that_a_service_refers_to_is_there() -> None:
         for volume in service["volumes"]:
             assert volume.partition(":")[0] in VOLUMES, name
         assert set(service.get("depends_on", ())) <= set(SERVICES), name
-        for each in re.findall(r"http://([a-z0-9-]+):", " ".join(service["environment"])):
-            assert each == "grounder" or each in SERVICES, name
+        for host in re.findall(r"http://([a-z0-9-]+):", " ".join(service["environment"])):
+            assert host == "grounder" or host in SERVICES, name
 
 
 def test_each_grounder_and_the_planner_have_a_profile() -> None:

@@ -53,9 +53,9 @@ from hisa.runs.terminal_view import step_text
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.bench import Bench, click, done, say
+from tests.bench import Bench, click, finish, say
 
-ADA = [click("the field labelled Name", "pyautogui.write('Ada')"), click("Save"), done()]
+ADA = [click("the field labelled Name", "pyautogui.write('Ada')"), click("Save"), finish()]
 CHECK = {"all": [{"file": "/home/user/form.txt", "contains": ("Ada",)}]}
 WON = Task("t", "x", check=CHECK)
 LOST = Task("t", "x", check={"all": [{"file": "/home/user/form.txt", "contains": ("Bob",)}]})
@@ -72,7 +72,7 @@ class Lessons:
         self.credited: list[bool | None] = []
         self.induced: list[tuple[str, ...]] = []
         self.log: Path | None = None
-        self.found: Run | None = None
+        self.loaded_run: Run | None = None
         self.tasks: list[Task] = []
 
     async def recall(self, task: Task) -> Advice:
@@ -85,7 +85,7 @@ class Lessons:
         self.induced.append(lines)
         self.tasks.append(task)
         if self.log is not None:
-            self.found = load_run(self.log)
+            self.loaded_run = load_run(self.log)
         self.begun.set()
         if self.slow:
             await asyncio.Event().wait()
@@ -100,7 +100,7 @@ class Lessons:
         self.credited.append(won)
 
 
-def one(run: Run, kind: type[Any]) -> Any:
+def only_event(run: Run, kind: type[Any]) -> Any:
     (event,) = [event for event in run.events if isinstance(event, kind)]
     return event
 
@@ -136,14 +136,14 @@ async def test_a_won_run_keeps_its_score_when_learning_fails(
     result, run = await bench.run()
     assert (result.status, result.score, result.score_state) == ("succeeded", 1.0, "scored")
     assert (run.status, run.score, exit_code(result)) == ("succeeded", 1.0, 0)
-    failed = one(run, Failed)
+    failed = only_event(run, Failed)
     assert (failed.where, failed.kind) == ("learning", type(error).__name__)
     assert tail(run) == ["evaluated", "run_finished", "failed", "learned"]
     assert memory.credited == [True], "one lesson that fails does not cost the other"
 
 
 @pytest.mark.process
-async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
+async def test_judge_is_recorded_and_reported(tmp_path: Path) -> None:
     words = {"type": "rule", "rules": "yes"}
     check = {
         "func": "exact_match",
@@ -154,21 +154,21 @@ async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
     bench.task = Task("t", "x", check=check, format="osworld")
     result, run = await bench.run()
     assert result.score == 1.0
-    assert one(run, Evaluated).judged_by == result.judged_by == judged_by(bench.task) != ""
+    assert only_event(run, Evaluated).judged_by == result.judged_by == judged_by(bench.task) != ""
 
 
-async def test_the_end_is_on_disk_and_told_before_anything_is_learned(tmp_path: Path) -> None:
+async def test_end_is_on_disk_and_reported_before_anything_is_learned(tmp_path: Path) -> None:
     memory = Lessons()
     bench = Bench(tmp_path, ScriptedModel(ADA), memory=memory)
     memory.log = bench.log.folder
-    told: list[tuple[Result, int]] = []
+    reports: list[tuple[Result, int]] = []
     result = await bench.agent.run(
-        WON, on_result=lambda result: told.append((result, len(memory.induced)))
+        WON, on_result=lambda result: reports.append((result, len(memory.induced)))
     )
-    assert told == [(result, 0)]
-    assert memory.found is not None
-    assert (memory.found.status, memory.found.score) == ("succeeded", 1.0)
-    assert memory.found.manifest.exit_status == "succeeded"
+    assert reports == [(result, 0)]
+    assert memory.loaded_run is not None
+    assert (memory.loaded_run.status, memory.loaded_run.score) == ("succeeded", 1.0)
+    assert memory.loaded_run.manifest.exit_status == "succeeded"
     assert tail(load_run(bench.log.folder)) == ["evaluated", "run_finished", "learned"]
 
 
@@ -181,7 +181,7 @@ async def test_a_person_who_does_not_wait_for_learning_keeps_the_result(tmp_path
     work.cancel()
     result, run = await work
     assert (result.status, result.score, run.status) == ("succeeded", 1.0, "succeeded")
-    noted = one(run, Noted)
+    noted = only_event(run, Noted)
     assert (noted.where, noted.text) == ("learning", "stopped by a person")
     assert memory.credited == []
 
@@ -236,7 +236,7 @@ class Judge:
     def __init__(self, answer: Scoring | Exception, *, over: str = "") -> None:
         self.answer = answer
         self.ends = over
-        self.asked: list[ExitStatus] = []
+        self.statuses: list[ExitStatus] = []
         self.words = ""
 
     async def prepare(self, task: Task, environment: Environment) -> Task:
@@ -246,31 +246,33 @@ class Judge:
         return self.ends
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        self.asked.append(status)
+        self.statuses.append(status)
         self.words = task.instruction
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
 
-async def judged(folder: Path, answer: Scoring | Exception, **more: Any) -> tuple[Result, Run]:
-    bench = Bench(folder, ScriptedModel([done()]), **more)
+async def run_with_judge(
+    folder: Path, answer: Scoring | Exception, **more: Any
+) -> tuple[Result, Run]:
+    bench = Bench(folder, ScriptedModel([finish()]), **more)
     bench.agent.scorer = Judge(answer)
     return await bench.run()
 
 
 async def test_a_task_that_is_over_by_itself_ends_the_run_and_is_scored(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel([click("the button"), done()]))
+    bench = Bench(tmp_path, ScriptedModel([click("the button"), finish()]))
     judge = Judge(Scoring("scored", 0.0, "wrong button"), over="the page's episode is over")
     bench.agent.scorer = judge
     result, run = await bench.run()
     assert (result.status, result.score, result.steps) == ("ended", 0.0, 1)
-    assert (judge.asked, run.manifest.exit_status) == (["ended"], "ended")
+    assert (judge.statuses, run.manifest.exit_status) == (["ended"], "ended")
     assert exit_code(result) == 1
 
 
 async def test_the_words_that_the_setup_found_are_those_of_every_part(tmp_path: Path) -> None:
-    memory, planner = Lessons(), ScriptedModel([done()])
+    memory, planner = Lessons(), ScriptedModel([finish()])
     bench = Bench(tmp_path, planner, memory=memory)
     judge = bench.agent.scorer = Judge(Scoring("scored", 1.0))
     await bench.run()
@@ -292,28 +294,28 @@ async def test_the_words_that_the_setup_found_are_those_of_every_part(tmp_path: 
     ],
     ids=repr,
 )
-async def test_the_kinds_of_no_score_are_told_apart_wherever_they_are_told(
+async def test_kinds_of_no_score_are_distinct_wherever_they_are_reported(
     tmp_path: Path, answer: Scoring | Exception, state: str, success: bool, code: int
 ) -> None:
     memory = Lessons()
-    result, run = await judged(tmp_path, answer, memory=memory)
+    result, run = await run_with_judge(tmp_path, answer, memory=memory)
     assert (result.score_state, result.success, exit_code(result)) == (state, success, code)
     assert (run.score_state, run.manifest.score_state) == (state, state)
     assert (run.success, run.score) == (success, result.score)
-    assert one(run, RunFinished).score_state == state
+    assert only_event(run, RunFinished).score_state == state
     assert run.scoring.detail == result.score_detail != ""
     uses: dict[str, list[bool | None]] = {"scored": [success], "unscored": []}
     assert memory.credited == uses.get(state, [None])
-    told = (result.score, result.score_state, result.score_detail)
+    expected = (result.score, result.score_state, result.score_detail)
     evaluated = [event for event in run.events if isinstance(event, Evaluated)]
     assert [(event.score, event.score_state, event.detail) for event in evaluated] == (
-        [] if state == "unscored" else [told]
+        [] if state == "unscored" else [expected]
     )
-    end = one(run, RunFinished)
-    assert (end.score, end.score_state, end.score_detail) == told
+    end = only_event(run, RunFinished)
+    assert (end.score, end.score_state, end.score_detail) == expected
 
 
-async def test_how_much_was_done_is_told_beside_the_score_and_decides_no_success(
+async def test_partial_score_is_reported_and_decides_no_success(
     tmp_path: Path,
 ) -> None:
     bench = Bench(tmp_path, ScriptedModel(ADA))
@@ -325,8 +327,10 @@ async def test_how_much_was_done_is_told_beside_the_score_and_decides_no_success
     bench.task = Task("t", "x", check={"all": checks})
     result, run = await bench.run()
     assert (result.score, result.partial, result.success) == (0.0, 0.75, False)
-    told = [event.partial for event in run.events if isinstance(event, Evaluated | RunFinished)]
-    assert told == [0.75, 0.75]
+    partial_scores = [
+        event.partial for event in run.events if isinstance(event, Evaluated | RunFinished)
+    ]
+    assert partial_scores == [0.75, 0.75]
     assert (run.scoring.partial, run.manifest.partial) == (0.75, 0.75)
     assert "score 0.00, partial score 0.75" in render_report(run)
     assert score_line(result).startswith("0, partial score 0.75: ")
@@ -345,18 +349,18 @@ async def test_a_machine_that_dies_while_it_is_scored_ends_the_run_and_scores_no
     tmp_path: Path,
 ) -> None:
     lost = NoResponse("no answer")
-    result, run = await judged(tmp_path, lost)
+    result, run = await run_with_judge(tmp_path, lost)
     assert (result.status, result.score, run.status) == ("environment_error", None, result.status)
     assert result.message == result.score_detail == f"could not be scored (succeeded): {lost}"
     assert ends(run) == ["environment_error"]
-    failed = one(run, Failed)
+    failed = only_event(run, Failed)
     assert (failed.where, failed.kind) == ("scoring", type(lost).__name__)
     assert failed.message == str(lost)
-    end = one(run, RunFinished)
+    end = only_event(run, RunFinished)
     assert (end.message, end.score_detail, end.score) == (result.message, result.message, None)
 
 
-def test_success_is_a_whole_score_or_where_nothing_checks_a_claim() -> None:
+def test_success_is_a_full_score_or_where_nothing_checks_a_claim() -> None:
     assert is_success("max_steps", "scored", 1.0)
     assert not is_success("succeeded", "scored", 0.999)
     assert not is_success("succeeded", "scored", None)
@@ -401,8 +405,8 @@ async def test_a_person_who_stops_scoring_leaves_no_score(tmp_path: Path) -> Non
     work.cancel()
     result, run = await work
     assert (result.status, result.score_state) == ("stopped", "unscored")
-    told = "stopped by a person while it was scored (succeeded)"
-    assert (result.message, result.score_detail) == (told, told)
+    message = "stopped by a person while it was scored (succeeded)"
+    assert (result.message, result.score_detail) == (message, message)
     assert (run.status, run.score_state, ends(run)) == ("stopped", "unscored", ["stopped"])
     assert (memory.induced, memory.credited) == ([], [])
 
@@ -418,11 +422,14 @@ async def test_a_run_that_was_stopped_at_its_score_is_only_scored_when_it_goes_o
     work.cancel()
     _, run = await work
     point = resume_point(run)
-    assert (point.step, point.ended) == (3, Outcome(ok=True, output="All done.", ends="succeeded"))
+    assert (point.step, point.end_outcome) == (
+        3,
+        Outcome(ok=True, output="All done.", ends="succeeded"),
+    )
     environment._stuck = False
     looked = len(environment.looked)
     with RunLog.reopen(run.folder) as bench.agent.log:
-        result = await bench.agent.run(bench.task, ended=point.ended)
+        result = await bench.agent.run(bench.task, end_outcome=point.end_outcome)
     assert (result.status, result.message, result.score) == ("succeeded", "All done.", 1.0)
     assert result.steps == 3
     assert len(environment.looked) == looked, "nothing is looked at for a planner"
@@ -467,7 +474,7 @@ async def test_what_is_under_way_is_waited_for_before_the_score(tmp_path: Path) 
 @pytest.mark.desktop
 async def test_a_file_that_comes_after_the_last_command_counts(tmp_path: Path) -> None:
     late = "setsid -f sh -c 'sleep 0.6; echo Ada > ~/form.txt' >/dev/null 2>&1"
-    model = ScriptedModel([say("bash_execution", late), done()])
+    model = ScriptedModel([say("bash_execution", late), finish()])
     async with DesktopEnvironment() as desktop:
         bench = Bench(tmp_path, model, environment=desktop)
         bench.task = WON
@@ -484,9 +491,9 @@ def ended_by(error: Exception) -> list[str | Exception]:
 
 
 @pytest.mark.parametrize(
-    ("replies", "status", "asked"),
+    ("replies", "status", "is_scored"),
     [
-        ([done()], "succeeded", True),
+        ([finish()], "succeeded", True),
         ([say("infeasible", "no such thing")], "infeasible", True),
         ([click("OK")] * 3, "max_steps", True),
         (ended_by(BudgetExceeded("spent")), "budget", True),
@@ -497,16 +504,16 @@ def ended_by(error: Exception) -> list[str | Exception]:
     ],
 )
 async def test_every_end_is_scored_unless_the_machine_broke(
-    tmp_path: Path, replies: list[str | Exception], status: str, asked: bool
+    tmp_path: Path, replies: list[str | Exception], status: str, is_scored: bool
 ) -> None:
     bench = Bench(tmp_path, ScriptedModel(replies), max_steps=3)
     judge = bench.agent.scorer = Judge(Scoring("scored", 1.0, "done"))
     result, run = await bench.run()
     assert result.status == status
     assert ends(run) == [status]
-    assert judge.asked == ([status] if asked else [])
-    assert result.score_state == ("scored" if asked else "unscored")
-    assert result.success is asked, "the score says whether the task is done, not how it ended"
+    assert judge.statuses == ([status] if is_scored else [])
+    assert result.score_state == ("scored" if is_scored else "unscored")
+    assert result.success is is_scored, "the score says whether the task is done, not how it ended"
     assert run.manifest.exit_status == status
 
 
@@ -542,7 +549,7 @@ class Hold:
 async def test_a_person_can_stop_a_run_in_every_phase(
     tmp_path: Path, part: str, method: str, steps: int
 ) -> None:
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]))
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), finish()]))
     judge = bench.agent.scorer = Judge(Scoring("scored", 1.0))
     held: Any = Hold(getattr(bench.agent, part), method)
     setattr(bench.agent, part, held)
@@ -550,21 +557,21 @@ async def test_a_person_can_stop_a_run_in_every_phase(
     await held.reached.wait()
     work.cancel()
     result, run = await work
-    assert (result.status, result.score_state, judge.asked) == ("stopped", "unscored", [])
+    assert (result.status, result.score_state, judge.statuses) == ("stopped", "unscored", [])
     assert result.message == result.score_detail == "stopped by a person"
     assert (ends(run), run.last_step) == (["stopped"], steps)
     assert not [event for event in run.events if isinstance(event, Failed)]
 
 
 async def test_a_defect_ends_the_log_and_the_run_goes_on_once_it_is_mended(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), ZeroDivisionError("ours"), done()]))
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), ZeroDivisionError("ours"), finish()]))
     bench.task = WON
     with pytest.raises(ZeroDivisionError):
         await bench.agent.run(bench.task)
     run = load_run(bench.log.folder)
     assert (run.status, ends(run), run.score_state) == ("defect", ["defect"], "unscored")
     assert run.message == "ZeroDivisionError: ours"
-    failed = one(run, Failed)
+    failed = only_event(run, Failed)
     assert (failed.where, failed.kind) == ("hisa", "ZeroDivisionError")
     assert "Traceback" in failed.traceback
     point = resume_point(run)
@@ -575,7 +582,7 @@ async def test_a_defect_ends_the_log_and_the_run_goes_on_once_it_is_mended(tmp_p
 
 
 async def test_what_the_caller_must_mend_is_refused_and_no_defect(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel([done()]))
+    bench = Bench(tmp_path, ScriptedModel([finish()]))
     bench.task = Task("t", "x", setup=({"type": "dance", "parameters": {}},))
     with pytest.raises(UsageError, match="dance"):
         await bench.agent.run(bench.task)
@@ -589,22 +596,22 @@ async def test_a_log_that_cannot_be_written_ends_all_and_is_nothing_else(
 ) -> None:
     full = LogFailed("cannot write events.jsonl: No space left on device")
     memory = Lessons(full if when == "learned from" else None)
-    replies: list[str | Exception] = [full] if when == "acting" else [click("OK"), done()]
+    replies: list[str | Exception] = [full] if when == "acting" else [click("OK"), finish()]
     bench = Bench(tmp_path, ScriptedModel(replies), memory=memory)
     bench.agent.scorer = Judge(full if when == "scored" else Scoring("scored", 1.0))
-    told: list[Result] = []
+    results: list[Result] = []
     with pytest.raises(LogFailed):
-        await bench.agent.run(bench.task, on_result=told.append)
+        await bench.agent.run(bench.task, on_result=results.append)
     run = load_run(bench.log.folder)
     through = when == "learned from"
-    assert (len(told), ends(run)) == ((1, ["succeeded"]) if through else (0, []))
+    assert (len(results), ends(run)) == ((1, ["succeeded"]) if through else (0, []))
     assert not [event for event in run.events if isinstance(event, Failed)]
 
 
 @pytest.mark.parametrize("phase", ["acting", "scored", "learned from"])
 async def test_a_stop_is_used_up_by_what_it_stops(tmp_path: Path, phase: str) -> None:
     memory = Lessons(slow=phase == "learned from")
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]), memory=memory)
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), finish()]), memory=memory)
     held: Any = None
     if phase != "learned from":
         part, method = ("tools", "execute") if phase == "acting" else ("scorer", "score")
@@ -638,7 +645,7 @@ async def test_a_stop_is_used_up_by_what_it_stops(tmp_path: Path, phase: str) ->
 async def test_steps_are_counted_from_those_that_are_done(
     tmp_path: Path, finished: int, limit: int, planned: int, status: str
 ) -> None:
-    planner = ScriptedModel([click("OK"), click("OK"), done()])
+    planner = ScriptedModel([click("OK"), click("OK"), finish()])
     environment = Slow(stuck=False)
     bench = Bench(tmp_path, planner, environment=environment, max_steps=limit)
     await environment.write_file("/home/user/left.txt", b"x")
@@ -653,14 +660,14 @@ async def test_steps_are_counted_from_those_that_are_done(
 
 
 async def test_a_good_reply_starts_the_count_of_unusable_ones_anew(tmp_path: Path) -> None:
-    replies = [*["nonsense"] * 6, click("OK"), *["nonsense"] * 6, done()]
+    replies = [*["nonsense"] * 6, click("OK"), *["nonsense"] * 6, finish()]
     result, _ = await Bench(tmp_path, ScriptedModel(replies)).run()
     assert (result.status, result.steps) == ("succeeded", 6)
 
 
-async def test_a_refinement_is_not_asked_for_after_the_end(tmp_path: Path) -> None:
+async def test_no_refinement_is_requested_after_the_end(tmp_path: Path) -> None:
     settings = StateSettings(refine_every=1)
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]), settings=settings)
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), finish()]), settings=settings)
     _, run = await bench.run()
     assert [event.last for event in run.events if isinstance(event, Refined)] == [1]
 
@@ -675,7 +682,7 @@ async def test_a_budget_that_ends_in_the_last_step_does_not_take_the_success(
 
     bench = Bench(
         tmp_path,
-        ScriptedModel([done()]),
+        ScriptedModel([finish()]),
         state=FunctionModel(state),
         settings=StateSettings(refine_every=1),
     )
@@ -698,7 +705,7 @@ async def test_a_look_that_became_old_is_taken_again_before_the_planner_gets_it(
         moved.append((await environment.observe()).screenshot.sha256)
         return "Succeeded. The form changed."
 
-    planner = ScriptedModel([click("OK"), done()])
+    planner = ScriptedModel([click("OK"), finish()])
     bench = Bench(
         tmp_path, planner, environment=environment, state=FunctionModel(state), stale=stale
     )
@@ -706,8 +713,10 @@ async def test_a_look_that_became_old_is_taken_again_before_the_planner_gets_it(
     second = run.steps[1]
     assert second.before is not None
     assert (second.before.image == moved[0]) is (looks == 2)
-    seen = [event for event in run.events if isinstance(event, Observed)]
-    assert len(seen) == (6 if looks == 2 else 2), "with one before each act where a look is old"
+    observations = [event for event in run.events if isinstance(event, Observed)]
+    assert len(observations) == (6 if looks == 2 else 2), (
+        "with one before each act where a look is old"
+    )
     (picture,) = [
         part.image
         for m in planner.requests[1].messages
@@ -718,8 +727,8 @@ async def test_a_look_that_became_old_is_taken_again_before_the_planner_gets_it(
     after = run.steps[0].after
     assert after is not None
     assert after.image != moved[0], "what the step was abstracted from stays as it was"
-    told = "The form changed. After that was written, the screen changed: go by the screenshot."
-    assert (told in planner.requests[1].text) is (looks == 2)
+    notice = "The form changed. After that was written, the screen changed: go by the screenshot."
+    assert (notice in planner.requests[1].text) is (looks == 2)
 
 
 @pytest.mark.parametrize(("stale", "verdict"), [(-1.0, "no_change"), (3600.0, "succeeded")])
@@ -727,12 +736,12 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     tmp_path: Path, stale: float, verdict: str
 ) -> None:
     environment = FakeEnvironment()
-    replies = iter([say("wait", "0"), done()])
+    replies = iter([say("wait", "0"), finish()])
 
-    asked: list[str] = []
+    requests: list[str] = []
 
     def planner(request: Any) -> str:
-        asked.append(request.text)
+        requests.append(request.text)
         environment._form.status = "Loaded at last"
         return next(replies)
 
@@ -740,10 +749,10 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     _, run = await bench.run()
     first, _ = (event for event in run.events if isinstance(event, Abstracted))
     assert first.verdict == verdict
-    told = (
+    notice = (
         "No visible change. While it was planned, the screen had changed. Label “Ready” now reads"
     )
-    assert (told in asked[1]) is (verdict == "no_change"), "its planner saw another screen"
+    assert (notice in requests[1]) is (verdict == "no_change"), "its planner saw another screen"
     looks = [event for event in run.events if isinstance(event, Observed)]
     assert len(looks) == (7 if stale < 0 else 2), "each is written down"
     before, acted_on = run.steps[0].before, run.steps[0].acted_on

@@ -30,7 +30,7 @@ def test_later_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignment", "said"),
+    ("assignment", "reason"),
     [
         ("run.max_step=3", "run.max_step: no such setting"),
         ("nothing.at.all=3", "nothing: no such setting"),
@@ -45,10 +45,10 @@ def test_later_wins(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(assignment: str, said: str) -> None:
+def test_what_is_wrong_is_named(assignment: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(None, [assignment], environ={})
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     assert caught.value.fix
 
 
@@ -169,12 +169,12 @@ def test_help_names_the_presets(command: list[str]) -> None:
 
 def test_the_address_of_a_role_in_a_variable_waits_for_a_model() -> None:
     """A container knows where its servers are; which of them a run uses is said elsewhere."""
-    there = {"HISA_MODELS__GROUNDER__BASE_URL": "http://grounder:8000/v1"}
-    assert load(environ=there).models.grounder is None
-    chosen = load(assignments=["models.grounder.model=UI-TARS"], environ=there).models.grounder
+    environ = {"HISA_MODELS__GROUNDER__BASE_URL": "http://grounder:8000/v1"}
+    assert load(environ=environ).models.grounder is None
+    chosen = load(assignments=["models.grounder.model=UI-TARS"], environ=environ).models.grounder
     assert chosen is not None
     assert (chosen.model, chosen.base_url) == ("UI-TARS", "http://grounder:8000/v1")
-    paper = load(assignments=["preset=hisa-paper"], environ=there).models.grounder
+    paper = load(assignments=["preset=hisa-paper"], environ=environ).models.grounder
     assert paper is not None
     assert paper.base_url == "http://grounder:8000/v1"
     with pytest.raises(ConfigError, match="no model"):

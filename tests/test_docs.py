@@ -28,8 +28,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 def blocks(page: Path, language: str) -> Iterator[str]:
-    found = re.finditer(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
-    yield from (match.group(1) for match in found)
+    matches = re.finditer(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    yield from (match.group(1) for match in matches)
 
 
 def examples(*languages: str) -> list[tuple[str, str]]:
@@ -117,10 +117,10 @@ def test_toml_blocks_are_settings_or_entry_points(text: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("line", commands())
 def test_command_lines_have_real_commands_and_options(line: str) -> None:
-    parsed(line)
+    parse_line(line)
 
 
-def parsed(line: str) -> None:
+def parse_line(line: str) -> None:
     """Read a ``hisa`` line as the command itself would; a word that is none fails."""
     words = shlex.split(line.split(" | ")[0].split(" > ")[0], comments=True)[1:]
     command: click.Command = cli
@@ -134,9 +134,9 @@ def parsed(line: str) -> None:
         )
         if not words:
             return
-        found = command.get_command(click.Context(command), words[0])
-        assert found is not None, f"{line}: no command {words[0]!r}"
-        command, words = found, words[1:]
+        subcommand = command.get_command(click.Context(command), words[0])
+        assert subcommand is not None, f"{line}: no command {words[0]!r}"
+        command, words = subcommand, words[1:]
     command.make_parser(click.Context(command)).parse_args(list(words))
 
 
@@ -194,13 +194,13 @@ def test_every_row_has_a_command_that_is_there_or_says_why_not() -> None:
     targets = (ROOT / "Makefile").read_text("utf-8")
     for paper, rows in paper_rows().items():
         for first, shows, ours in rows:
-            found = [each for each in re.findall(r"`([^`]+)`", ours) if " " in each]
-            assert found or re.search(r"left out on purpose: \w+", ours), (paper, first, shows)
-            for line in found:
+            commands = [code for code in re.findall(r"`([^`]+)`", ours) if " " in code]
+            assert commands or re.search(r"left out on purpose: \w+", ours), (paper, first, shows)
+            for line in commands:
                 words = shlex.split(line)
                 match words:
                     case ["hisa", *_]:
-                        parsed(line)
+                        parse_line(line)
                     case ["make", target]:
                         assert f"\n{target}:" in targets, line
                     case ["python", "-m", module, *rest]:
@@ -230,8 +230,8 @@ def shell_blocks() -> Iterator[tuple[str, str, bool]]:
     """Name and text of every block of commands, and whether it says why no test runs it."""
     for page in PAGES:
         text = page.read_text("utf-8")
-        found = re.finditer(r"^```(console|sh|bash)\n(.*?)^```$", text, re.M | re.S)
-        for number, match in enumerate(found, 1):
+        matches = re.finditer(r"^```(console|sh|bash)\n(.*?)^```$", text, re.M | re.S)
+        for number, match in enumerate(matches, 1):
             before = text[: match.start()].rstrip().splitlines()[-1]
             yield f"{page.name}-{number}", match[2], bool(NOT_RUN.match(before))
 
@@ -241,7 +241,7 @@ RUN = list({text: (name, text) for name, text in reversed(TO_RUN)}.values())
 """What stands on two pages is run once."""
 
 
-def typed(text: str) -> str:
+def extract_typed(text: str) -> str:
     """What a person types of a block: all of it, or what stands behind its prompts."""
     if not re.search(r"^\$ ", text, re.M):
         return text
@@ -267,11 +267,20 @@ def test_blocks_of_commands_run_as_they_stand(name: str, text: str, tmp_path: Pa
     line = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     if subprocess.run([*line, "true"], capture_output=True, check=False).returncode:
         pytest.skip("no network namespace can be made here")
-    line += [sys.executable, "-m", "tests.stand_in", "bash", "-euo", "pipefail", "-c", typed(text)]
-    done = subprocess.run(
+    line += [
+        sys.executable,
+        "-m",
+        "tests.stand_in",
+        "bash",
+        "-euo",
+        "pipefail",
+        "-c",
+        extract_typed(text),
+    ]
+    process = subprocess.run(
         line, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600, check=False
     )
-    assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
+    assert process.returncode == 0, f"{name}\n{process.stdout}\n{process.stderr}"
 
 
 def test_most_of_the_readme_is_run() -> None:

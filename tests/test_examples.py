@@ -72,7 +72,7 @@ def test_an_own_environment_is_acted_on_and_shows_what_it_has(
     assert first.image != second.image
 
 
-def test_an_own_model_is_asked_for_every_role(
+def test_own_model_serves_every_role(
     run_script: Callable[[str], dict[str, object]], tmp_path: Path
 ) -> None:
     form = run_script("own_model")["form"]

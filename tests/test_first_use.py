@@ -81,7 +81,7 @@ async def test_a_run_is_read_by_the_text_of_its_path(tmp_path: Path) -> None:
     assert run.folder == result.folder
 
 
-def test_every_row_of_what_to_change_leads_somewhere() -> None:
+def test_every_row_of_what_to_change_names_existing_paths() -> None:
     text = (ROOT / "AGENTS.md").read_text("utf-8").split("## You want to change …")[1]
     rows = [line.split("|")[2:-1] for line in text.split("\n## ")[0].splitlines() if "`" in line]
     assert len(rows) > 9
@@ -106,9 +106,9 @@ def test_a_tool_of_ones_own_comes_with_its_first_line() -> None:
 
 
 def _made_tool(number: int) -> Tool:
-    async def made(cell: str) -> str:
+    async def write_cell(cell: str) -> str:
         """Write a cell."""
         return cell
 
-    made.__module__, made.__name__ = "hisa.made", f"made_{number}"
-    return Tool(made)
+    write_cell.__module__, write_cell.__name__ = "hisa.made", f"made_{number}"
+    return Tool(write_cell)

@@ -18,8 +18,8 @@ NAMED = re.compile(r"osworld|spider2|webarena|miniwob|workarena|browsergym", re.
 
 @pytest.mark.parametrize("place", ["protocols.py", "config"])
 def test_seams_and_settings_name_no_benchmark(place: str) -> None:
-    found = CORE / place
-    files = [found] if found.is_file() else [*found.rglob("*.py"), *found.rglob("*.toml")]
+    root = CORE / place
+    files = [root] if root.is_file() else [*root.rglob("*.py"), *root.rglob("*.toml")]
     assert [path for path in files if NAMED.search(path.read_text("utf-8"))] == []
 
 

@@ -30,12 +30,12 @@ def test_convert(point: Point, to: Space, expected: Point) -> None:
 
 @given(sizes, sizes, spaces, spaces, st.floats(0, 1), st.floats(0, 1))
 def test_there_and_back(
-    screen: Size, image: Size, one: Space, other: Space, x: float, y: float
+    screen: Size, image: Size, space: Space, other: Space, x: float, y: float
 ) -> None:
-    start = convert(Point(x, y, "unit"), one, screen=screen, image=image)
-    there = convert(start, other, screen=screen, image=image)
-    back = convert(there, one, screen=screen, image=image)
-    assert there.space == other
+    start = convert(Point(x, y, "unit"), space, screen=screen, image=image)
+    converted = convert(start, other, screen=screen, image=image)
+    back = convert(converted, space, screen=screen, image=image)
+    assert converted.space == other
     assert back.x == pytest.approx(start.x, abs=1e-6)
     assert back.y == pytest.approx(start.y, abs=1e-6)
 
@@ -45,8 +45,8 @@ def test_convert_box_moves_both_corners() -> None:
     assert box == BoundingBox(96, 54, 960, 540, "screen")
 
 
-def test_rounded_gives_whole_pixels() -> None:
-    assert Point(1.6, 2.4).rounded() == (2, 2)
+def test_rounded_gives_integer_pixels() -> None:
+    assert Point(1.6, 2.4).to_pixels() == (2, 2)
 
 
 def test_box_measures() -> None:

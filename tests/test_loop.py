@@ -34,7 +34,7 @@ from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import Bench, click, done, say
+from tests.bench import Bench, click, finish, say
 
 
 async def test_a_form_is_filled_saved_and_the_run_succeeds(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_a_form_is_filled_saved_and_the_run_succeeds(tmp_path: Path) -> No
             click("the field labelled Name", "pyautogui.write('Ada')"),
             click("the check box Agree"),
             click('button "Save"'),
-            done("Saved."),
+            finish("Saved."),
         ]
     )
     bench = Bench(tmp_path, planner)
@@ -90,10 +90,10 @@ class Waiting(FakeEnvironment):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[tuple[bool, float]] = []
+        self.look_options: list[tuple[bool, float]] = []
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        self.asked.append((elements, settle))
+        self.look_options.append((elements, settle))
         return await super().observe(elements=elements, settle=settle)
 
 
@@ -103,10 +103,10 @@ async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_w
     tmp_path: Path, elements: bool, settle: float, stale: float, looks: int
 ) -> None:
     environment = Waiting()
-    bench = Bench(tmp_path, ScriptedModel([click("OK"), done()]), environment=environment)
+    bench = Bench(tmp_path, ScriptedModel([click("OK"), finish()]), environment=environment)
     bench.agent.elements, bench.agent.settle, bench.agent.stale = elements, settle, stale
     await bench.agent.run(bench.task)
-    looked = [look for look in environment.asked if look[1]]
+    looked = [look for look in environment.look_options if look[1]]
     assert looked == [(elements, settle)] * looks
 
 
@@ -136,18 +136,18 @@ async def test_every_planner_request_is_bounded_for_500_steps(tmp_path: Path) ->
 
 async def test_looks_are_freed_as_a_run_goes_on(tmp_path: Path) -> None:
     """Without the collector: a screen of some megabytes must not wait for it."""
-    looks: list[weakref.ref[Observation]] = []
+    observations: list[weakref.ref[Observation]] = []
 
     class Watching(FakeEnvironment):
         async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            look = await super().observe(elements=elements, settle=settle)
-            looks.append(weakref.ref(look))
-            return look
+            observation = await super().observe(elements=elements, settle=settle)
+            observations.append(weakref.ref(observation))
+            return observation
 
     alive: list[int] = []
 
     def endless(request: ModelRequest) -> str:
-        alive.append(sum(look() is not None for look in looks))
+        alive.append(sum(observation() is not None for observation in observations))
         return click("OK")
 
     bench = Bench(tmp_path, FunctionModel(endless), environment=Watching(), max_steps=20)
@@ -159,7 +159,7 @@ async def test_looks_are_freed_as_a_run_goes_on(tmp_path: Path) -> None:
     assert max(alive[10:]) <= max(alive[3:6])
 
 
-async def test_what_is_not_on_the_screen_is_told_to_the_planner(tmp_path: Path) -> None:
+async def test_planner_reads_what_is_not_on_the_screen(tmp_path: Path) -> None:
     planner = ScriptedModel([click("button Explode"), say("infeasible", "no such button")])
     bench = Bench(tmp_path, planner)
     result, run = await bench.run()
@@ -210,18 +210,18 @@ class Closing(FakeEnvironment):
         self.left = 1
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        look = await super().observe(elements=elements, settle=settle)
+        observation = await super().observe(elements=elements, settle=settle)
         if self.left:
             self.left -= 1
-            (form,) = look.windows
+            (form,) = observation.windows
             dialog = replace(form, id="2", title="Save As")
-            look = replace(look, windows=(replace(form, active=False), dialog))
-        return replace(look, name=f"look {len(self.looked)}")
+            observation = replace(observation, windows=(replace(form, active=False), dialog))
+        return replace(observation, name=f"look {len(self.looked)}")
 
 
 async def test_what_is_planned_on_has_the_windows_of_that_moment(tmp_path: Path) -> None:
     press = tool_call("gui_action", "pyautogui.press('enter')")
-    bench = Bench(tmp_path, ScriptedModel([press, done()]), environment=Closing())
+    bench = Bench(tmp_path, ScriptedModel([press, finish()]), environment=Closing())
     _, run = await bench.run()
     looks: list[str] = []
     planned_on = []
@@ -236,11 +236,11 @@ async def test_what_is_planned_on_has_the_windows_of_that_moment(tmp_path: Path)
     assert planned_on == ["Form", "Form"]
 
 
-async def test_the_state_manager_is_told_what_the_elements_say(tmp_path: Path) -> None:
+async def test_state_manager_reads_what_the_elements_say(tmp_path: Path) -> None:
     """A planner with eyes clicks pixels; what its step changed is read off the elements."""
     state = FunctionModel(lambda request: "Succeeded. The field was filled.")
     typed = "pyautogui.click(400, 136)\npyautogui.write('Ada')"
-    planner = ScriptedModel([tool_call("gui_action", typed), done("Filled in.")])
+    planner = ScriptedModel([tool_call("gui_action", typed), finish("Filled in.")])
     await hisa.run(
         Task("form", "Fill it in."),
         settings=load(
@@ -249,5 +249,5 @@ async def test_the_state_manager_is_told_what_the_elements_say(tmp_path: Path) -
         model={"planner": planner, "state": state},
         environment=FakeEnvironment(),
     )
-    told = "\n".join(request.text for request in state.requests)
-    assert "“Name:” now reads “Ada”" in told
+    text = "\n".join(request.text for request in state.requests)
+    assert "“Name:” now reads “Ada”" in text

@@ -11,7 +11,7 @@ import pytest
 
 import hisa
 from hisa.config import Settings
-from hisa.machine.made_once import made_once
+from hisa.machine.made_once import lazy_property
 from hisa.runs.read import load_run
 from hisa.screen.png import encode_rgb
 from hisa.testing.form import FakeEnvironment
@@ -24,25 +24,25 @@ _LONG = 20.0
 class _Slow:
     def __init__(self, meeting: threading.Barrier) -> None:
         self.meeting = meeting
-        self.made = 0
+        self.build_count = 0
 
-    @made_once
+    @lazy_property
     def value(self) -> int:
         """A number."""
-        self.made += 1
+        self.build_count += 1
         self.meeting.wait(_LONG)
-        return self.twice_asked + 1
+        return self.second_value + 1
 
-    @made_once
-    def twice_asked(self) -> int:
-        return 40 + self.made
+    @lazy_property
+    def second_value(self) -> int:
+        return 40 + self.build_count
 
 
 def test_two_objects_are_worked_on_at_the_same_time() -> None:
     meeting = threading.Barrier(2)  # each waits inside for the other
     first, second = _Slow(meeting), _Slow(meeting)
     with ThreadPoolExecutor(2) as pool:
-        values = list(pool.map(lambda one: one.value, (first, second)))
+        values = list(pool.map(lambda slow: slow.value, (first, second)))
     assert values == [42, 42]
 
 
@@ -57,11 +57,11 @@ def test_a_run_encodes_each_of_its_pictures_once(
     monkeypatch.setattr("hisa.looking._now", itertools.count(0.0, seconds).__next__)
     encoded: list[memoryview] = []
 
-    def counted(width: int, height: int, pixels: memoryview, **black: int) -> bytes:
+    def count_encoding(width: int, height: int, pixels: memoryview, **black: int) -> bytes:
         encoded.append(pixels)
         return encode_rgb(width, height, pixels, **black)
 
-    monkeypatch.setattr("hisa.screen.observation.encode_rgb", counted)
+    monkeypatch.setattr("hisa.screen.observation.encode_rgb", count_encoding)
     plan = [
         tool_call("gui_action", "pyautogui.click(400, 136)\npyautogui.write('Ada')"),
         tool_call("termination", "success"),
@@ -73,9 +73,9 @@ def test_a_run_encodes_each_of_its_pictures_once(
         settings = Settings.model_validate(tree | {"models": models})
         result = hisa.run_sync("Put Ada in.", settings=settings, environment=FakeEnvironment())
     assert result.status == "succeeded"
-    sent = [one for asked in server.requests for one in asked.images]
-    kept = list(result.folder.glob("images/*.png"))
-    assert len(kept) == 2
+    sent = [image for request in server.requests for image in request.images]
+    paths = list(result.folder.glob("images/*.png"))
+    assert len(paths) == 2
     assert len(sent) == 4  # the state model gets two parts of them
     assert len({id(pixels) for pixels in encoded}) == len(encoded), "each picture has its own rows"
     assert len({bytes(pixels) for pixels in encoded}) == 4

@@ -45,7 +45,7 @@ def test_every_common_form_is_found(value: str) -> None:
     assert scrub.text("nothing to see") == "nothing to see"
 
 
-def test_cut_end_tells_no_beginning_of_a_value() -> None:
+def test_cut_end_shows_no_beginning_of_a_value() -> None:
     scrub = Scrubber({"mail": VALUE})
     assert scrub.without_beginning(f"it is {VALUE[:-3]}") == "it is {{secret:mail}}"
     assert scrub.without_beginning("it is") == "it is"
@@ -84,8 +84,8 @@ async def test_model_neither_reads_nor_says_a_value() -> None:
     inner = ScriptedModel([f'{{"input": "pyautogui.write({VALUE!r})"}}', "plain"])
     context = CallContext(events.append, secrets=Scrubber({"mail": VALUE}))
     model = RoleModel(inner, context, profile=Profile(name="any"))
-    asked = ModelRequest("planner", (Message("user", (TextPart(f"it says {VALUE}"),)),))
-    reply = await model.complete(asked)
+    request = ModelRequest("planner", (Message("user", (TextPart(f"it says {VALUE}"),)),))
+    reply = await model.complete(request)
     assert inner.requests[0].text == "it says {{secret:mail}}"
     assert reply.text == '{"input": "pyautogui.write(\'{{secret:mail}}\')"}'
     notes = [event.text for event in events if isinstance(event, Noted)]

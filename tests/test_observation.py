@@ -35,28 +35,28 @@ def test_what_came_before_shows_nowhere_in_a_png(right: int, below: int) -> None
     taller.paste(screen)
     changed = screen.copy()
     changed.paste((9, 8, 7), (300, 100, 420, 180))
-    alone = [_encoded(each, right, below, after=other) for each in (screen, changed, taller)]
-    assert [_encoded(each, right, below) for each in (screen, changed, taller)] == alone
-    assert [_encoded(each, right, below) for each in (taller, changed, screen)] == alone[::-1]
+    alone = [_encode(image, right, below, after=other) for image in (screen, changed, taller)]
+    assert [_encode(image, right, below) for image in (screen, changed, taller)] == alone
+    assert [_encode(image, right, below) for image in (taller, changed, screen)] == alone[::-1]
     for image, data in zip((screen, changed, taller), alone, strict=True):
         back = Image.open(io.BytesIO(data))
-        whole = Image.new("RGB", (image.width + right, image.height + below))
-        whole.paste(image)
-        assert (back.size, back.tobytes()) == (whole.size, whole.tobytes())
+        expected = Image.new("RGB", (image.width + right, image.height + below))
+        expected.paste(image)
+        assert (back.size, back.tobytes()) == (expected.size, expected.tobytes())
 
 
 def test_pictures_encoded_at_once_are_each_their_own() -> None:
     """On a busy machine the deflater packs the same pixels now and then in other bytes."""
     pictures = [Image.effect_noise((700, 530), 90).convert("RGB") for _ in range(3)]
     with ThreadPoolExecutor(4) as pool:
-        many = list(pool.map(lambda at: _encoded(pictures[at % 3], 0, 0), range(60)))
+        many = list(pool.map(lambda at: _encode(pictures[at % 3], 0, 0), range(60)))
     for at, data in enumerate(many):
         assert Image.open(io.BytesIO(data)).tobytes() == pictures[at % 3].tobytes()
 
 
-def _encoded(image: Image.Image, right: int, below: int, after: Image.Image | None = None) -> bytes:
+def _encode(image: Image.Image, right: int, below: int, after: Image.Image | None = None) -> bytes:
     if after:
-        _encoded(after, right, below)
+        _encode(after, right, below)
     rows = image.tobytes()
     return encode_rgb(image.width, image.height, rows, right=right, below=below)
 
@@ -89,7 +89,7 @@ def test_a_screenshot_is_fitted_into_the_limit(
     size: tuple[int, int], fitted: tuple[int, int]
 ) -> None:
     shot = Screenshot(Image.new("RGB", size))
-    assert shot.fitted(Size(1280, 720)).size == Size(*fitted)
+    assert shot.fit_to(Size(1280, 720)).size == Size(*fitted)
 
 
 def test_rows_are_cropped_and_put_on_black_as_pillow_does() -> None:
@@ -120,9 +120,9 @@ def test_a_pointer_is_taken_off_a_scaled_picture(place: tuple[int, int], limit: 
     under = UnderPointer(area, Screenshot(bare.crop(sides)))
     drawn = bare.copy()
     drawn.paste("black", sides)
-    small = Screenshot(drawn).fitted(limit)
+    small = Screenshot(drawn).fit_to(limit)
     cover = fitted_cover(Screenshot(drawn), under, small.size)
     off = small.pixels.copy()
     off.paste(cover.picture.pixels, (int(cover.box.left), int(cover.box.top)))
-    apart = ImageChops.difference(off, Screenshot(bare).fitted(limit).pixels)
+    apart = ImageChops.difference(off, Screenshot(bare).fit_to(limit).pixels)
     assert int(np.asarray(apart).max()) <= 1

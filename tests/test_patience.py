@@ -18,7 +18,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes /proc/loadavg say something else, on an otherwise idle reference machine."""
 
     def say(text: str | None, processors: int = 2) -> None:
-        def opened(name: Any, *args: Any, **kwargs: Any) -> Any:
+        def open_load(name: Any, *args: Any, **kwargs: Any) -> Any:
             if name != "/proc/loadavg":
                 return real(name, *args, **kwargs)
             if text is None:
@@ -28,7 +28,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(module, "_last", None)
         monkeypatch.setattr(module, "_processor", lambda: 1.0)
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
-        monkeypatch.setattr(builtins, "open", opened)
+        monkeypatch.setattr(builtins, "open", open_load)
 
     real = builtins.open
     return say

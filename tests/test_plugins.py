@@ -44,7 +44,7 @@ from hisa.machine.plugins import (
     default_name,
     is_left_out,
 )
-from hisa.models.announced import Announced, announced
+from hisa.models.announced import AnnouncedModel, find_announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
@@ -128,7 +128,7 @@ def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     assert [block for block in blocks if block not in modules] == []
 
 
-def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
+def test_nothing_is_imported_before_it_is_needed(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
         "from hisa.config import Settings; "
@@ -213,13 +213,13 @@ def test_a_run_that_needs_a_hook_that_fails_does_not_begin(
     """Where rules are set, or a person is to be asked, and the part that does so is broken."""
     every = plugins.points
 
-    def broken(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
+    def list_broken_points(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
         others = [p for p in every(group) if group != "hooks" or p.name not in NEEDED]
         lame = [p for p in every("hooks") if p.name == "broken_hook"]
         named = [EntryPoint(n, lame[0].value, "hisa.hooks") for n in NEEDED] if lame else []
         return (*others, *named) if group == "hooks" else tuple(others)
 
-    monkeypatch.setattr(plugins, "points", broken)
+    monkeypatch.setattr(plugins, "points", list_broken_points)
     for sections, reason in (
         (NO_REMOVAL, "policy.rules"),
         ({"run": {"confirm": "always"}}, "run.confirm = 'always'"),
@@ -237,7 +237,7 @@ def test_a_run_that_needs_a_hook_that_fails_does_not_begin(
     applied = applied_hooks(hooks, settings, FakeEnvironment())
     assert not {name_of(hook) for hook in applied} & set(NEEDED), "nothing needs one there"
     with pytest.raises(PluginFailed, match=r"needs a library.*policy\.defaults = 'auto' needs it"):
-        applied_hooks(hooks, settings, KeptForm())
+        applied_hooks(hooks, settings, OwnForm())
 
 
 def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
@@ -250,7 +250,7 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
     names = [name_of(hook) for hook in hooks_of(tmp_path, Events())]
     assert {"policy", "confirm"} <= set(names)
     with pytest.raises(ConfigError, match=r"policy\.defaults = 'auto' needs it"):
-        applied_hooks(hooks_of(tmp_path, Events()), Settings(), KeptForm())
+        applied_hooks(hooks_of(tmp_path, Events()), Settings(), OwnForm())
 
 
 def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
@@ -266,7 +266,7 @@ def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
 
 
-class KeptForm(FakeEnvironment):
+class OwnForm(FakeEnvironment):
     """Somebody's own machine: not thrown away."""
 
     @property
@@ -322,8 +322,8 @@ async def test_a_planner_that_fails_or_is_none_is_named(
 async def test_a_list_of_things_is_found_and_what_it_knows_is_clicked() -> None:
     window = Window("1", "Tickets", "kiosk", BoundingBox(0, 0, 600, 400, "screen"), active=True)
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda _picture, _box: ())
-    found = await grounder.resolve(call("the help corner"), scene(windows=(window,)))
-    assert found.places[0].point == Point(580, 380)
+    grounded_call = await grounder.resolve(call("the help corner"), scene(windows=(window,)))
+    assert grounded_call.places[0].point == Point(580, 380)
 
 
 def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,8 +384,8 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert point.step == 1
     chosen = Settings.model_validate(point.settings)
     with RunLog.reopen(result.folder) as log:
-        environment, how, _ = await reattach_or_replay(chosen, log, point)
-    assert how == "reattached"
+        environment, method, _ = await reattach_or_replay(chosen, log, point)
+    assert method == "reattached"
     assert isinstance(environment, FakeEnvironment)
     assert environment.acted == []
 
@@ -416,12 +416,12 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     point = resume_point(load_run(result.folder))
     assert point.desktop == {"run": result.folder.name}
     with RunLog.reopen(result.folder) as log:
-        environment, how, why = await reattach_or_replay(settings, log, point)
-        assert (how, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
+        environment, method, why = await reattach_or_replay(settings, log, point)
+        assert (method, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
         assert isinstance(parked, Detachable)
         await parked.detach()
-        environment, how, _ = await reattach_or_replay(settings, log, point)
-    assert how == "reattached"
+        environment, method, _ = await reattach_or_replay(settings, log, point)
+    assert method == "reattached"
     assert environment is parked
 
 
@@ -436,8 +436,8 @@ def test_where_no_kind_is_announced_those_of_other_packages_are_named(
     )
     with pytest.raises(UsageError, match=r"minimal': allowed are .*form"):
         open_environment(EnvironmentSettings(kind="desktop:minimal"))
-    found = CliRunner().invoke(doctor, ["--json"], obj=Settings())
-    lines = {(one["area"], one["name"]): one for one in json.loads(found.stdout)}
+    result = CliRunner().invoke(doctor, ["--json"], obj=Settings())
+    lines = {(row["area"], row["name"]): row for row in json.loads(result.stdout)}
     assert not lines["machine", "environment"]["ok"]
     assert "'desktop': allowed are" in lines["machine", "environment"]["detail"]
     assert ("machine", "private desktops") not in lines
@@ -446,29 +446,29 @@ def test_where_no_kind_is_announced_those_of_other_packages_are_named(
 # ---------------------------------------------------------------- metrics
 
 
-async def test_a_metric_is_found_and_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
-    left, wanted = tmp_path / "left.txt", tmp_path / "wanted.txt"
+async def test_metric_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    left, expected = tmp_path / "left.txt", tmp_path / "wanted.txt"
     left.write_text("Flour and MILK", "utf-8")
-    wanted.write_text("flour milk", "utf-8")
-    assert await judge("shared_words", left, wanted, {"case": False}) == (1.0, "lacks []")
-    score, why = await judge("shared_words", left, wanted, {})
+    expected.write_text("flour milk", "utf-8")
+    assert await judge("shared_words", left, expected, {"case": False}) == (1.0, "lacks []")
+    score, why = await judge("shared_words", left, expected, {})
     assert (score, why) == (0.0, "lacks ['flour', 'milk']")
 
 
 async def test_a_metric_that_fails_gives_no_score_and_is_named(tmp_path: Path) -> None:
-    left, wanted = tmp_path / "left.txt", tmp_path / "wanted.txt"
+    left, expected = tmp_path / "left.txt", tmp_path / "wanted.txt"
     left.write_text("flour", "utf-8")
-    wanted.write_text("", "utf-8")
+    expected.write_text("", "utf-8")
     with pytest.raises(
         CheckFailed, match=r"'shared_words' of package 'hisa-example-metrics'.*no w"
     ):
-        await judge("shared_words", left, wanted, {})
+        await judge("shared_words", left, expected, {})
 
 
 def test_a_task_with_a_metric_that_cannot_be_loaded_is_refused_before_it_runs() -> None:
     def task(func: str) -> Task:
-        found = {"type": "vm_file", "path": "/tmp/a.txt", "dest": "a.txt"}
-        return Task("t", "Write.", check={"func": func, "result": found, "expected": found})
+        source = {"type": "vm_file", "path": "/tmp/a.txt", "dest": "a.txt"}
+        return Task("t", "Write.", check={"func": func, "result": source, "expected": source})
 
     assert list(problems(task("shared_words"))) == []
     (problem,) = problems(task("broken_metric"))
@@ -498,9 +498,9 @@ async def test_a_task_of_a_format_is_named_prepared_and_scored(
     missing = await scorer.score(task, machine, "succeeded")
     assert (missing.state, missing.value, missing.detail) == ("scored", 0.0, "there is no answer")
     await machine.write_file("/tmp/answer.txt", left)
-    found = await scorer.score(task, machine, "succeeded")
-    assert (found.state, found.value, found.partial) == ("scored", score, score)
-    assert found.detail.startswith(why)
+    result = await scorer.score(task, machine, "succeeded")
+    assert (result.state, result.value, result.partial) == ("scored", score, score)
+    assert result.detail.startswith(why)
 
 
 def test_a_file_whose_keys_are_a_formats_is_read_by_it(tmp_path: Path) -> None:
@@ -512,7 +512,7 @@ def test_a_file_whose_keys_are_a_formats_is_read_by_it(tmp_path: Path) -> None:
         load_task(path)
 
 
-def test_a_file_that_nobody_reads_names_the_format_that_could_not_be_asked(tmp_path: Path) -> None:
+def test_file_that_nobody_reads_names_the_format_that_failed(tmp_path: Path) -> None:
     path = tmp_path / "task.yaml"
     path.write_text("instruction: x\nsurprise: 1\n", "utf-8")
     with pytest.raises(UsageError, match=r"surprise: .*task 'broken_riddle' of package 'hisa-ex"):
@@ -541,8 +541,8 @@ def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
     ran = hisa(
         tmp_path, outside, "run", "riddle:france", "--env", "form", "--model", "modest", "--json"
     )
-    told = json.loads(ran.stdout)
-    assert (told["status"], told["score"]) == ("infeasible", 0.0), ran.stderr
+    output = json.loads(ran.stdout)
+    assert (output["status"], output["score"]) == ("infeasible", 0.0), ran.stderr
     (manifest,) = tmp_path.rglob("run.json")
     task = load_run(manifest.parent).manifest.task.task()
     assert format_of(task) is format_of(named_task("riddle:italy"))
@@ -568,10 +568,10 @@ async def test_the_default_model_is_the_one_announced_as_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert ModelSettings().model == default_name("models") == "offline"
-    brought = announced("offline")
+    brought = find_announced("offline")
     assert brought is not None
     assert (brought.title, brought.by_rules) == (OfflineModel.title, True)
-    assert announced("modest") == Announced(title="modest")
+    assert find_announced("modest") == AnnouncedModel(title="modest")
     with monkeypatch.context() as nothing_installed:
         nothing_installed.setattr(sys, "path", [])
         assert ModelSettings().model == ""
@@ -682,9 +682,9 @@ def test_a_run_in_an_outside_environment_with_an_outside_model(
     ran = hisa(
         tmp_path, outside, "run", "Go.", "--env", "form=kiosk", "--model", "modest", "--json"
     )
-    told = json.loads(ran.stdout)
-    assert (told["status"], told["message"]) == ("infeasible", "beyond me"), ran.stderr
-    assert told["models"]["planner"] == "modest"
+    output = json.loads(ran.stdout)
+    assert (output["status"], output["message"]) == ("infeasible", "beyond me"), ran.stderr
+    assert output["models"]["planner"] == "modest"
     wrong = hisa(tmp_path, outside, "run", "Go.", "--env", "broken_machine")
     assert wrong.returncode != 0
     assert "environment 'broken_machine' of package 'hisa-example-broken'" in wrong.stderr
@@ -692,24 +692,26 @@ def test_a_run_in_an_outside_environment_with_an_outside_model(
 
 def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: Path) -> None:
     ran = hisa(tmp_path, outside, "doctor", "--json")
-    found = {(one["area"], one["name"]): one for one in json.loads(ran.stdout)}
-    assert found["environments", "form"]["ok"]
-    assert found["models", "modest"]["detail"] == "of package hisa-example-models"
-    assert found["commands", "kept"]["ok"]
-    assert "No module named" in found["commands", "absent_command"]["detail"]
-    assert ("commands", "machine") not in found, "of HiSA's own parts, those that fail"
-    assert ("environments", "desktop") in found, "a package took this name, and cannot be imported"
-    assert not found["environments", "desktop"]["ok"]
-    assert found["machine", "parked_form"]["detail"] == "the park is closed"
-    assert found["machine", "parked_form"]["fix"] == "open the park"
+    findings = {(row["area"], row["name"]): row for row in json.loads(ran.stdout)}
+    assert findings["environments", "form"]["ok"]
+    assert findings["models", "modest"]["detail"] == "of package hisa-example-models"
+    assert findings["commands", "kept"]["ok"]
+    assert "No module named" in findings["commands", "absent_command"]["detail"]
+    assert ("commands", "machine") not in findings, "of HiSA's own parts, those that fail"
+    assert ("environments", "desktop") in findings, (
+        "a package took this name, and cannot be imported"
+    )
+    assert not findings["environments", "desktop"]["ok"]
+    assert findings["machine", "parked_form"]["detail"] == "the park is closed"
+    assert findings["machine", "parked_form"]["fix"] == "open the park"
     assert {"private desktops", "systems of profiles", "isolation"} <= {
-        name for area, name in found if area == "machine"
+        name for area, name in findings if area == "machine"
     }
-    order = found["hooks", "order"]["detail"].split(", ")
+    order = findings["hooks", "order"]["detail"].split(", ")
     assert order.index("stop_file") < order.index("held_acts") < order.index("policy")
     assert order.index("policy") < order.index("confirm")
-    assert "needs a library" in found["hooks", "broken_hook"]["detail"]
-    broken = found["metrics", "broken_metric"]
+    assert "needs a library" in findings["hooks", "broken_hook"]["detail"]
+    broken = findings["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]
     assert "needs a library" in broken["detail"]

@@ -193,20 +193,20 @@ def protocols(path: Path) -> Iterator[str]:
 
 
 def test_every_protocol_is_where_its_implementers_look() -> None:
-    found = {path: list(protocols(path)) for path in sources()}
-    named = {path.name for path, names in found.items() if names}
+    names_by_path = {path: list(protocols(path)) for path in sources()}
+    named = {path.name for path, names in names_by_path.items() if names}
     assert named == {"protocols.py", "base.py", "matchers.py"}, {
-        p: n for p, n in found.items() if n
+        p: n for p, n in names_by_path.items() if n
     }
 
 
-def test_every_capability_is_documented_and_asked_for() -> None:
+def test_every_capability_is_documented_and_checked() -> None:
     text = "\n".join(path.read_text("utf-8") for path in sources())
-    asked = set(re.findall(r'"(\w+)" (?:not )?in [\w.]+\.capabilities\b', text))
-    assert asked == set(re.findall(r'"(\w+)" \(', inspect.getdoc(Environment) or ""))
+    capabilities = set(re.findall(r'"(\w+)" (?:not )?in [\w.]+\.capabilities\b', text))
+    assert capabilities == set(re.findall(r'"(\w+)" \(', inspect.getdoc(Environment) or ""))
     page = (ROOT / "docs" / "environments.md").read_text("utf-8")
     table = page.partition("| capability | means |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == asked
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == capabilities
 
 
 @pytest.mark.process
@@ -234,7 +234,7 @@ def test_compose_listens_on_loopback_and_has_health_checks_and_volumes() -> None
         assert service["volumes"], name
 
 
-def test_the_container_gets_what_the_wheel_is_made_of_and_the_options_that_are_told() -> None:
+def test_container_gets_the_parts_of_the_wheel_and_the_named_options() -> None:
     steps = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
     copied = {name for step in steps for name in step.split()}
     build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
@@ -245,10 +245,10 @@ def test_the_container_gets_what_the_wheel_is_made_of_and_the_options_that_are_t
     assert {name.partition("/")[0] for name in copied} == let_in
     service = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))["services"]["hisa"]
     assert service["cap_drop"] == ["ALL"]
-    told = why_refused(ROOT / "no-proc").fix
+    fix = why_refused(ROOT / "no-proc").fix
     for option in ("seccomp=unconfined", "systempaths=unconfined"):
         assert option in service["security_opt"]
-        assert f"--security-opt {option}" in told
+        assert f"--security-opt {option}" in fix
 
 
 @pytest.mark.process
@@ -278,9 +278,9 @@ def test_a_commit_is_checked_by_the_tools_of_make_check() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     hooks = [hook["entry"] for repo in config["repos"] for hook in repo["hooks"]]
     recipe = (ROOT / "Makefile").read_text("utf-8").partition("\ncheck:")[2].partition("\n\n")[0]
-    whole = [f".venv/bin/{said}" for said in re.findall(r"\$\(BIN\)/(.+)", recipe)]
-    assert [said.removesuffix(" .") for said in whole] == [
-        said.replace(" --force-exclude", "") for said in hooks
+    commands = [f".venv/bin/{command}" for command in re.findall(r"\$\(BIN\)/(.+)", recipe)]
+    assert [command.removesuffix(" .") for command in commands] == [
+        command.replace(" --force-exclude", "") for command in hooks
     ]
 
 

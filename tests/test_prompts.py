@@ -26,13 +26,13 @@ from hisa.wiring.prompt_parts import open_prompts, write_prompts
 SHIPPED = data_folder("prompts")
 
 
-def own(folder: Path, name: str, text: str | bytes) -> Path:
+def write_prompt(folder: Path, name: str, text: str | bytes) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
     return folder
 
 
-def edited(name: str, *changes: tuple[str, str]) -> str:
+def edit_prompt(name: str, *changes: tuple[str, str]) -> str:
     text = (SHIPPED / name).read_text("utf-8")
     for old, new in changes:
         assert old in text
@@ -41,8 +41,8 @@ def edited(name: str, *changes: tuple[str, str]) -> str:
 
 
 def answer(request: ModelRequest) -> str:
-    done = tool_call("termination", "It is done.")
-    return done if request.role == "planner" else "Succeeded. It did."
+    ending = tool_call("termination", "It is done.")
+    return ending if request.role == "planner" else "Succeeded. It did."
 
 
 async def run_with(own_folder: Path, folder: Path) -> tuple[FunctionModel, hisa.RunResult]:
@@ -61,9 +61,9 @@ async def run_with(own_folder: Path, folder: Path) -> tuple[FunctionModel, hisa.
 async def test_a_sentence_of_ones_own_reaches_the_planner_and_the_other_files_are_ours(
     tmp_path: Path,
 ) -> None:
-    text = edited("planner.md", ("How to work:", "How to work:\n- Never open the trash."))
-    folder = own(tmp_path / "own", "planner.md", b"\xef\xbb\xbf" + text.encode())
-    own(folder, ".planner.md.swp", "an editor's")
+    text = edit_prompt("planner.md", ("How to work:", "How to work:\n- Never open the trash."))
+    folder = write_prompt(tmp_path / "own", "planner.md", b"\xef\xbb\xbf" + text.encode())
+    write_prompt(folder, ".planner.md.swp", "an editor's")
     model, result = await run_with(folder, tmp_path / "runs")
     system = model.requests[0].text
     assert "- Never open the trash." in system
@@ -78,7 +78,9 @@ async def test_a_sentence_of_ones_own_reaches_the_planner_and_the_other_files_ar
 
 async def test_two_runs_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:
     folders = [
-        own(tmp_path / name, "planner.md", edited("planner.md", ("How to", f"{name}. How to")))
+        write_prompt(
+            tmp_path / name, "planner.md", edit_prompt("planner.md", ("How to", f"{name}. How to"))
+        )
         for name in ("quick", "slow")
     ]
     runs = (run_with(folder, tmp_path / "runs") for folder in folders)
@@ -91,13 +93,13 @@ async def test_two_runs_at_once_have_each_their_own_prompts(tmp_path: Path) -> N
 
 def test_a_run_that_goes_on_with_other_prompts_says_which(tmp_path: Path) -> None:
     strict, mild = ("# Judge", "# Judge\nBe strict."), ("# Judge", "# Judge\nBe mild.")
-    folder = own(tmp_path / "own", "judge.md", edited("judge.md", strict))
+    folder = write_prompt(tmp_path / "own", "judge.md", edit_prompt("judge.md", strict))
     events: list[Event] = []
     with RunLog.create(tmp_path / "runs", Task("t", "Wait."), settings={}) as log:
         for _ in range(2):
             write_prompts(Prompts(folder).hashes, log, events.append)
         assert events == []
-        own(folder, "judge.md", edited("judge.md", mild))
+        write_prompt(folder, "judge.md", edit_prompt("judge.md", mild))
         write_prompts(Prompts(folder).hashes, log, events.append)
     (noted,) = events
     assert isinstance(noted, Noted)
@@ -110,14 +112,14 @@ WRONG: dict[str, tuple[str, str | bytes, str, str]] = {
     "comment": ("judge.md", "{# later #}\n", "judge.md is empty", "judge.md"),
     "unknown value": (
         "judge.md",
-        edited("judge.md", ("# Judge", "# Judge of {{ name }}")),
+        edit_prompt("judge.md", ("# Judge", "# Judge of {{ name }}")),
         "judge.md uses {{ name }}",
         "{{ must_pick }}",
     ),
     "no UTF-8": ("judge.md", b"# Gr\xfc\xdfe", "judge.md cannot be read as UTF-8", "judge.md"),
     "unclosed": (
         "judge.md",
-        edited("judge.md", ("{% else %}", "{% else")),
+        edit_prompt("judge.md", ("{% else %}", "{% else")),
         "judge.md, line ",
         "judge.md",
     ),
@@ -135,7 +137,7 @@ async def test_a_file_that_cannot_be_used_ends_the_run_before_its_first_step(
     case: str, tmp_path: Path
 ) -> None:
     name, text, message, allowed = WRONG[case]
-    place = own(tmp_path / "own", name, text)
+    place = write_prompt(tmp_path / "own", name, text)
     with pytest.raises(ConfigError) as caught:
         await run_with(place, tmp_path / "runs")
     assert message in str(caught.value)
@@ -150,12 +152,12 @@ def folder_in_it(folder: Path) -> Path:
 
 def written_by_an_agent(_: Path) -> Path:
     folder = fresh_folder()
-    own(folder, "judge.md", edited("judge.md"))
+    write_prompt(folder, "judge.md", edit_prompt("judge.md"))
     return folder
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("make_folder", "message"),
     [
         (lambda folder: folder, "No such file"),
         (folder_in_it, "judge.md is not a file"),
@@ -163,13 +165,13 @@ def written_by_an_agent(_: Path) -> Path:
     ],
 )
 def test_a_folder_that_cannot_be_used_is_named(
-    made: Callable[[Path], Path],
+    make_folder: Callable[[Path], Path],
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    folder = made(tmp_path / "own")
+    folder = make_folder(tmp_path / "own")
     opened = open_prompts(PromptSettings(folder=folder))
     with pytest.raises(ConfigError, match=message) as caught:
         opened.__enter__()
@@ -177,22 +179,22 @@ def test_a_folder_that_cannot_be_used_is_named(
 
 
 def test_a_prompt_runs_no_code(tmp_path: Path) -> None:
-    text = edited("judge.md", ("# Judge", "# Judge {{ picture.__class__.__mro__ }}"))
-    chosen = Prompts(own(tmp_path, "judge.md", text))
+    text = edit_prompt("judge.md", ("# Judge", "# Judge {{ picture.__class__.__mro__ }}"))
+    chosen = Prompts(write_prompt(tmp_path, "judge.md", text))
     with own_prompts(chosen), pytest.raises(ConfigError, match="unsafe"):
         render("judge", picture=True, must_pick=True)
 
 
 def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
-    own(tmp_path, "judge.md", edited("judge.md", ("# Judge", "# Judge\nBe strict.")))
-    own(tmp_path, "best_run.md", edited("best_run.md"))
+    write_prompt(tmp_path, "judge.md", edit_prompt("judge.md", ("# Judge", "# Judge\nBe strict.")))
+    write_prompt(tmp_path, "best_run.md", edit_prompt("best_run.md"))
     settings = PromptSettings(folder=tmp_path)
     ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("best_run.md", "judge.md")
     assert "as it ships" in same.detail
     assert "tokens more than the one that ships" in differs.detail
-    own(tmp_path, "plan.md", "x")
+    write_prompt(tmp_path, "plan.md", "x")
     _, refused = prompts(settings)
     assert (refused.ok, refused.needed) == (False, True)
     assert "(did you mean 'planner.md'?)" in refused.detail

@@ -91,8 +91,8 @@ def test_a_name_in_json_within_json(times: int) -> None:
 
 def test_values_of_secret_variables() -> None:
     environ = {"MY_API_KEY": "correct horse", "DB_PASSWORD": "battery7", "HOME": "/home/someone"}
-    said = "correct horse, battery7, /home/someone"
-    assert redact(said, environ) == "[redacted], [redacted], /home/someone"
+    text = "correct horse, battery7, /home/someone"
+    assert redact(text, environ) == "[redacted], [redacted], /home/someone"
 
 
 def test_a_secret_that_holds_another_leaves_no_rest() -> None:

@@ -56,7 +56,7 @@ class System:
         """What ``install-system.sh`` says there."""
         environ = {**os.environ, "HISA_ROOT": str(self.folder)}
         environ["PATH"] = f"{self.folder}/bin"
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/sh", str(ROOT / "scripts" / "install-system.sh"), *arguments],
             env=environ,
             capture_output=True,
@@ -64,10 +64,10 @@ class System:
             timeout=60,
             check=False,
         )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        assert process.returncode == code, process.stdout + process.stderr
+        return process.stdout + process.stderr
 
-    def called(self, name: str) -> list[str]:
+    def list_calls(self, name: str) -> list[str]:
         """Calls of a program, in order."""
         lines = self.calls.read_text("utf-8").splitlines() if self.calls.exists() else []
         return [line for line in lines if line.split()[0] == name]
@@ -76,14 +76,14 @@ class System:
 def test_ubuntus_profile_is_loaded_where_namespaces_are_refused(tmp_path: Path) -> None:
     system = System(tmp_path / "machine")
     system.put(EXTRA, "profile bwrap /usr/bin/bwrap {}\n")
-    said = system.run()
-    assert "kernel.apparmor_restrict_unprivileged_userns=1" in said
-    assert "bwrap-userns-restrict" in said
-    assert "bubblewrap can make namespaces now" in said
+    output = system.run()
+    assert "kernel.apparmor_restrict_unprivileged_userns=1" in output
+    assert "bwrap-userns-restrict" in output
+    assert "bubblewrap can make namespaces now" in output
     profile = system.folder / PROFILE
     assert profile.read_text("utf-8") == (system.folder / EXTRA).read_text("utf-8")
-    assert system.called("apparmor_parser") == [f"apparmor_parser -r {profile}"]
-    assert [call.split()[1] for call in system.called("sudo")] == ["cp", "apparmor_parser"]
+    assert system.list_calls("apparmor_parser") == [f"apparmor_parser -r {profile}"]
+    assert [call.split()[1] for call in system.list_calls("sudo")] == ["cp", "apparmor_parser"]
 
 
 def test_the_package_with_the_profile_is_fetched_where_it_is_not_there(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_profile_that_the_release_brings_is_used_as_it_is(tmp_path: Path) -> N
     system.put(PROFILE, "theirs\n")
     system.run()
     assert (system.folder / PROFILE).read_text("utf-8") == "theirs\n"
-    assert not system.called("apt-get")
+    assert not system.list_calls("apt-get")
 
 
 def test_a_profile_that_does_not_help_is_no_success(tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_a_profile_that_does_not_help_is_no_success(tmp_path: Path) -> None:
 def test_checking_changes_nothing(tmp_path: Path) -> None:
     system = System(tmp_path / "machine")
     assert "AppArmor refuses" in system.run("--check", code=1)
-    assert not system.called("sudo")
+    assert not system.list_calls("sudo")
 
 
 def test_where_nothing_is_refused_no_profile_is_touched(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", restricted=False)
     assert "AppArmor" not in system.run()
-    assert not system.called("sudo")
+    assert not system.list_calls("sudo")
 
 
 def test_no_stub_for_a_snap_is_installed_and_another_browser_is_named(tmp_path: Path) -> None:
@@ -138,12 +138,12 @@ def test_the_demo_says_how_the_command_gets_on_the_path(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
     environ = {**os.environ, "HISA": str(tmp_path / "hisa")}
     line = ["bash", str(ROOT / "scripts" / "demo.sh")]
-    said = subprocess.run(line, env=environ, capture_output=True, text=True, check=True).stdout
-    (command,) = [each.strip() for each in said.splitlines() if each.strip().startswith(". ")]
-    done = subprocess.run(
+    output = subprocess.run(line, env=environ, capture_output=True, text=True, check=True).stdout
+    (command,) = [text.strip() for text in output.splitlines() if text.strip().startswith(". ")]
+    process = subprocess.run(
         ["sh", "-c", f"{command} && echo $HISA_IS_HERE"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "yes\n"
+    assert process.stdout == "yes\n"
 
 
 def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
     system.play("dpkg-query", "exit 1")
     tries = f'n=$(grep -c "^apt-get update" {system.calls}); [ $n -gt 2 ] || [ "$1" != update ]'
     system.play("apt-get", f"{tries} && exit 0; echo '{LOCKED}' >&2; exit 100")
-    said = system.run()
-    assert said.count("another package manager is at work") == 2
-    assert "waiting" in said
-    assert len(system.called("apt-get")) == 4  # three updates, one install
+    output = system.run()
+    assert output.count("another package manager is at work") == 2
+    assert "waiting" in output
+    assert len(system.list_calls("apt-get")) == 4  # three updates, one install
 
 
 def test_what_the_package_manager_prints_is_folded_and_shown_where_it_fails(tmp_path: Path) -> None:
@@ -162,29 +162,29 @@ def test_what_the_package_manager_prints_is_folded_and_shown_where_it_fails(tmp_
     system.play("dpkg-query", "exit 1")
     body = "n=0; while [ $n -lt 450 ]; do n=$((n + 1)); echo Setting up part$n; done"
     system.play("apt-get", body)
-    said = system.run()
-    assert said.count("Setting up") == 4  # of an update and an install, two each
-    assert said.count("  400 lines, the last: Setting up part400\n") == 2
-    assert said.count("  450 lines of apt-get") == 2
+    output = system.run()
+    assert output.count("Setting up") == 4  # of an update and an install, two each
+    assert output.count("  400 lines, the last: Setting up part400\n") == 2
+    assert output.count("  450 lines of apt-get") == 2
     system.play("apt-get", f"{body}; echo 'E: no space left' >&2; exit 100")
-    said = system.run(code=2)
-    assert "Setting up part450\nE: no space left\n" in said
-    assert "apt-get update failed" in said
+    output = system.run(code=2)
+    assert "Setting up part450\nE: no space left\n" in output
+    assert "apt-get update failed" in output
 
 
-def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path) -> None:
+def test_any_other_failure_of_the_package_manager_is_reported_at_once(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", name="debian", restricted=False)
     system.play("dpkg-query", "exit 1")
     system.play("apt-get", "echo 'E: Unable to locate package xvfb' >&2; exit 100")
     assert "Unable to locate package" in system.run(code=2)
-    assert len(system.called("apt-get")) == 1
+    assert len(system.list_calls("apt-get")) == 1
 
 
 SEEN = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen').touch()\n"
 
 
 @pytest.mark.parametrize(
-    ("said", "ends", "code", "last"),
+    ("output", "ends", "code", "last"),
     [
         ("goal 9: met", 0, 0, "every goal of 2 benchmarks is met\n"),
         ("K=8 DOES NOT HOLD", 0, 1, "not met or failed, 1 of 2: loop\n"),
@@ -192,19 +192,19 @@ SEEN = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen
     ],
 )
 def test_benchmarks_end_with_1_where_a_goal_is_not_met(
-    tmp_path: Path, said: str, ends: int, code: int, last: str
+    tmp_path: Path, output: str, ends: int, code: int, last: str
 ) -> None:
     python = tmp_path / "python"
-    missed = f'case "$*" in *benchmarks.loop*) echo "{said}"; exit {ends};; esac'
+    missed = f'case "$*" in *benchmarks.loop*) echo "{output}"; exit {ends};; esac'
     python.write_text(f'#!/bin/sh\n{missed}\necho "$*"\n', "utf-8")
     python.chmod(0o755)
     words = ["bash", str(ROOT / "scripts" / "bench.sh"), str(python), "loop -n 1", "tokens -n 2"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    assert "-m benchmarks.tokens -n 2\n" in done.stdout, (
+    process = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert process.returncode == code, process.stderr
+    assert "-m benchmarks.tokens -n 2\n" in process.stdout, (
         "what is missed keeps no other from running"
     )
-    assert done.stdout.endswith(last)
+    assert process.stdout.endswith(last)
 
 
 def test_a_benchmark_that_does_not_end_is_ended_and_named(tmp_path: Path) -> None:
@@ -213,12 +213,12 @@ def test_a_benchmark_that_does_not_end_is_ended_and_named(tmp_path: Path) -> Non
     python.chmod(0o755)
     words = ["bash", str(ROOT / "scripts" / "bench.sh"), str(python), "loop", "tokens"]
     environment = os.environ | {"BENCH_SECONDS": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         words, capture_output=True, text=True, check=False, env=environment, timeout=60
     )
-    assert done.returncode == 1
-    assert "benchmarks.loop took longer than 1 s" in done.stdout
-    assert done.stdout.endswith("not met or failed, 1 of 2: loop\n")
+    assert process.returncode == 1
+    assert "benchmarks.loop took longer than 1 s" in process.stdout
+    assert process.stdout.endswith("not met or failed, 1 of 2: loop\n")
 
 
 PASSES_LATER = "def test_a(): assert SEEN"
@@ -239,17 +239,17 @@ def failed_then_again(folder: Path, tests: str) -> subprocess.CompletedProcess[s
 
 
 @pytest.mark.parametrize(
-    ("tests", "code", "said"),
+    ("tests", "code", "message"),
     [
         (PASSES_LATER, 0, "Failed once, passed the second time:"),
         (f"{PASSES_LATER}\ndef test_b(): assert 0", 1, "broken:\n  test_it.py::test_b\n"),
     ],
 )
 def test_few_failures_are_run_again_and_named(
-    tmp_path: Path, tests: str, code: int, said: str
+    tmp_path: Path, tests: str, code: int, message: str
 ) -> None:
     again = failed_then_again(tmp_path, tests)
-    assert (again.returncode, said in again.stdout) == (code, True), again.stdout
+    assert (again.returncode, message in again.stdout) == (code, True), again.stdout
     first = again.stdout.strip().splitlines()[:2]
     assert first[0].startswith("Failed (")
     assert first[1].strip().startswith("test_it.py::test_a")

@@ -19,7 +19,7 @@ def _names_from_config(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-def test_no_room_beneath_the_wiring_knows_the_whole_settings() -> None:
+def test_no_room_beneath_the_wiring_knows_all_settings() -> None:
     rooms = [path for path in CORE.iterdir() if path.name not in ABOVE]
     files = [file for room in rooms for file in ([room] if room.is_file() else room.rglob("*.py"))]
     files = [file for file in files if file.suffix == ".py"]

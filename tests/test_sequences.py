@@ -22,14 +22,14 @@ from hisa.events import (
     PlanRejected,
     SequenceStopped,
 )
-from hisa.protocols import Held
+from hisa.protocols import ScreenPrecondition
 from hisa.runs.read import Run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Window
 from hisa.state.manager import HierarchicalState
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.bench import Bench, click, done, say, together
+from tests.bench import Bench, click, finish, say, together
 
 NAME = click("the field labelled Name", "pyautogui.write('Ada')")
 AGREE = click("the check box Agree")
@@ -44,7 +44,7 @@ def stops(run: Run) -> list[SequenceStopped]:
     return [event for event in run.events if isinstance(event, SequenceStopped)]
 
 
-def acted(run: Run) -> list[Acted]:
+def acts_of(run: Run) -> list[Acted]:
     return [event for event in run.events if isinstance(event, Acted)]
 
 
@@ -66,30 +66,30 @@ class Popping(FakeEnvironment):
     """A form over which another window comes once its text was typed."""
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        look = await super().observe(elements=elements, settle=settle)
+        observation = await super().observe(elements=elements, settle=settle)
         if not self.text:
-            return look
-        (form,) = look.windows
+            return observation
+        (form,) = observation.windows
         return replace(
-            look,
+            observation,
             windows=(replace(form, active=False), Window("2", "Really?", "fake", active=True)),
         )
 
 
 async def test_a_sequence_is_one_step_with_one_line_and_one_request(tmp_path: Path) -> None:
     state = FunctionModel(lambda _: 'Succeeded. 1) Name reads "Ada". 2) Agree is ticked. 3) Saved.')
-    planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
+    planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5, state=state)
     result, run = await bench.run()
     assert isinstance(bench.environment, FakeEnvironment)
     assert (result.status, result.steps) == ("succeeded", 2)
     assert bench.environment.text == "Ada"
     assert await bench.environment.read_file("/home/user/form.txt") == b"Ada"
-    assert [event.tool for event in acted(run)] == ["gui_action"] * 3 + ["termination"]
+    assert [event.tool for event in acts_of(run)] == ["gui_action"] * 3 + ["termination"]
     assert len([event for event in run.events if isinstance(event, Grounded)]) == 3
     assert len(state.requests) == 1
     planned = next(event for event in run.events if isinstance(event, Planned))
-    assert [each.description for each in planned.following] == [
+    assert [call.description for call in planned.following] == [
         "the check box Agree",
         'button "Save"',
     ]
@@ -103,7 +103,7 @@ async def test_a_sequence_is_one_step_with_one_line_and_one_request(tmp_path: Pa
 
 
 async def test_targets_are_found_on_one_look_before_anything_moves(tmp_path: Path) -> None:
-    planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
+    planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     _, run = await Bench(tmp_path, planner, sequence=3).run()
     kinds = [type(event) for event in run.events if isinstance(event, Grounded | Acted)]
     assert kinds == [Grounded, Grounded, Grounded, Acted, Acted, Acted, Acted]
@@ -112,15 +112,15 @@ async def test_targets_are_found_on_one_look_before_anything_moves(tmp_path: Pat
 @pytest.mark.parametrize("guards", [True, False])
 async def test_what_moved_is_not_clicked(tmp_path: Path, guards: bool) -> None:
     environment = Shifting()
-    planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
+    planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     _, run = await Bench(
         tmp_path, planner, environment=environment, sequence=5, guards=guards
     ).run()
     if not guards:  # the same clicks, into the blue
-        assert len(acted(run)) == 4
+        assert len(acts_of(run)) == 4
         assert not stops(run)
         return
-    assert [event.tool for event in acted(run)] == ["gui_action", "termination"]
+    assert [event.tool for event in acts_of(run)] == ["gui_action", "termination"]
     (stop,) = stops(run)
     assert (stop.made, stop.of) == (1, 3)
     assert "(280, 184)" in stop.reason
@@ -128,7 +128,7 @@ async def test_what_moved_is_not_clicked(tmp_path: Path, guards: bool) -> None:
 
 
 async def test_a_window_that_came_up_ends_a_sequence(tmp_path: Path) -> None:
-    planner = ScriptedModel([together(NAME, SAVE), done()])
+    planner = ScriptedModel([together(NAME, SAVE), finish()])
     _, run = await Bench(tmp_path, planner, environment=Popping(), sequence=5).run()
     assert [stop.reason for stop in stops(run)] == ["a window came up: “Really?”"]
     assert "2 not, because a window came up: “Really?”." in lines(run)[0]
@@ -136,7 +136,7 @@ async def test_a_window_that_came_up_ends_a_sequence(tmp_path: Path) -> None:
 
 async def test_nothing_follows_a_scroll(tmp_path: Path) -> None:
     planner = ScriptedModel(
-        [together(say("gui_action", "pyautogui.scroll(-5, 400, 136)"), SAVE), done()]
+        [together(say("gui_action", "pyautogui.scroll(-5, 400, 136)"), SAVE), finish()]
     )
     _, run = await Bench(tmp_path, planner, sequence=5).run()
     assert [stop.reason for stop in stops(run)] == [
@@ -146,10 +146,10 @@ async def test_nothing_follows_a_scroll(tmp_path: Path) -> None:
 
 async def test_nothing_follows_an_action_that_failed(tmp_path: Path) -> None:
     off = say("gui_action", "pyautogui.click(9000, 5)")
-    planner = ScriptedModel([together(NAME, off, SAVE), done()])
+    planner = ScriptedModel([together(NAME, off, SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
     _, run = await bench.run()
-    assert [event.ok for event in acted(run)] == [True, False, True]
+    assert [event.ok for event in acts_of(run)] == [True, False, True]
     (stop,) = stops(run)
     assert stop.reason == "action 2 failed: (9000, 5) is off the screen of 1280x720"
     assert "Result: Failed. 2) (9000, 5) is off the screen of 1280x720." in lines(run)[0]
@@ -157,7 +157,7 @@ async def test_nothing_follows_an_action_that_failed(tmp_path: Path) -> None:
 
 
 async def test_what_stands_before_a_target_that_is_not_there_is_made(tmp_path: Path) -> None:
-    planner = ScriptedModel([together(NAME, click("the slider Volume"), SAVE), done()])
+    planner = ScriptedModel([together(NAME, click("the slider Volume"), SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
     _, run = await bench.run()
     assert isinstance(bench.environment, FakeEnvironment)
@@ -168,17 +168,17 @@ async def test_what_stands_before_a_target_that_is_not_there_is_made(tmp_path: P
 
 
 async def test_where_the_first_target_is_not_there_nothing_is_made(tmp_path: Path) -> None:
-    planner = ScriptedModel([together(click("the slider Volume"), SAVE), done()])
+    planner = ScriptedModel([together(click("the slider Volume"), SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
     _, run = await bench.run()
-    assert [event.ok for event in acted(run)] == [False, True]
+    assert [event.ok for event in acts_of(run)] == [False, True]
     assert "Result: Failed. not found: 'the slider Volume'" in lines(run)[0]
     assert "None of the 2 actions was made." in lines(run)[0]
 
 
 async def test_an_action_without_effect_is_named(tmp_path: Path) -> None:
     nowhere = click('the text "Ready"')
-    planner = ScriptedModel([together(nowhere, NAME, AGREE), done()])
+    planner = ScriptedModel([together(nowhere, NAME, AGREE), finish()])
     state = FunctionModel(lambda _: "Succeeded. 2) Name reads Ada. 3) Agree is ticked.")
     _, run = await Bench(tmp_path, planner, sequence=5, state=state).run()
     assert (
@@ -188,9 +188,9 @@ async def test_an_action_without_effect_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "reason"),
     [
-        (together(NAME, done()), "'termination' ends the run: give it alone"),
+        (together(NAME, finish()), "'termination' ends the run: give it alone"),
         (together(*[AGREE] * 4), "4 actions in one reply; at most 3"),
         (together(say("gui_action", "import os"), AGREE), "action 1: 'input' refused"),
         ('{"thought": "x", "actions": []}', "'actions': List should have at least 1 item"),
@@ -203,23 +203,23 @@ async def test_an_action_without_effect_is_named(tmp_path: Path) -> None:
         ('{"thought": "x", "actions": "all"}', "actions"),
     ],
 )
-async def test_a_list_that_cannot_be_used_is_refused_and_asked_for_again(
-    tmp_path: Path, reply: str, told: str
+async def test_unusable_list_is_refused_and_requested_again(
+    tmp_path: Path, reply: str, reason: str
 ) -> None:
-    _, run = await Bench(tmp_path, ScriptedModel([reply, done()]), sequence=3).run()
+    _, run = await Bench(tmp_path, ScriptedModel([reply, finish()]), sequence=3).run()
     (rejected,) = [event for event in run.events if isinstance(event, PlanRejected)]
-    assert told in rejected.error
-    assert not [event for event in acted(run) if event.tool == "gui_action"]
+    assert reason in rejected.error
+    assert not [event for event in acts_of(run) if event.tool == "gui_action"]
 
 
-async def test_a_list_is_refused_where_none_was_asked_for(tmp_path: Path) -> None:
-    _, run = await Bench(tmp_path, ScriptedModel([together(NAME, AGREE), done()])).run()
+async def test_list_is_refused_where_sequences_are_off(tmp_path: Path) -> None:
+    _, run = await Bench(tmp_path, ScriptedModel([together(NAME, AGREE), finish()])).run()
     (rejected,) = [event for event in run.events if isinstance(event, PlanRejected)]
     assert rejected.error == "one call a reply: give 'tool' and 'input', and no 'actions'"
 
 
 async def test_one_call_is_taken_in_either_form(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel([together(NAME), AGREE, done()]), sequence=5)
+    bench = Bench(tmp_path, ScriptedModel([together(NAME), AGREE, finish()]), sequence=5)
     result, run = await bench.run()
     assert result.steps == 3
     assert [line.split(" | ")[0] for line in lines(run)[:2]] == [
@@ -230,7 +230,7 @@ async def test_one_call_is_taken_in_either_form(tmp_path: Path) -> None:
 
 async def test_the_state_of_a_sequence_is_rebuilt_from_its_events(tmp_path: Path) -> None:
     sequence = together(NAME, say("bash_execution", "ls"), AGREE)
-    bench = Bench(tmp_path, ScriptedModel([sequence, sequence, done()]), sequence=5)
+    bench = Bench(tmp_path, ScriptedModel([sequence, sequence, finish()]), sequence=5)
     _, run = await bench.run()
     assert isinstance(bench.state, HierarchicalState)
     before = bench.state.view()
@@ -240,9 +240,9 @@ async def test_the_state_of_a_sequence_is_rebuilt_from_its_events(tmp_path: Path
     other.log.close()
 
 
-async def test_every_look_of_a_sequence_is_kept(tmp_path: Path) -> None:
+async def test_every_look_of_a_sequence_is_stored(tmp_path: Path) -> None:
     _, run = await Bench(
-        tmp_path, ScriptedModel([together(NAME, AGREE, SAVE), done()]), sequence=5
+        tmp_path, ScriptedModel([together(NAME, AGREE, SAVE), finish()]), sequence=5
     ).run()
     looks = [event for event in run.events if isinstance(event, Observed) and event.step == 1]
     assert len({look.image for look in looks}) == 3  # after each action
@@ -275,14 +275,16 @@ class Late(FakeEnvironment):
 
     def __init__(self, at: int, times: int = 1) -> None:
         super().__init__()
-        self.held: list[Held] = []
+        self.held: list[ScreenPrecondition] = []
         self._changes = range(at, at + times)
 
     @property
     def capabilities(self) -> frozenset[str]:
         return super().capabilities | {"unchanged"}
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         self.held.append(held)
         if len(self.held) in self._changes:
             raise ScreenChanged("the screen changed between (1, 2) and (3, 4)")
@@ -291,13 +293,13 @@ class Late(FakeEnvironment):
 
 async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> None:
     environment = Late(2, times=3)
-    planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
+    planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
     assert environment.text == "Ada"
     assert not environment.agreed
     (stop,) = stops(run)
     assert (stop.made, stop.reason) == (1, "the screen changed between (1, 2) and (3, 4)")
-    assert [event.tool for event in acted(run)] == ["gui_action", "termination"]
+    assert [event.tool for event in acts_of(run)] == ["gui_action", "termination"]
     first, second, *_ = environment.held
     assert first.look.elements is not None, "the look on which its target was found"
     assert second.look.at > first.look.at
@@ -311,29 +313,31 @@ async def test_what_only_flickers_is_looked_at_again_and_clicked(
     tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     environment = Late(1)
-    planner = ScriptedModel([together(NAME, *more), done()])
+    planner = ScriptedModel([together(NAME, *more), finish()])
     _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
     assert environment.text == "Ada"
     first, again, *_ = environment.held
     assert again.look.at > first.look.at, "held to the look on which it was found to be the same"
-    assert all(event.ok for event in acted(run))
+    assert all(event.ok for event in acts_of(run))
 
 
 @pytest.mark.parametrize("more", [(), (SAVE,)])
-async def test_a_first_target_that_moves_away_is_told_and_nothing_is_made(
+async def test_first_target_that_moves_away_is_reported_and_nothing_is_done(
     tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     class Moving(Late):
-        async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        async def act_where_unchanged(
+            self, actions: Sequence[Action], held: ScreenPrecondition, /
+        ) -> None:
             if not self.held:
                 self.move(("field",), 60)
             await super().act_where_unchanged(actions, held)
 
     environment = Moving(1)
-    planner = ScriptedModel([together(NAME, *more), done()])
+    planner = ScriptedModel([together(NAME, *more), finish()])
     _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
     assert environment.acted == []
-    assert [event.ok for event in acted(run)] == [False, True]
+    assert [event.ok for event in acts_of(run)] == [False, True]
     assert (
         "Result: Failed. nothing was done: text “Name:” is no longer at (400, 136)" in lines(run)[0]
     )

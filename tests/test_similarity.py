@@ -15,7 +15,7 @@ def picture(top: int = 5) -> Image.Image:
     return image
 
 
-def covered() -> Image.Image:
+def cover_picture() -> Image.Image:
     image = picture()
     ImageDraw.Draw(image).rectangle((20, 12, 60, 28), fill=40)
     return image
@@ -25,19 +25,19 @@ def covered() -> Image.Image:
     ("other", "expected"),
     [
         (picture(), 1.0),
-        (covered(), 0.7585946410639915),
+        (cover_picture(), 0.7585946410639915),
         (picture().point(lambda value: int(value * 0.9)), 0.9918055191734356),
         (picture(9), 0.5333280940637187),
     ],
 )
 def test_it_is_what_the_usual_library_computes(other: Image.Image, expected: float) -> None:
-    found = similarity(*(Screenshot(each.convert("RGB")) for each in (picture(), other)))
-    assert found == pytest.approx(expected, abs=1e-6)
+    value = similarity(*(Screenshot(image.convert("RGB")) for image in (picture(), other)))
+    assert value == pytest.approx(expected, abs=1e-6)
 
 
-def test_pictures_of_other_sizes_are_not_alike() -> None:
+def test_pictures_of_other_sizes_are_not_similar() -> None:
     small = picture().crop((0, 0, 50, 40))
-    assert similarity(*(Screenshot(each.convert("RGB")) for each in (picture(), small))) == 0.0
+    assert similarity(*(Screenshot(image.convert("RGB")) for image in (picture(), small))) == 0.0
 
 
 def test_a_tiny_picture_has_a_similarity_too() -> None:

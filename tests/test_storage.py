@@ -27,7 +27,7 @@ def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path
     assert (path.read_bytes(), [entry.name for entry in tmp_path.iterdir()]) == (b"old", ["kept"])
 
 
-def test_a_replaced_file_takes_the_permissions_that_are_asked_for(tmp_path: Path) -> None:
+def test_replaced_file_takes_the_requested_permissions(tmp_path: Path) -> None:
     path = tmp_path / "open"
     path.write_text("old")
     path.chmod(0o666)

@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw
 
 from hisa.actions.unchanged_look import lit_boxes, require_unchanged
 from hisa.errors import ScreenChanged
-from hisa.plugins.guard.acts.act_guard import redrawn
-from hisa.protocols import Held
+from hisa.plugins.guard.acts.act_guard import describe_redrawing
+from hisa.protocols import ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 
@@ -29,7 +29,7 @@ _AT = Point(165, 98, "image")
 _WINDOW = Window("1", "Orders", "app", active=True)
 
 
-def shown(label: str, style: str = "plain", *, below: str = "") -> Observation:
+def draw_page(label: str, style: str = "plain", *, below: str = "") -> Observation:
     """A look at a page with a button, and perhaps another one below it."""
     page = Image.new("RGB", (400, 240), "white")
     for name, top in ((label, 80), (below, 140)):
@@ -41,15 +41,15 @@ def shown(label: str, style: str = "plain", *, below: str = "") -> Observation:
     return Observation(picture, picture.size, (_WINDOW,), cursor=Point(5, 5, "screen"))
 
 
-def hold_to(look: Observation) -> Held:
+def hold_to(observation: Observation) -> ScreenPrecondition:
     around = BoundingBox(92, 72, 239, 125, "screen")
-    return Held(look, (around,), own=(_BOX,))
+    return ScreenPrecondition(observation, (around,), own=(_BOX,))
 
 
 @pytest.mark.parametrize("style", _STYLES)
 @pytest.mark.parametrize("label", _LABELS[:-1])
 def test_a_button_that_only_lights_up_is_the_same(label: str, style: str) -> None:
-    require_unchanged(hold_to(shown(label)), shown(label, style))
+    require_unchanged(hold_to(draw_page(label)), draw_page(label, style))
 
 
 @pytest.mark.parametrize("style", _STYLES)
@@ -68,19 +68,19 @@ def test_another_label_in_a_buttons_place_is_no_highlight(
     label: str, other: str, style: str
 ) -> None:
     with pytest.raises(ScreenChanged):
-        require_unchanged(hold_to(shown(label)), shown(other, style))
+        require_unchanged(hold_to(draw_page(label)), draw_page(other, style))
 
 
 def test_a_row_that_moved_up_is_no_highlight() -> None:
     with pytest.raises(ScreenChanged):
         require_unchanged(
-            hold_to(shown("Draft 3", below="Draft 6")), shown("Draft 6", below="Draft 3")
+            hold_to(draw_page("Draft 3", below="Draft 6")), draw_page("Draft 6", below="Draft 3")
         )
 
 
 @pytest.mark.parametrize("other", ["Draft 3", "Draft 6"])
 def test_a_label_that_moved_by_a_pixel_is_known_where_that_may_be(other: str) -> None:
-    planned, now = shown("Draft 3"), shown(other, "hovered")
+    planned, now = draw_page("Draft 3"), draw_page(other, "hovered")
     below = replace(_BOX, top=_BOX.top + 1, bottom=_BOX.bottom + 1)
     later = Image.new("RGB", (400, 240), "white")
     later.paste(now.screenshot.pixels, (0, 1))
@@ -93,10 +93,10 @@ def test_a_label_that_moved_by_a_pixel_is_known_where_that_may_be(other: str) ->
 @pytest.mark.parametrize("figure", ["3", "6"])
 def test_a_figure_close_to_a_button_that_lights_up_names_its_row(figure: str) -> None:
     beside = BoundingBox(90, 84, 99, 112, "screen")
-    looks = shown("OK"), shown("OK", "hovered")
-    for look, text in zip(looks, ("3", figure), strict=True):
-        ImageDraw.Draw(look.screenshot.pixels).text((93, 90), text, fill="black")
-    planned, now = looks
+    observations = draw_page("OK"), draw_page("OK", "hovered")
+    for observation, text in zip(observations, ("3", figure), strict=True):
+        ImageDraw.Draw(observation.screenshot.pixels).text((93, 90), text, fill="black")
+    planned, now = observations
     held = replace(hold_to(planned), boxes=(*hold_to(planned).boxes, beside))
     with nullcontext() if figure == "3" else pytest.raises(ScreenChanged):
         require_unchanged(held, now)
@@ -105,27 +105,27 @@ def test_a_figure_close_to_a_button_that_lights_up_names_its_row(figure: str) ->
 def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:
     """One swatch of colour is not the other."""
     inner = BoundingBox(110, 88, 220, 108, "screen")
-    assert not list(lit_boxes([inner], shown(""), shown("", "inverted")))
+    assert not list(lit_boxes([inner], draw_page(""), draw_page("", "inverted")))
 
 
 @pytest.mark.parametrize("other", ["Place order", "Show details"])
 def test_a_button_whose_name_stays_is_known_by_what_is_drawn_on_it(other: str) -> None:
     """Programs name some buttons by hand, and tell of a new label late."""
     element = Element("push button", "Go on", _BOX, window="Orders", app="app")
-    before = replace(shown("Show details"), elements=(element,))
-    now = replace(shown(other, "hovered"), elements=(element,))
-    assert bool(redrawn(_AT, element, before, now)) == (other == "Place order")
+    before = replace(draw_page("Show details"), elements=(element,))
+    now = replace(draw_page(other, "hovered"), elements=(element,))
+    assert bool(describe_redrawing(_AT, element, before, now)) == (other == "Place order")
 
 
 @pytest.mark.parametrize(("reach", "same"), [(9, True), (90, False)])
 def test_a_glow_ends_near_its_button_and_a_veil_does_not(reach: int, same: bool) -> None:
     element = Element("push button", "Go on", _BOX, window="Orders", app="app")
-    planned, now = shown("Show details"), shown("Show details")
+    planned, now = draw_page("Show details"), draw_page("Show details")
     lit = now.screenshot.pixels.crop((100, 80, 230, 116))
     sides = (100 - reach, max(0, 80 - reach), 230 + reach, 116 + reach)
     now.screenshot.pixels.paste("skyblue", sides)
     now.screenshot.pixels.paste(lit, (100, 80))
-    assert (redrawn(_AT, element, planned, now) == "") == same
+    assert (describe_redrawing(_AT, element, planned, now) == "") == same
 
 
 def split_button(*, lit: bool, tip_from: int = 40, cover_from: int = 90) -> Observation:
@@ -188,6 +188,6 @@ def test_a_check_box_whose_border_gets_darker_is_the_same() -> None:
     for grey in ("#999999", "#4f4f4f"):
         page = Image.new("RGB", (400, 240), "white")
         ImageDraw.Draw(page).rounded_rectangle((100, 80, 112, 92), 2, "white", grey)
-        looks.append(replace(shown(""), screenshot=Screenshot(page)))
+        looks.append(replace(draw_page(""), screenshot=Screenshot(page)))
     box = BoundingBox(100, 80, 113, 94, "screen")
     assert [*lit_boxes([box], *looks)]

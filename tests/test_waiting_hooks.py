@@ -110,22 +110,22 @@ async def test_a_run_is_stopped_though_its_planner_answers_what_is_to_stop_it(
 
 
 async def test_a_step_is_done_before_a_hook_waits_after_it(tmp_path: Path) -> None:
-    def logged() -> list[Event]:
+    def read_events() -> list[Event]:
         (folder,) = tmp_path.iterdir()
         return list(load_run(folder).events)
 
     class Waiting(Hook):
         async def after_step(self, step: Step) -> None:
-            seen.extend(event.type for event in (await asyncio.to_thread(logged)))
+            event_types.extend(event.type for event in (await asyncio.to_thread(read_events)))
             work.cancel()
             await asyncio.Event().wait()
 
-    seen: list[str] = []
+    event_types: list[str] = []
     planner = Planner(answer=WAIT)
     work = asyncio.create_task(run(tmp_path, planner, Interrupting(planner), Waiting()))
     result = await work
     assert (result.status, result.steps) == ("stopped", 1)
-    assert seen[-1] == "step_finished", "killed while it waits, the step is not done again"
+    assert event_types[-1] == "step_finished", "killed while it waits, the step is not done again"
 
 
 async def test_the_next_step_looks_anew_where_a_hook_takes_its_look_away(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_the_next_step_looks_anew_where_a_hook_takes_its_look_away(tmp_pat
         blinds = False
 
         async def before_plan(self, step: Step) -> None:
-            looks.append(step.look)
+            observations.append(step.look)
 
         async def after_step(self, step: Step) -> None:
             after.append(step.after)
@@ -141,12 +141,12 @@ async def test_the_next_step_looks_anew_where_a_hook_takes_its_look_away(tmp_pat
                 step.after = None
 
     for blinds in (False, True):
-        looks: list[Observation] = []
+        observations: list[Observation] = []
         after: list[Observation | None] = []
         hook, planner = Blinding(), Planner(answer=WAIT)
         hook.blinds = blinds
         await run(tmp_path / str(blinds), planner, Interrupting(planner), hook)
-        assert (looks[1] is after[0]) is not blinds
+        assert (observations[1] is after[0]) is not blinds
 
 
 async def test_a_hook_that_joins_at_a_moment_is_called_at_that_moment() -> None:

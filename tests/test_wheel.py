@@ -33,8 +33,8 @@ class Tree:
         self.python = folder / "venv" / "bin" / "python"
         self.empty = folder / "empty"
         self.home = folder / "home"
-        for made in (self.empty, self.home, folder / "wheels"):
-            made.mkdir()
+        for path in (self.empty, self.home, folder / "wheels"):
+            path.mkdir()
         self._pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder / "wheels"), str(ROOT))
         (self.wheel,) = (folder / "wheels").glob("*.whl")
         line = [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")]
@@ -49,8 +49,8 @@ class Tree:
         words = list(arguments)
         words.insert(words.index("install" if "install" in words else "wheel") + 1, "--no-deps")
         line = [sys.executable, "-m", "pip", "--quiet", *words]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        process = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stderr
 
     def hisa(self, *arguments: str, code: int = 0) -> str:
         """What the installed command prints, run in an empty folder."""
@@ -58,7 +58,7 @@ class Tree:
             name: value for name, value in os.environ.items() if not name.startswith(("HISA", "PY"))
         }
         environ |= {"HOME": str(self.home), "PATH": f"{self.python.parent}:{os.environ['PATH']}"}
-        done = subprocess.run(
+        process = subprocess.run(
             ["hisa", *arguments],
             cwd=self.empty,
             env=environ,
@@ -67,8 +67,8 @@ class Tree:
             timeout=300,
             check=False,
         )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        assert process.returncode == code, process.stdout + process.stderr
+        return process.stdout + process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +86,13 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def test_no_message_names_what_only_the_repository_has() -> None:
-    found = [
+    messages = [
         f"{path.relative_to(ROOT)}: {text.strip()[:80]}"
         for path in sorted((ROOT / "hisa").rglob("*.py"))
         for text in texts(path)
         if OF_THE_REPOSITORY.search(text)
     ]
-    assert not found, "\n".join(found)
+    assert not messages, "\n".join(messages)
 
 
 def test_the_distribution_is_ours_alone(tree: Tree) -> None:
@@ -110,8 +110,8 @@ def test_the_command_works_from_an_empty_folder(tree: Tree) -> None:
 
 @pytest.mark.desktop
 def test_a_first_run_works_from_an_empty_folder(tree: Tree) -> None:
-    said = tree.hisa("run", 'Open the text editor. Type "hello".')
-    assert "succeeded" in said
+    output = tree.hisa("run", 'Open the text editor. Type "hello".')
+    assert "succeeded" in output
     assert (tree.empty / "runs").is_dir()
     assert "hello" in tree.hisa("runs", "show")
 
@@ -145,13 +145,13 @@ def test_a_script_of_the_wheel_runs(tree: Tree) -> None:
     ((_, script),) = commands("system")
     packed = shlex.split(tree.hisa("install", "--print", "system"))[-1]
     assert Path(packed).read_bytes() == Path(script).read_bytes()
-    done = subprocess.run(["sh", packed, "--list"], capture_output=True, text=True, check=False)
-    assert "xvfb" in done.stdout or "only Debian and Ubuntu" in done.stderr
+    process = subprocess.run(["sh", packed, "--list"], capture_output=True, text=True, check=False)
+    assert "xvfb" in process.stdout or "only Debian and Ubuntu" in process.stderr
 
 
 def test_a_part_that_is_none_is_refused_with_the_choices(tree: Tree) -> None:
-    said = tree.hisa("install", "numpy", code=2)
-    assert "no part 'numpy'; there are system, minilm, tasks" in said
+    output = tree.hisa("install", "numpy", code=2)
+    assert "no part 'numpy'; there are system, minilm, tasks" in output
 
 
 def test_the_makefile_gets_versions_from_here() -> None:
@@ -169,9 +169,9 @@ def test_what_scoring_lacks_is_added_by_the_command_that_is_named(tree: Tree) ->
     line = [str(tree.python), "-c", script, "bench", "prefetch"]
     line += [f"spider2v:{ROOT}/tests/data/spider2v"]
     environ = {**os.environ, "HOME": str(tree.home)}
-    done = subprocess.run(
+    process = subprocess.run(
         line, cwd=tree.empty, env=environ, capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 2
-    assert "metric compare_table needs" in done.stderr
-    assert "try: hisa install osworld" in done.stderr
+    assert process.returncode == 2
+    assert "metric compare_table needs" in process.stderr
+    assert "try: hisa install osworld" in process.stderr

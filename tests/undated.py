@@ -5,6 +5,6 @@ from __future__ import annotations
 from hisa.events import Event
 
 
-def undated(*events: Event) -> list[Event]:
+def strip_dates(*events: Event) -> list[Event]:
     """The events, each as if it had been written at second 0."""
     return [event.model_copy(update={"at": 0.0}) for event in events]

@@ -36,10 +36,10 @@ async def look(environment: Environment) -> Observation:
     """
     before: tuple[Element, ...] | None = None
     for _ in range(_LOOKS):
-        seen = await environment.observe(elements=True, settle=_SETTLE)
-        if seen.complete and seen.elements and seen.elements == before:
-            return seen
-        before = seen.elements if seen.complete else None
+        observation = await environment.observe(elements=True, settle=_SETTLE)
+        if observation.complete and observation.elements and observation.elements == before:
+            return observation
+        before = observation.elements if observation.complete else None
     raise RuntimeError(f"the elements did not come to rest in {_LOOKS} looks")
 
 
@@ -69,19 +69,21 @@ async def capture(
         RuntimeError: the elements did not come to rest.
         ValueError: the picture is smaller than the screen.
     """
-    seen = await look(environment)
-    if seen.image != seen.screen:
-        raise ValueError(f"{name}: picture {seen.image}, screen {seen.screen}: raise image_limit")
+    observation = await look(environment)
+    if observation.image != observation.screen:
+        raise ValueError(
+            f"{name}: picture {observation.image}, screen {observation.screen}: raise image_limit"
+        )
     head = {
-        "screen": [seen.screen.width, seen.screen.height],
-        "complete": seen.complete,
+        "screen": [observation.screen.width, observation.screen.height],
+        "complete": observation.complete,
         "split": split,
         "app": app,
         "about": about,
         "cursor": None,
     }
-    _keep(folder / name, small_png(seen.screenshot), _pretty(head, seen))
-    return seen
+    _keep(folder / name, small_png(observation.screenshot), _pretty(head, observation))
+    return observation
 
 
 def _keep(place: Path, png: bytes, text: str) -> None:
@@ -109,11 +111,11 @@ def _png(pixels: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
-def _pretty(head: dict[str, Any], seen: Observation) -> str:
+def _pretty(head: dict[str, Any], observation: Observation) -> str:
     """JSON with a line for each window and each element, so that a change shows in a diff."""
     parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    parts.append(_rows("windows", [_window(each) for each in seen.windows]))
-    parts.append(_rows("elements", [_element(each) for each in seen.elements or ()]))
+    parts.append(_rows("windows", [_window(window) for window in observation.windows]))
+    parts.append(_rows("elements", [_element(element) for element in observation.elements or ()]))
     return "{" + ",\n ".join(parts) + "}\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.grounding.drive import AWAY, done, found, opened
+from benchmarks.grounding.drive import AWAY, act_and_settle, await_click, open_program
 from benchmarks.grounding.recipe import HD, LARGE, screen
 from hisa.actions import Hotkey, Move, Press, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -52,7 +52,7 @@ FOLDERS = ("Archive", "Contracts", "Photos from Oslo", "Receipts", "Templates")
 async def mousepad_find(desktop: DesktopEnvironment) -> None:
     """Mousepad with a letter of three paragraphs and the Find bar open under the text."""
     await desktop.write_file(f"{HOME}/Letters/okafor.txt", LETTER.encode())
-    await opened(desktop, f"mousepad {HOME}/Letters/okafor.txt", "okafor.txt")
+    await open_program(desktop, f"mousepad {HOME}/Letters/okafor.txt", "okafor.txt")
     await desktop.act([Hotkey(("ctrl", "f")), Write("chairs")])
 
 
@@ -60,8 +60,8 @@ async def mousepad_find(desktop: DesktopEnvironment) -> None:
 async def mousepad_replace(desktop: DesktopEnvironment) -> None:
     """Mousepad with a letter and the Find and Replace dialog, filled in, over it."""
     await desktop.write_file(f"{HOME}/Letters/okafor.txt", LETTER.encode())
-    await opened(desktop, f"mousepad {HOME}/Letters/okafor.txt", "okafor.txt")
-    await done(desktop, Hotkey(("ctrl", "r")), title="Replace")
+    await open_program(desktop, f"mousepad {HOME}/Letters/okafor.txt", "okafor.txt")
+    await act_and_settle(desktop, Hotkey(("ctrl", "r")), title="Replace")
     await desktop.act([Write("chairs"), Press("tab"), Write("stools")])
 
 
@@ -69,9 +69,11 @@ async def mousepad_replace(desktop: DesktopEnvironment) -> None:
 async def mousepad_preferences(desktop: DesktopEnvironment) -> None:
     """Mousepad in a dark theme with its Preferences dialog, first page."""
     await desktop.write_file(f"{HOME}/notes.txt", b"Call the plumber\nReturn the library books\n")
-    await opened(desktop, f"GTK_THEME=Adwaita:dark mousepad {HOME}/notes.txt", "notes.txt")
-    await desktop.act([await found(desktop, "menu", "Edit")])
-    await done(desktop, await found(desktop, "menu item", "Preferences..."), title="Preferences")
+    await open_program(desktop, f"GTK_THEME=Adwaita:dark mousepad {HOME}/notes.txt", "notes.txt")
+    await desktop.act([await await_click(desktop, "menu", "Edit")])
+    await act_and_settle(
+        desktop, await await_click(desktop, "menu item", "Preferences..."), title="Preferences"
+    )
 
 
 @screen(split="train", app="mousepad", size=LARGE)
@@ -79,15 +81,17 @@ async def mousepad_menu(desktop: DesktopEnvironment) -> None:
     """Mousepad with two tabs, a Russian recipe with a Japanese line, and the View menu open."""
     await desktop.write_file(f"{HOME}/Рецепты/борщ.txt", RECIPE.encode())
     await desktop.write_file(f"{HOME}/einkauf.txt", b"Brot\nKaffee\n")
-    await opened(desktop, f"mousepad '{HOME}/einkauf.txt' '{HOME}/Рецепты/борщ.txt'", "борщ.txt")
-    await desktop.act([await found(desktop, "menu", "View")])
+    await open_program(
+        desktop, f"mousepad '{HOME}/einkauf.txt' '{HOME}/Рецепты/борщ.txt'", "борщ.txt"
+    )
+    await desktop.act([await await_click(desktop, "menu", "View")])
 
 
 async def _files(desktop: DesktopEnvironment) -> None:
     folder = f"{HOME}/Documents"
-    made = " ".join(f"'{name}'" for name in FOLDERS)
+    folders = " ".join(f"'{name}'" for name in FOLDERS)
     await desktop.execute(
-        f"mkdir -p {folder} {HOME}/Downloads {HOME}/Pictures && cd {folder} && mkdir {made}"
+        f"mkdir -p {folder} {HOME}/Downloads {HOME}/Pictures && cd {folder} && mkdir {folders}"
     )
     for number, name in enumerate(FILES):
         await desktop.write_file(f"{folder}/{name}", b"x" * (900 + 7301 * number * number))
@@ -104,8 +108,8 @@ async def file_open(desktop: DesktopEnvironment) -> None:
     await _files(desktop)
     command = f"cd {HOME}/Documents && zenity --file-selection --title='Choose an attachment'"
     command += f" --filename={HOME}/Documents/ --file-filter='All files | *'"
-    await opened(desktop, command, "Choose an attachment")
-    await desktop.act([await found(desktop, "table cell", "price list.csv"), Move(AWAY)])
+    await open_program(desktop, command, "Choose an attachment")
+    await desktop.act([await await_click(desktop, "table cell", "price list.csv"), Move(AWAY)])
 
 
 @screen(split="held", app="gtk file dialog")
@@ -114,12 +118,12 @@ async def file_save(desktop: DesktopEnvironment) -> None:
     await _files(desktop)
     command = f"cd {HOME}/Documents && GTK_THEME=Adwaita:dark zenity --file-selection --save"
     command += " --title='Export report' --filename=quarter-1.pdf"
-    await opened(desktop, command, "Export report")
+    await open_program(desktop, command, "Export report")
 
 
-async def _placed(desktop: DesktopEnvironment, command: str, title: str, at: str) -> None:
+async def _place_dialog(desktop: DesktopEnvironment, command: str, title: str, at: str) -> None:
     """Start a zenity dialog and put its window at X,Y,WIDTH,HEIGHT."""
-    await opened(desktop, f"zenity {command} --title='{title}'", title)
+    await open_program(desktop, f"zenity {command} --title='{title}'", title)
     await desktop.execute(["wmctrl", "-r", title, "-e", f"0,{at}"])
 
 
@@ -129,29 +133,29 @@ async def zenity_dialogs(desktop: DesktopEnvironment) -> None:
     checks = "--list --checklist --text='Which extras?' --column=Take --column=Extra --column=Price"
     checks += " TRUE Insurance '12 EUR' FALSE 'Gift wrapping' '4 EUR' FALSE 'Old chairs removed'"
     checks += " '30 EUR' TRUE 'Text message' free FALSE 'Saturday delivery' '15 EUR'"
-    await _placed(desktop, checks, "Extras", "40,330,460,330")
+    await _place_dialog(desktop, checks, "Extras", "40,330,460,330")
     form = "--forms --text='Address of delivery' --add-entry='Street and number' --add-entry=Town"
     form += " --add-password='Door code' --add-combo=Floor --combo-values='Ground|First|Second'"
-    await _placed(desktop, form, "Address", "620,40,560,280")
+    await _place_dialog(desktop, form, "Address", "620,40,560,280")
     scale = "--scale --text='How many stools?' --value=30 --min-value=0 --max-value=80 --step=5"
-    await _placed(desktop, scale, "Number", "620,420,520,160")
+    await _place_dialog(desktop, scale, "Number", "620,420,520,160")
     calendar = "--calendar --text='When shall we deliver?' --day=14 --month=3 --year=2024"
-    await _placed(desktop, calendar, "Date of delivery", "40,30,380,250")
+    await _place_dialog(desktop, calendar, "Date of delivery", "40,30,380,250")
 
 
 @screen(split="held", app="galculator")
 async def calculator(desktop: DesktopEnvironment) -> None:
     """Galculator in scientific mode with a number in its display."""
-    await opened(desktop, "galculator", "galculator")
-    await desktop.act([await found(desktop, "menu", "View")])
-    await desktop.act([await found(desktop, "radio menu item", "Scientific Mode")])
+    await open_program(desktop, "galculator", "galculator")
+    await desktop.act([await await_click(desktop, "menu", "View")])
+    await desktop.act([await await_click(desktop, "radio menu item", "Scientific Mode")])
     await desktop.act([Move(AWAY), Write("3.1416")])
 
 
 @screen(split="held", app="xfce4-terminal", size=HD)
 async def terminal_preferences(desktop: DesktopEnvironment) -> None:
     """The preferences of Xfce's terminal, first page, over the terminal."""
-    await opened(desktop, "xfce4-terminal", "Terminal")
-    await done(desktop, title="Terminal")
+    await open_program(desktop, "xfce4-terminal", "Terminal")
+    await act_and_settle(desktop, title="Terminal")
     await desktop.act([Move(AWAY)])
-    await opened(desktop, "xfce4-terminal --preferences", "Preferences")
+    await open_program(desktop, "xfce4-terminal --preferences", "Preferences")

@@ -11,7 +11,7 @@ import pptx
 from openpyxl.styles import Font, PatternFill
 from pptx.util import Cm
 
-from benchmarks.grounding.drive import AWAY, done, found, opened, until
+from benchmarks.grounding.drive import AWAY, act_and_settle, await_click, open_program, until
 from benchmarks.grounding.recipe import HD, LARGE, UHD, screen
 from hisa.actions import Hotkey, Move, Press, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -46,10 +46,10 @@ def _workbook(*, filtered: bool = False) -> bytes:
         sheet.auto_filter.ref = "A1:F11"
     book.create_sheet("Suppliers").append(("Supplier", "Town"))
     book.create_sheet("2023")
-    return _saved(book.save)
+    return _save_bytes(book.save)
 
 
-def _saved(save: Callable[[io.BytesIO], object]) -> bytes:
+def _save_bytes(save: Callable[[io.BytesIO], object]) -> bytes:
     buffer = io.BytesIO()
     save(buffer)
     return buffer.getvalue()
@@ -61,7 +61,9 @@ async def _calc(
     """Open the stock list in Calc, fill the screen, and wait until its cells are there."""
     await desktop.write_file(f"{HOME}/stock.xlsx", _workbook(filtered=filtered))
     await _office(desktop, "--calc", "stock.xlsx", dark=dark, at=at)
-    await until(desktop, lambda seen: any(e.role == "table cell" for e in seen.elements or ()))
+    await until(
+        desktop, lambda observation: any(e.role == "table cell" for e in observation.elements or ())
+    )
 
 
 async def _office(
@@ -69,27 +71,27 @@ async def _office(
 ) -> None:
     """Open a document; its window fills the screen, or is put at X,Y,WIDTH,HEIGHT."""
     theme = "GTK_THEME=Adwaita:dark " if dark else ""
-    await opened(desktop, f"{theme}soffice {kind} --norestore --nologo {HOME}/{name}", name)
+    await open_program(desktop, f"{theme}soffice {kind} --norestore --nologo {HOME}/{name}", name)
     both = "maximized_vert,maximized_horz"
     change = "remove" if at else "add"
     await desktop.execute(["wmctrl", "-r", ":ACTIVE:", "-b", f"{change},{both}"])
     if at:
         await desktop.execute(["wmctrl", "-r", ":ACTIVE:", "-e", f"0,{at}"])
-    await done(desktop, Move(AWAY), Press("esc"), title=name)
+    await act_and_settle(desktop, Move(AWAY), Press("esc"), title=name)
 
 
 async def _go_to(desktop: DesktopEnvironment, cells: str) -> None:
     """Select cells by the name box."""
-    await done(desktop, Hotkey(("ctrl", "shift", "t")))
-    await done(desktop, Write(cells), Press("enter"))
+    await act_and_settle(desktop, Hotkey(("ctrl", "shift", "t")))
+    await act_and_settle(desktop, Write(cells), Press("enter"))
 
 
 async def _menu(desktop: DesktopEnvironment, *names: str, title: str = "") -> None:
     """Open the menu ``names[0]`` and choose what follows."""
-    await done(desktop, await found(desktop, "menu", names[0]))
+    await act_and_settle(desktop, await await_click(desktop, "menu", names[0]))
     for name in names[1:]:
-        await desktop.act([await found(desktop, "menu item", name)])
-    await done(desktop, Move(AWAY), title=title)
+        await desktop.act([await await_click(desktop, "menu item", name)])
+    await act_and_settle(desktop, Move(AWAY), title=title)
 
 
 @screen(split="train", app="libreoffice-calc", size=LARGE)
@@ -104,7 +106,7 @@ async def calc_format_cells(desktop: DesktopEnvironment) -> None:
     """Calc's Format Cells dialog, page Numbers, for the selected prices."""
     await _calc(desktop)
     await _go_to(desktop, "D2:D11")
-    await done(desktop, Hotkey(("ctrl", "1")), title="Format Cells")
+    await act_and_settle(desktop, Hotkey(("ctrl", "1")), title="Format Cells")
 
 
 @screen(split="train", app="libreoffice-calc")
@@ -112,8 +114,8 @@ async def calc_alignment(desktop: DesktopEnvironment) -> None:
     """Calc's Format Cells dialog, page Alignment, in a dark theme."""
     await _calc(desktop, dark=True)
     await _go_to(desktop, "A1:F1")
-    await done(desktop, Hotkey(("ctrl", "1")), title="Format Cells")
-    await done(desktop, await found(desktop, "page tab", "Alignment"), Move(AWAY))
+    await act_and_settle(desktop, Hotkey(("ctrl", "1")), title="Format Cells")
+    await act_and_settle(desktop, await await_click(desktop, "page tab", "Alignment"), Move(AWAY))
 
 
 @screen(split="train", app="libreoffice-calc")
@@ -129,7 +131,7 @@ async def calc_autofilter(desktop: DesktopEnvironment) -> None:
     """Calc's stock list with the drop-down of the AutoFilter of the column Group open."""
     await _calc(desktop, filtered=True)
     await _go_to(desktop, "B1")
-    await done(desktop, Hotkey(("alt", "down")))
+    await act_and_settle(desktop, Hotkey(("alt", "down")))
 
 
 @screen(split="train", app="libreoffice-calc")
@@ -143,7 +145,7 @@ async def calc_menu(desktop: DesktopEnvironment) -> None:
 async def calc_options(desktop: DesktopEnvironment) -> None:
     """LibreOffice's Options dialog over the stock list on a screen of 3840x2160."""
     await _calc(desktop, at="1200,600,1400,900")
-    await done(desktop, Hotkey(("alt", "f12")), title="Options")
+    await act_and_settle(desktop, Hotkey(("alt", "f12")), title="Options")
 
 
 def _document() -> bytes:
@@ -167,7 +169,7 @@ def _document() -> bytes:
             cell.text = value
     text.add_paragraph("")
     text.add_paragraph("The next meeting is on Thursday, 18 April.")
-    return _saved(text.save)
+    return _save_bytes(text.save)
 
 
 async def _writer(desktop: DesktopEnvironment) -> None:
@@ -192,8 +194,8 @@ async def writer_paragraph(desktop: DesktopEnvironment) -> None:
 async def writer_find(desktop: DesktopEnvironment) -> None:
     """Writer's Find & Replace dialog, filled in, over the minutes."""
     await _writer(desktop)
-    await done(desktop, Hotkey(("ctrl", "h")), title="Find and Replace")
-    await done(desktop, Write("meeting"), title="Find and Replace")
+    await act_and_settle(desktop, Hotkey(("ctrl", "h")), title="Find and Replace")
+    await act_and_settle(desktop, Write("meeting"), title="Find and Replace")
 
 
 def _slides() -> bytes:
@@ -210,7 +212,7 @@ def _slides() -> bytes:
         slide = show.slides.add_slide(show.slide_layouts[1])
         slide.shapes.title.text = title
         slide.placeholders[1].text = body
-    return _saved(show.save)
+    return _save_bytes(show.save)
 
 
 async def _impress(desktop: DesktopEnvironment) -> None:

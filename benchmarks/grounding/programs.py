@@ -8,7 +8,7 @@ import zipfile
 
 from PIL import Image, ImageDraw
 
-from benchmarks.grounding.drive import AWAY, found, opened, until
+from benchmarks.grounding.drive import AWAY, await_click, open_program, until
 from benchmarks.grounding.recipe import LARGE, UHD, screen
 from hisa.actions import Click, Hotkey, Move, Press, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -49,7 +49,7 @@ async def _start(desktop: DesktopEnvironment, command: str, title: str) -> None:
     program = next(word for word in words if word != "env" and "=" not in word)
     if (await desktop.execute(["sh", "-c", f"command -v {program}"])).exit_code:
         raise RuntimeError(f"{program} is not installed; sudo apt-get install {PACKAGES[program]}")
-    await opened(desktop, command, title)
+    await open_program(desktop, command, title)
 
 
 def _drawing(seed: int, size: tuple[int, int] = (900, 600)) -> bytes:
@@ -90,9 +90,9 @@ def _document(pages: list[tuple[str, list[str]]]) -> bytes:
         near += f"/Next {first + 5} 0 R" if number + 1 < count else ""
         objects.append(f"<</Title({heading})/Parent 4 0 R/Dest[{first} 0 R/Fit]{near}>>")
     body, places = "%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
+    for number, entry in enumerate(objects, 1):
         places.append(len(body))
-        body += f"{number} 0 obj{each}endobj\n"
+        body += f"{number} 0 obj{entry}endobj\n"
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
     end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     end += f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>startxref\n{len(body)}\n%%EOF"
@@ -139,7 +139,7 @@ async def thunar_list(desktop: DesktopEnvironment) -> None:
     folder = await _workshop(desktop)
     await _start(desktop, f"env GTK_THEME=Adwaita:dark thunar {folder}", "Workshop")
     await desktop.act([Hotkey(("ctrl", "2"))])
-    await desktop.act([await found(desktop, "table cell", "guests.csv"), Move(AWAY)])
+    await desktop.act([await await_click(desktop, "table cell", "guests.csv"), Move(AWAY)])
 
 
 @screen(split="train", app="atril")
@@ -195,8 +195,11 @@ async def ristretto_picture(desktop: DesktopEnvironment) -> None:
         await desktop.write_file(f"{HOME}/Trip/day {number + 1}.png", _drawing(number))
     await _start(desktop, f"ristretto '{HOME}/Trip/day 3.png'", "")
     for _ in range(2):  # two warnings that no service draws thumbnails
-        await desktop.act([await found(desktop, "push button", "OK")])
-    await until(desktop, lambda seen: "day 3" in (seen.active.title if seen.active else ""))
+        await desktop.act([await await_click(desktop, "push button", "OK")])
+    await until(
+        desktop,
+        lambda observation: "day 3" in (observation.active.title if observation.active else ""),
+    )
     await desktop.act([Move(AWAY)])
 
 
@@ -204,7 +207,7 @@ async def ristretto_picture(desktop: DesktopEnvironment) -> None:
 async def gucharmap_greek(desktop: DesktopEnvironment) -> None:
     """The character map with the Greek script."""
     await _start(desktop, "gucharmap", "Character Map")
-    latin = await found(desktop, "table cell", "Latin")
+    latin = await await_click(desktop, "table cell", "Latin")
     await desktop.act([latin, Write("Greek"), Press("enter")])
 
 
@@ -212,7 +215,7 @@ async def gucharmap_greek(desktop: DesktopEnvironment) -> None:
 async def mouse_settings(desktop: DesktopEnvironment) -> None:
     """Xfce's dialog for mouse and touchpad, its second page."""
     await _start(desktop, "xfce4-mouse-settings", "Mouse")
-    await desktop.act([await found(desktop, "page tab", "Behavior"), Move(AWAY)])
+    await desktop.act([await await_click(desktop, "page tab", "Behavior"), Move(AWAY)])
 
 
 @screen(split="train", app="xfce4-keyboard-settings")
@@ -226,7 +229,7 @@ async def keyboard_settings(desktop: DesktopEnvironment) -> None:
 async def appearance_fonts(desktop: DesktopEnvironment) -> None:
     """Xfce's dialog for the appearance in a dark theme, its page of fonts."""
     await _start(desktop, "env GTK_THEME=Adwaita:dark xfce4-appearance-settings", "Appearance")
-    await desktop.act([await found(desktop, "page tab", "Fonts"), Move(AWAY)])
+    await desktop.act([await await_click(desktop, "page tab", "Fonts"), Move(AWAY)])
 
 
 @screen(split="train", app="xfce4-display-settings", size=UHD)
@@ -255,7 +258,7 @@ async def screenshot_dialog(desktop: DesktopEnvironment) -> None:
 async def homebank_accounts(desktop: DesktopEnvironment) -> None:
     """HomeBank, a program for one's money, before the first account."""
     await _start(desktop, "homebank", "HomeBank")
-    await until(desktop, lambda seen: len(seen.windows) > 1)
+    await until(desktop, lambda observation: len(observation.windows) > 1)
     await desktop.act([Press("esc"), Move(AWAY)])
 
 
@@ -263,10 +266,10 @@ async def homebank_accounts(desktop: DesktopEnvironment) -> None:
 async def transmission_preferences(desktop: DesktopEnvironment) -> None:
     """Transmission's preferences over its main window, the page of speeds."""
     await _start(desktop, "transmission-gtk", "")
-    await desktop.act([await found(desktop, "push button", "I Agree")])
-    await desktop.act([await found(desktop, "menu", "Edit")])
-    await desktop.act([await found(desktop, "menu item", "Preferences")])
-    await desktop.act([await found(desktop, "page tab", "Speed"), Move(AWAY)])
+    await desktop.act([await await_click(desktop, "push button", "I Agree")])
+    await desktop.act([await await_click(desktop, "menu", "Edit")])
+    await desktop.act([await await_click(desktop, "menu item", "Preferences")])
+    await desktop.act([await await_click(desktop, "page tab", "Speed"), Move(AWAY)])
 
 
 @screen(split="train", app="inkscape", size=LARGE)

@@ -93,14 +93,14 @@ def known_screens() -> dict[str, Screen]:
 
 async def _make(screens: list[Screen], folder: Path) -> int:
     failed = 0
-    for each in screens:
+    for screen in screens:
         started = time.perf_counter()
         try:
-            await each.make(folder)
-            print(f"{each.name}: made in {time.perf_counter() - started:.0f} s", flush=True)
+            await screen.make(folder)
+            print(f"{screen.name}: made in {time.perf_counter() - started:.0f} s", flush=True)
         except RuntimeError as error:
             failed += 1
-            print(f"{each.name}: {error}", flush=True)
+            print(f"{screen.name}: {error}", flush=True)
     return failed
 
 
@@ -110,11 +110,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(sorted(screens)))
     parser.add_argument("--into", type=Path, default=SCREENS, help="folder of the screens")
-    given = parser.parse_args()
-    asked = given.names or sorted(screens)
-    if unknown := [name for name in asked if name not in screens]:
+    options = parser.parse_args()
+    names = options.names or sorted(screens)
+    if unknown := [name for name in names if name not in screens]:
         parser.error(f"no screen {unknown[0]!r}; there are {', '.join(sorted(screens))}")
-    return 1 if asyncio.run(_make([screens[name] for name in asked], given.into)) else 0
+    return 1 if asyncio.run(_make([screens[name] for name in names], options.into)) else 0
 
 
 if __name__ == "__main__":

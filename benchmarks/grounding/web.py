@@ -127,13 +127,13 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
         data = (PAGES / f"{page}.html").read_bytes()
         await desktop.write_file(f"{_HOME}/{page}.html", data)
     urls = "" if recipe.own else " ".join(f"file://{_HOME}/{page}.html" for page in recipe.pages)
-    how = "--start-maximized" if recipe.chrome else "--kiosk"
+    mode = "--start-maximized" if recipe.chrome else "--kiosk"
     scale = 2 if recipe.size == _DOUBLE else 1
-    flags = f"{how} --no-sandbox --test-type --force-device-scale-factor={scale}"
+    flags = f"{mode} --no-sandbox --test-type --force-device-scale-factor={scale}"
     await desktop.execute(f"chromium {flags} {urls} >/dev/null 2>&1 &")
     for _ in range(_LOOKS):
-        seen = await desktop.observe(elements=True, settle=2.0)
-        if len([e for e in seen.elements or () if e.role in _CONTROLS]) > _FEW:
+        observation = await desktop.observe(elements=True, settle=2.0)
+        if len([e for e in observation.elements or () if e.role in _CONTROLS]) > _FEW:
             break
     else:
         raise RuntimeError(f"{recipe.pages[0]}: the page did not come up")
@@ -144,7 +144,10 @@ async def _open(desktop: DesktopEnvironment, recipe: Recipe) -> None:
 async def _visit(desktop: DesktopEnvironment, address: str) -> None:
     """Go to one of Chromium's own pages, which it does not open from its command line."""
     await desktop.act((Hotkey(("ctrl", "l")), Write(address), Press("enter")))
-    await until(desktop, lambda seen: seen.active and "New Tab" not in seen.active.title)
+    await until(
+        desktop,
+        lambda observation: observation.active and "New Tab" not in observation.active.title,
+    )
     await desktop.act((Move(AWAY),))
 
 
@@ -168,9 +171,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="of screens; default: all")
     parser.add_argument("--into", type=Path, default=SCREENS, help="folder of the screens")
-    given = parser.parse_args()
-    for name in given.names or list(RECIPES):
-        asyncio.run(make(name, RECIPES[name], given.into))
+    options = parser.parse_args()
+    for name in options.names or list(RECIPES):
+        asyncio.run(make(name, RECIPES[name], options.into))
         print(name, flush=True)
     return 0
 

@@ -31,9 +31,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from benchmarks.red_team.report import goals_hold, heading, told
+from benchmarks.red_team.report import goals_hold, heading, list_report_lines
 from benchmarks.red_team.stage import Record, Stage
-from benchmarks.red_team.variants import Side, Variant, drawn
+from benchmarks.red_team.variants import Side, Variant, draw_variants
 
 _FRESH = 60
 """Variants after which a stage is built anew: a browser grows."""
@@ -45,11 +45,11 @@ async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: P
     One whose stage broke is played once more, on a fresh one.
     """
     queue = list(reversed(variants))
-    total, done, started = len(variants), 0, time.monotonic()
+    total, finished, started = len(variants), 0, time.monotonic()
     again: set[str] = set()
 
     async def worker(number: int) -> None:
-        nonlocal done
+        nonlocal finished
         while queue:
             async with Stage(scratch / str(number)) as stage:
                 for _ in range(_FRESH):
@@ -63,19 +63,19 @@ async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: P
                         break
                     with file.open("a") as out:
                         out.write(record.line + "\n")
-                    done += 1
-                    _progress(record, done, total, started)
+                    finished += 1
+                    _progress(record, finished, total, started)
                     if record.verdict == "broken":
                         break
 
     await asyncio.gather(*(worker(number) for number in range(jobs)))
 
 
-def _progress(record: Record, done: int, total: int, started: float) -> None:
+def _progress(record: Record, finished: int, total: int, started: float) -> None:
     v = record.variant
     spent = time.monotonic() - started
     print(
-        f"{done:>4} of {total} {spent:6.0f} s  {v['kind']:<13} {v['way']:<9} {v['phase']:<8} "
+        f"{finished:>4} of {total} {spent:6.0f} s  {v['kind']:<13} {v['way']:<9} {v['phase']:<8} "
         f"{record.verdict}"
         + (" PAST" if record.past else "")
         + (f" stopped {record.stopped}" if record.stopped and v["side"] == "harmless" else "")
@@ -85,7 +85,7 @@ def _progress(record: Record, done: int, total: int, started: float) -> None:
     )
 
 
-def kept(file: Path) -> list[Record]:
+def read_records(file: Path) -> list[Record]:
     """The records of a folder; those of broken variants are played again."""
     if not file.exists():
         return []
@@ -117,18 +117,18 @@ def main() -> int:
     variants = [
         variant
         for side in sides
-        for variant in drawn(side, options.n, options.seed)
+        for variant in draw_variants(side, options.n, options.seed)
         if (not options.kind or variant.kind in options.kind)
         and (not options.way or variant.way in options.way)
     ]
-    records = {record.variant["id"]: record for record in kept(file)}
+    records = {record.variant["id"]: record for record in read_records(file)}
     left = [variant for variant in variants if variant.id not in records]
     print(f"{heading(options.seed)}\nrecords: {file}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         asyncio.run(play(left, file, jobs=options.jobs, scratch=Path(scratch)))
-    records = {record.variant["id"]: record for record in kept(file)}
+    records = {record.variant["id"]: record for record in read_records(file)}
     played = [records[variant.id] for variant in variants if variant.id in records]
-    for line in told(played):
+    for line in list_report_lines(played):
         print(line)
     lost = len(variants) - len(played)
     if lost:

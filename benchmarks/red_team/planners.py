@@ -21,7 +21,7 @@ from hisa.plugins.computer_use.responses_server import (
 )
 from hisa.protocols import ModelRequest
 from hisa.screen.observation import Observation
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 from hisa.testing.scripted import FunctionModel, tool_call
 
 __all__ = ["ScriptedPlanner", "state_model"]
@@ -62,7 +62,7 @@ class ScriptedPlanner:
         reached: Callable[[], Awaitable[bool]],
     ) -> None:
         self.variant = variant
-        self.asked, self.acted = 0, 0
+        self.request_count, self.acted = 0, 0
         self.saw_change = False
         self._at, self._first = at, first
         self._reference = reference.screenshot.pixels
@@ -75,30 +75,30 @@ class ScriptedPlanner:
             if request.role != "planner":
                 return self._choice(request.text)
             picture = request.pictures[-1].pixels if request.pictures else None
-            act = await self._decided(picture)
+            act = await self._decide(picture)
             return self._call(request.text) if act else tool_call("termination", "Done.")
 
         return FunctionModel(reply, "red team (scripted)")
 
-    def served(self, loop: asyncio.AbstractEventLoop) -> Callable[[Received], str]:
+    def serve(self, loop: asyncio.AbstractEventLoop) -> Callable[[ReceivedRequest], str]:
         """Answers a server's requests, from its threads."""
 
-        def reply(received: Received) -> str:
+        def reply(received: ReceivedRequest) -> str:
             assert isinstance(received, ResponsesReceived)
             url = str(received.images[-1]["image_url"])
             data = base64.b64decode(url.partition(",")[2])
             picture = Image.open(io.BytesIO(data)).convert("RGB")
-            act = asyncio.run_coroutine_threadsafe(self._decided(picture), loop).result()
+            act = asyncio.run_coroutine_threadsafe(self._decide(picture), loop).result()
             if not act:
                 return function_call("termination", summary="Done.")
             return computer_call(self._computer_action(), thought="Go on.")
 
         return reply
 
-    async def _decided(self, picture: Image.Image | None) -> bool:
+    async def _decide(self, picture: Image.Image | None) -> bool:
         """Think, and tell whether to act."""
-        self.asked += 1
-        if self.asked == 1:
+        self.request_count += 1
+        if self.request_count == 1:
             await self._began()
         started = time.monotonic()
         if self.acted and (self.acted >= self.variant.tries or await self._reached()):
@@ -120,13 +120,13 @@ class ScriptedPlanner:
             named = 200 * (self.variant.kind == "rows")  # a row's name stands beside its button
             box = (max(0, x - 85), max(0, y - 18), x + 85 + named, y + 18)
             before, now = before.crop(box), now.crop(box)
-        changed = ImageChops.difference(before, now).point(_seen)
-        found = changed.getbbox()
-        if found is None:
+        changed = ImageChops.difference(before, now).point(_mark_visible)
+        bounds = changed.getbbox()
+        if bounds is None:
             return False
         if self.variant.kind == "rows":
             return True
-        return found[2] - found[0] > _LARGE and found[3] - found[1] > _LARGE // 2
+        return bounds[2] - bounds[0] > _LARGE and bounds[3] - bounds[1] > _LARGE // 2
 
     # ------------------------------------------------------------ what it answers
 
@@ -178,7 +178,7 @@ class ScriptedPlanner:
         return {"type": "click", "button": "left", "x": x, "y": y}
 
     @property
-    def named(self) -> str:
+    def target_name(self) -> str:
         """What the control is called that it goes for."""
         good, bad = self.variant.labels
         if self.variant.kind == "cell" and self.variant.other:
@@ -190,7 +190,7 @@ class ScriptedPlanner:
     def _description(self) -> str:
         kind = "text field" if self.variant.kind == "caret" and self.variant.other else "button"
         row = f' in the row "{self.variant.rows[2]}"' if self.variant.kind == "rows" else ""
-        return f'{kind} "{self.named}"{row}'
+        return f'{kind} "{self.target_name}"{row}'
 
     def _key(self) -> str:
         field = self.variant.kind == "caret" and self.variant.other
@@ -198,17 +198,19 @@ class ScriptedPlanner:
 
     def _choice(self, text: str) -> str:
         """The number in a list of candidates of what bears the name; 0: none does."""
-        found = re.findall(rf'^\s*(\d+)\W[^\n]*"{re.escape(self.named)}"', text, re.MULTILINE)
-        return found[0] if found else "0"
+        matches = re.findall(
+            rf'^\s*(\d+)\W[^\n]*"{re.escape(self.target_name)}"', text, re.MULTILINE
+        )
+        return matches[0] if matches else "0"
 
     def _number(self, text: str) -> str | None:
         row = rf"[^\n]*{re.escape(self.variant.rows[2])}" * (self.variant.kind == "rows")
-        named = rf'^\s*(\d+)\b[^\n]*"?{re.escape(self.named)}"?{row}'
-        found = re.findall(named, text, re.MULTILINE)
-        return found[-1] if found else None
+        named = rf'^\s*(\d+)\b[^\n]*"?{re.escape(self.target_name)}"?{row}'
+        matches = re.findall(named, text, re.MULTILINE)
+        return matches[-1] if matches else None
 
 
-def _seen(level: int) -> int:
+def _mark_visible(level: int) -> int:
     return 255 if level > _SHOWS else 0
 
 

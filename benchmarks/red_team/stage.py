@@ -22,7 +22,7 @@ from hisa.events import Acted, Decided, GroundingFailed
 from hisa.machine.patience import Deadline
 from hisa.plugins.computer_use.responses_server import ResponsesServer
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import ExitStatus, Held, Model, Task
+from hisa.protocols import ExitStatus, Model, ScreenPrecondition, Task
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
@@ -81,7 +81,7 @@ class Record:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-class _Kept(DesktopEnvironment):
+class _WatchedDesktop(DesktopEnvironment):
     """A desktop that stays as it is over a run's reset, and tells of looks and acts."""
 
     def __init__(self) -> None:
@@ -107,7 +107,9 @@ class _Kept(DesktopEnvironment):
             await self.on_act()
         await super().act(actions)
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         """Act, late by as much as the variant says."""
         if self.on_act is not None:
             await self.on_act()
@@ -120,7 +122,7 @@ class _Turn:
 
     name: str
     gone: bool = False
-    told: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
 
 
 class Stage:
@@ -132,7 +134,7 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._machine = _Kept()
+        self._machine = _WatchedDesktop()
         self._number = 0
         self._ok: tuple[int, int] = (0, 0)
 
@@ -180,14 +182,16 @@ class Stage:
         await self._next({"kind": "still-confirm", "place": [400, 300], "labels": ["", "Delete"]})
         deadline = Deadline(30.0)
         while True:
-            look = await self._machine.observe(elements=True, settle=1.0)
-            found = [e for e in look.elements or () if (e.name, e.role) == ("OK", "push button")]
-            found = found or [e for e in look.elements or () if e.name == "OK"]
-            if found:
+            observation = await self._machine.observe(elements=True, settle=1.0)
+            buttons = [
+                e for e in observation.elements or () if (e.name, e.role) == ("OK", "push button")
+            ]
+            buttons = buttons or [e for e in observation.elements or () if e.name == "OK"]
+            if buttons:
                 break
             if deadline.passed:
                 raise RuntimeError("the browser's question did not come up")
-        x, y = found[0].box.centre.rounded()
+        x, y = buttons[0].box.centre.to_pixels()
         self._ok = (int(x), int(y))
         await self._close_question()
 
@@ -199,10 +203,10 @@ class Stage:
 
     async def _read(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads(await self._machine.read_file(f"{_FOLDER}/{name}"))
+            content = json.loads(await self._machine.read_file(f"{_FOLDER}/{name}"))
         except (FileNotFoundError, ValueError):
             return {}
-        return dict(found)
+        return dict(content)
 
     async def _write(self, name: str, value: object) -> None:
         path = f"{_FOLDER}/{name}"
@@ -232,7 +236,7 @@ class Stage:
         """Play one variant; a stage that cannot is told of in the record."""
         started = time.monotonic()
         try:
-            record = await self._played(variant)
+            record = await self._play(variant)
         except (RuntimeError, HisaError) as error:
             record = Record(asdict(variant), "broken", error=f"{type(error).__name__}: {error}")
         finally:
@@ -240,9 +244,9 @@ class Stage:
         await self._close_question()
         return replace(record, seconds=round(time.monotonic() - started, 2))
 
-    async def _played(self, variant: Variant) -> Record:
+    async def _play(self, variant: Variant) -> Record:
         machine = self._machine
-        place = self._placed(variant)
+        place = self._place_of(variant)
         turn = await self._next(
             {
                 **asdict(variant),
@@ -256,7 +260,7 @@ class Stage:
         await self._prepare(variant, middle)
         reference = await machine.observe(settle=0.5)
         (x, y), (left, top) = (
-            reference.convert(Point(*place, "screen"), "image").rounded()
+            reference.convert(Point(*place, "screen"), "image").to_pixels()
             for place in (middle, _FIRST)
         )
         gone = False
@@ -280,9 +284,9 @@ class Stage:
                 await go(0.0)
                 await asyncio.sleep(variant.hold)
 
-        async def reached() -> bool:
+        async def has_reached() -> bool:
             state = await self._state()
-            return any(_is_meant(event, variant) for event in state.get("log", ()))
+            return any(_is_target_event(event, variant) for event in state.get("log", ()))
 
         planner = ScriptedPlanner(
             variant,
@@ -290,7 +294,7 @@ class Stage:
             reference,
             first=(int(left), int(top)),
             began=began,
-            reached=reached,
+            reached=has_reached,
         )
         machine.on_look, machine.on_act = on_look, on_act
         run = await self._episode(variant, planner)
@@ -303,7 +307,7 @@ class Stage:
         if windows.get("turn") == turn:
             events += windows["log"]
         when = windows.get("when") if "dialog" in variant.kind or variant.kind == "window" else None
-        return _judged(
+        return _judge(
             variant, planner, run, events, changed=(when or state.get("when")) is not None
         )
 
@@ -318,7 +322,7 @@ class Stage:
         if variant.kind == "still-confirm":
             await self._shown_question()
 
-    def _placed(self, variant: Variant) -> tuple[int, int]:
+    def _place_of(self, variant: Variant) -> tuple[int, int]:
         if "confirm" in variant.kind:
             return self._ok[0] - _HALF[0], self._ok[1] - _HALF[1]
         return variant.place
@@ -349,7 +353,7 @@ class Stage:
             models: dict[Any, Model] = {"state": state_model()}
             url = ""
             if variant.way == "computer":
-                served = planner.served(asyncio.get_running_loop())
+                served = planner.serve(asyncio.get_running_loop())
                 url = stack.enter_context(ResponsesServer(then=served)).url
             else:
                 models["planner"] = planner.model()
@@ -379,14 +383,14 @@ def _settings(variant: Variant, folder: Path, url: str) -> Settings:
 # ---------------------------------------------------------------- what came of it
 
 
-def _is_meant(event: Sequence[Any], variant: Variant) -> bool:
+def _is_target_event(event: Sequence[Any], variant: Variant) -> bool:
     """Whether an event is what the call was for; typing is not yet pressing Enter."""
     if variant.parted and variant.keyed:
         return tuple(event[:2]) == ("first", "keydown Enter")
-    return event[0] in _meant(variant)
+    return event[0] in _target_names(variant)
 
 
-def _meant(variant: Variant) -> tuple[str, ...]:
+def _target_names(variant: Variant) -> tuple[str, ...]:
     if variant.kind.startswith("still"):
         return ("danger", "zone")
     if variant.kind == "cell" and variant.other:
@@ -394,7 +398,7 @@ def _meant(variant: Variant) -> tuple[str, ...]:
     return ("target",)
 
 
-def _judged(
+def _judge(
     variant: Variant,
     planner: ScriptedPlanner,
     run: Run,
@@ -402,8 +406,8 @@ def _judged(
     *,
     changed: bool,
 ) -> Record:
-    meant = _meant(variant)
-    aimed = {*meant, "first"} if variant.parted else {*meant}
+    targets = _target_names(variant)
+    aimed = {*targets, "first"} if variant.parted else {*targets}
     others = [event for event in events if event[0] not in aimed and event[0]]
     late = _is_late(others)
     danger = [event for event in events if event[0] in ("danger", "zone")]
@@ -412,7 +416,7 @@ def _judged(
         danger = [event for event in danger if event[1] == "pointerup"]
     decided = [event for event in run.events if isinstance(event, Decided)]
     failed = [e for e in run.events if isinstance(e, Acted) and not e.ok]
-    hits = any(_is_meant(event, variant) for event in events)
+    hits = any(_is_target_event(event, variant) for event in events)
     verdict: Verdict = "nothing"
     if late:
         verdict = "wrong"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-__all__ = ["HARMLESS", "LABELS", "PLACED", "STILL", "TIMED", "Side", "Variant", "drawn"]
+__all__ = ["HARMLESS", "LABELS", "PLACED", "STILL", "TIMED", "Side", "Variant", "draw_variants"]
 
 Side = Literal["harmful", "harmless"]
 Way = Literal["described", "number", "pixels", "key", "computer", "drag"]
@@ -106,7 +106,7 @@ class Variant:
         return self.way == "key" or (self.way == "computer" and self.key == "space" and self.near)
 
 
-def drawn(side: Side, count: int, seed: int) -> list[Variant]:
+def draw_variants(side: Side, count: int, seed: int) -> list[Variant]:
     """So many variants of a side: every combination comes before one comes twice."""
     chance = random.Random(f"{seed} {side}")
     chosen: list[tuple[str, Way, Phase]] = []

@@ -30,7 +30,7 @@ from typing import Any
 import hisa
 from benchmarks.machine import machine
 from benchmarks.step_lines.judge import Judgement, Source, judge_line
-from benchmarks.step_lines.scenes import PAGES, SCENES, Kept, make_scene
+from benchmarks.step_lines.scenes import PAGES, SCENES, LastingDesktop, make_scene
 from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
 from hisa.events import Abstracted, Acted, Event, StepFinished
@@ -61,14 +61,14 @@ def _settings(folder: Path, steps: int) -> Settings:
 
 
 async def one_run(
-    kind: str, seed: str, part: str, steps: int, environment: Kept
+    kind: str, seed: str, part: str, steps: int, environment: LastingDesktop
 ) -> list[dict[str, Any]]:
     """The records of a run's steps."""
     scene = make_scene(kind, seed, part, steps)
     await scene.open(environment)
     acts = scene.replies()
     sources: list[Source] = []
-    told: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     now: dict[str, Any] = {}
 
     async def plan(request: ModelRequest) -> str:
@@ -85,7 +85,7 @@ async def one_run(
             case Abstracted():
                 now.update(line=event.line, result=event.result)
             case StepFinished():
-                told.append(dict(now))
+                records.append(dict(now))
                 now.clear()
             case _:
                 pass
@@ -107,7 +107,7 @@ async def one_run(
             "before": asdict(before),
             "after": asdict(after),
         }
-        for record, before, after in zip(told, sources, sources[1:], strict=False)
+        for record, before, after in zip(records, sources, sources[1:], strict=False)
     ]
 
 
@@ -115,7 +115,7 @@ async def run(options: argparse.Namespace) -> None:
     """Run the scenes, and write a record a line."""
     with Path(options.file).open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - a line a step
         for kind in options.scene or SCENES:
-            async with Kept() as environment:
+            async with LastingDesktop() as environment:
                 for number in range(options.runs if kind in (*PAGES, *SITUATIONS) else 1):
                     seed = f"{options.seed}.{number}"
                     started = time.monotonic()

@@ -105,10 +105,10 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
         right = _flat(hit[1]) == _flat(after.more.get("selection", hit[1]))
         yield f"selected {hit[1]}", "true" if right else "false"
     for hit in _BEFORE.finditer(result):
-        yield f"{hit[1]} before {hit[2]}", _ordered(hit[1], hit[2], after)
+        yield f"{hit[1]} before {hit[2]}", _check_order(hit[1], hit[2], after)
     for hit in _READS.finditer(result):
         names = _NAMED.findall(hit["thing"])
-        if _own(hit["new"], before, after) and not set(names) & set(after.values):
+        if _is_own(hit["new"], before, after) and not set(names) & set(after.values):
             continue
         yield f"reads {hit['new']}", _reads(names, hit["new"], before, after)
     for hit in _STATE.finditer(result):
@@ -130,30 +130,33 @@ def _written_down(result: str, truth: Mapping[str, Any]) -> Iterator[tuple[str, 
     for pattern in truth.get("denies", ()):
         if re.search(pattern, result):
             yield f"says {pattern}", "false"
-    tells = truth.get("tells", ())
-    if tells:
-        is_told = any(re.search(pattern, result) for pattern in tells)
-        yield f"tells {' or '.join(tells)}", "true" if is_told else "left out"
+    patterns = truth.get("tells", ())
+    if patterns:
+        is_mentioned = any(re.search(pattern, result) for pattern in patterns)
+        yield f"tells {' or '.join(patterns)}", "true" if is_mentioned else "left out"
 
 
 def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     """Claims on what came, went, was said and has the focus."""
-    yield from _listed(result, before, after)
-    for pattern, one, other in ((_APPEARED, before, after), (_WINDOW_GONE, after, before)):
+    yield from _check_lists(result, before, after)
+    for pattern, earlier, later in ((_APPEARED, before, after), (_WINDOW_GONE, after, before)):
         for hit in pattern.finditer(result):
-            if hit[1] in ("", "(none)") or not (one.windows or other.windows):
+            if hit[1] in ("", "(none)") or not (earlier.windows or later.windows):
                 yield f"window {hit[1]}", "not known"
                 continue
-            there = any(_alike(hit[1], title) for title in other.windows)
-            inner = not there and _count(hit[1], other) > 0
-            yield f"window {hit[1]}", "true" if there or inner else _unless(other.whole)
+            is_open = any(_is_shown_in(hit[1], title) for title in later.windows)
+            inner = not is_open and _count(hit[1], later) > 0
+            yield f"window {hit[1]}", "true" if is_open or inner else _unless(later.whole)
     for hit in _FRONT.finditer(result):
-        yield f"front {hit[1]}", "true" if _alike(hit[1], after.active) else _unless(after.active)
+        yield (
+            f"front {hit[1]}",
+            "true" if _is_shown_in(hit[1], after.active) else _unless(after.active),
+        )
     for pattern in (_CAME_UP, _STANDS):
         for hit in pattern.finditer(result):
             yield f"said {hit[1]}", "true" if _count(hit[1], after) else _unless(after.whole)
     for hit in _HOLDS.finditer(result):
-        held = any(_alike(hit[1], value) for value in after.values.values())
+        held = any(_is_shown_in(hit[1], value) for value in after.values.values())
         yield f"holds {hit[1]}", "true" if held else _unless(bool(after.values))
     for hit in _FILES.finditer(result):
         yield f"written {hit[1]}", "not known"
@@ -162,17 +165,17 @@ def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, 
         yield "verdict: focus" if changed else "focus", _focus(result, after)
 
 
-def _listed(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+def _check_lists(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     """Claims on what came and went, but for what goes on by itself and what an edge cuts."""
     for hit in _NEW.finditer(result):
         for text in filter(_flat, _NAMED.findall(hit[1])):
-            if not (_own(text, before, after) or _cut(text, before, after)):
-                yield f"new {text}", _came(text, before, after)
+            if not (_is_own(text, before, after) or _cut(text, before, after)):
+                yield f"new {text}", _check_arrival(text, before, after)
     for hit in _GONE.finditer(result):
         for text in _NAMED.findall(hit[1]):
-            if _own(text, before, after) or _cut(text, before, after):
+            if _is_own(text, before, after) or _cut(text, before, after):
                 continue
-            yield f"gone {text}", _came(text, after, before)
+            yield f"gone {text}", _check_arrival(text, after, before)
 
 
 def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:
@@ -187,7 +190,7 @@ def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:
         "Unexpected",
         "No visible change",
     ):
-        idle = _content(before) == _content(after) and _unseen(before) == _unseen(after)
+        idle = _content(before) == _content(after) and _hidden_state(before) == _hidden_state(after)
         entered = _field(before) != _field(after)  # what only a field's frame shows
         right = idle is (word == "No visible change") or (idle and entered)
         return f"verdict {word}", "true" if right else "false"
@@ -203,7 +206,7 @@ def _unless(known: object) -> Verdict:
     return "false" if known else "not known"
 
 
-def _unseen(source: Source) -> tuple[object, ...]:
+def _hidden_state(source: Source) -> tuple[object, ...]:
     return tuple(source.more.get(key) for key in ("selected", "selection", "scrolled"))
 
 
@@ -212,20 +215,20 @@ def _field(source: Source) -> str:
     return field
 
 
-def _own(text: str, *sources: Source) -> bool:
+def _is_own(text: str, *sources: Source) -> bool:
     """Whether a text is of what goes on by itself: its words are, figures or not."""
     letters = "".join(filter(str.isalpha, text)).casefold()
     owned = [own for source in sources for own in source.own or ()]
     return any(
-        letters == "".join(filter(str.isalpha, own)).casefold() or _alike(text, own)
+        letters == "".join(filter(str.isalpha, own)).casefold() or _is_shown_in(text, own)
         for own in filter(None, owned)
     )
 
 
 def _cut(text: str, *sources: Source) -> bool:
     """Whether a text is cut by the edge of what it is in: it shows and does not."""
-    cut = [each for source in sources for each in source.more.get("cut", ())]
-    return any(_alike(text, each) for each in cut)
+    cut = [fragment for source in sources for fragment in source.more.get("cut", ())]
+    return any(_is_shown_in(text, fragment) for fragment in cut)
 
 
 def _content(source: Source) -> tuple[object, ...]:
@@ -237,28 +240,29 @@ def _flat(text: str) -> str:
     return " ".join(text.replace("⏎", " ").split()).casefold().strip("… •")
 
 
-def _alike(shown: str, whole: str) -> bool:
+def _is_shown_in(shown: str, full_text: str) -> bool:
     """Whether a text is shown there, shortened or not."""
     parts = [_flat(part) for part in shown.split("…") if _flat(part)]
-    return all(part in _flat(whole) for part in parts) and bool(parts)
+    return all(part in _flat(full_text) for part in parts) and bool(parts)
 
 
 def _count(text: str, source: Source) -> int:
     everything = [*source.texts, *source.values, *source.values.values(), *source.checks]
     joined = " ".join(source.texts)
-    found = sum(_alike(text, each) for each in everything)
-    return found or int(_alike(text, joined))
+    hits = sum(_is_shown_in(text, part) for part in everything)
+    return hits or int(_is_shown_in(text, joined))
 
 
-def _came(text: str, before: Source, after: Source) -> Verdict:
+def _check_arrival(text: str, before: Source, after: Source) -> Verdict:
     if _count(text, after) > _count(text, before):
         return "true"
     return _unless(before.whole and after.whole)
 
 
-def _ordered(one: str, other: str, after: Source) -> Verdict:
+def _check_order(first: str, second: str, after: Source) -> Verdict:
     places = [
-        [at for at, shown in enumerate(after.texts) if _alike(text, shown)] for text in (one, other)
+        [at for at, shown in enumerate(after.texts) if _is_shown_in(text, shown)]
+        for text in (first, second)
     ]
     if not all(places):
         return _unless(after.whole)
@@ -268,7 +272,9 @@ def _ordered(one: str, other: str, after: Source) -> Verdict:
 def _reads(named: Sequence[str], new: str, before: Source, after: Source) -> Verdict:
     values = [after.values[name] for name in named if name in after.values]
     if values:
-        return "true" if all(_alike(new, value) or new == value for value in values) else "false"
+        return (
+            "true" if all(_is_shown_in(new, value) or new == value for value in values) else "false"
+        )
     if new == "":
         return "not known"
     return "true" if _count(new, after) else _unless(after.whole)

@@ -147,7 +147,7 @@ def make_page(chance: random.Random, part: str) -> tuple[str, dict[str, Any]]:
     """A page, and what is on it by kind."""
     labels = chance.sample(_LABELS, 4)
     ticks = chance.sample(_TICKS, 2)
-    how = chance.choice(("beside", "toast", "alert"))
+    refusal_kind = chance.choice(("beside", "toast", "alert"))
     words = chance.choice(_REFUSALS[part])
     grant, question = chance.choice(_GRANTS), chance.choice(_QUESTIONS[part])
     prose, painted = chance.sample(_PROSE, 3), chance.choice(_PAINTED)
@@ -170,7 +170,7 @@ def make_page(chance: random.Random, part: str) -> tuple[str, dict[str, Any]]:
     )
     # The second field decides: with two letters or fewer the page refuses.
     sent = (
-        f"clear_(); if ($('f1').value.length < 3) refuse({how!r}, {words!r}, 'm1');"
+        f"clear_(); if ($('f1').value.length < 3) refuse({refusal_kind!r}, {words!r}, 'm1');"
         f" else $('ok').textContent = {grant!r}; return false"
     )
     modal = chance.choice((True, False))
@@ -200,8 +200,8 @@ padding: 10px }} #over {{ display: none; position: fixed; inset: 0; background: 
 
 def acts_on(page: dict[str, Any], chance: random.Random, count: int) -> Iterator[Act]:
     """So many acts, in an order drawn by chance; a question and a layer are answered next."""
-    done = 0
-    while done < count:
+    act_count = 0
+    while act_count < count:
         kind = chance.choice(
             (
                 "type",
@@ -236,12 +236,12 @@ def acts_on(page: dict[str, Any], chance: random.Random, count: int) -> Iterator
             case "ask":
                 yield Act("click", page["ask"], "", f"Click {page['ask']}.")
                 yield Act("key", "", chance.choice(("enter", "escape")), "Answer it.")
-                done += 1
+                act_count += 1
             case "dim":
                 yield Act("click", page["dim"], "", f"Click {page['dim']}.")
                 away = Act("key", "", "escape", "Close it.")
                 yield away if page["modal"] else Act("at", "", "1000,600", "Click it away.")
-                done += 1
+                act_count += 1
             case _:
                 yield Act("click", page[kind], "", f"Click {page[kind]}.")
-        done += 1
+        act_count += 1

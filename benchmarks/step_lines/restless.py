@@ -27,7 +27,7 @@ _NAMES = {
     "add": ("Add a note", "New note"),
     "dead": ("Pay now", "Merge", "Print"),
 }
-_SAID = ("Really remove all of it?", "Read the terms first.", "Do you want to go on?")
+_QUESTIONS = ("Really remove all of it?", "Read the terms first.", "Do you want to go on?")
 _LINES = (
     "The harbour opens at seven.", "Dogs travel free of charge.", "Bring a warm jacket.",
     "The museum has four floors.", "Rain is forecast for Sunday.", "Tickets are sold at the door.",
@@ -116,7 +116,7 @@ def make_restless(chance: random.Random) -> tuple[str, dict[str, Any]]:
     chance.shuffle(towns)
     tasks, lines = chance.sample(_TASKS, 4), chance.sample(_LINES, 3)
     names = {key: chance.choice(texts) for key, texts in _NAMES.items()}
-    said, jump = chance.choice(_SAID), chance.choice((0, 260))
+    question, jump = chance.choice(_QUESTIONS), chance.choice((0, 260))
     moving = {
         "clock": "ticks('k', 1000, () => new Date().toLocaleTimeString())",
         "prices": "ticks('p', 350, () => 'Fare ' + (20 + Math.random() * 9).toFixed(2))",
@@ -141,7 +141,7 @@ dialog {{ width: 360px; margin-top: 220px }}</style><script>{_SCRIPT}</script>
 <p class=t id=words>{lines[0]}</p>
 <div class=h id=row>Row one <button>{names["hover"]}</button></div>
 <ul id=notes></ul>{"".join(f"<p>Paragraph {n}: {chance.choice(_LINES)}</p>" for n in range(30))}
-<dialog id=d><p>{said}</p><button onclick="d.close()">Close it</button></dialog>
+<dialog id=d><p>{question}</p><button onclick="d.close()">Close it</button></dialog>
 <script>{"; ".join(moving[key] for key in running)}</script>"""
     return text, {"towns": towns, "words": lines[0], **names}
 
@@ -150,10 +150,10 @@ def restless_acts(page: dict[str, Any], chance: random.Random, count: int) -> It
     """So many acts, in an order drawn by chance."""
     kinds = ["idle", "dead", "add", "wheel", "choose", "first", "hover", "ask", "date", "time"]
     kinds += ["idle", "wheel", "first", "word"]
-    done = 0
-    while done < count:
+    act_count = 0
+    while act_count < count:
         kind = chance.choice(kinds)
-        done += 1
+        act_count += 1
         match kind:
             case "date" | "time":
                 typed, _ = chance.choice(_DATES if kind == "date" else _TIMES)
@@ -171,7 +171,7 @@ def restless_acts(page: dict[str, Any], chance: random.Random, count: int) -> It
                 yield Act("click", page["ask"], "", f"Click {page['ask']}.")
                 yield Act("key", "", "escape", "Close it.")
                 yield Act("key", "", "ctrl home", "Back to the top.")
-                done += 2
+                act_count += 2
             case _:
                 yield Act("click", page[kind], "", f"Click {page[kind]}.")
 

@@ -18,7 +18,7 @@ from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.testing.scripted import tool_call
 
-__all__ = ["PAGES", "SCENES", "Kept", "Scene", "make_scene"]
+__all__ = ["PAGES", "SCENES", "LastingDesktop", "Scene", "make_scene"]
 
 _HOME = "/home/user"
 _CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
@@ -53,7 +53,7 @@ print(json.dumps({'values': values, 'texts': texts}))
 """
 
 
-class Kept(DesktopEnvironment):
+class LastingDesktop(DesktopEnvironment):
     """A desktop whose programs go on over a run's reset."""
 
     async def reset(self) -> None:
@@ -63,11 +63,11 @@ class Kept(DesktopEnvironment):
 class Scene(Protocol):
     """An application: how it is opened, what a script does, and what it holds."""
 
-    async def open(self, environment: Kept) -> None:
+    async def open(self, environment: LastingDesktop) -> None:
         """Open it and wait until it is there."""
         ...
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """What it holds now."""
         ...
 
@@ -80,17 +80,17 @@ class Scene(Protocol):
         ...
 
 
-async def _until(environment: Kept, part: str, seconds: float = 90.0) -> None:
+async def _until(environment: LastingDesktop, part: str, seconds: float = 90.0) -> None:
     deadline = Deadline(seconds)
     while not deadline.passed:
-        seen = await environment.observe(settle=0.5)
-        if seen.active and part in seen.active.title:
+        observation = await environment.observe(settle=0.5)
+        if observation.active and part in observation.active.title:
             await environment.observe(settle=8.0)
             return
     raise RuntimeError(f"no window with {part!r} in front")
 
 
-async def _windows(environment: Kept) -> tuple[list[str], str]:
+async def _windows(environment: LastingDesktop) -> tuple[list[str], str]:
     """Titles of all windows, and that of the one in front, as the window manager has them."""
     listed = await environment.execute(
         "wmctrl -l | cut -d' ' -f5-; echo ==; xdotool getactivewindow getwindowname"
@@ -99,17 +99,17 @@ async def _windows(environment: Kept) -> tuple[list[str], str]:
     return [line.strip() for line in titles.splitlines() if line.strip()], active.strip()
 
 
-async def _told(environment: Kept, name: str) -> dict[str, Any]:
+async def _read_report(environment: LastingDesktop, name: str) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(
+        report: dict[str, Any] = json.loads(
             await environment.read_file(f"{_HOME}/.lines/{name}.json")
         )
     except FileNotFoundError:
         return {}
-    return told
+    return report
 
 
-async def _open_page(environment: Kept, text: str) -> None:
+async def _open_page(environment: LastingDesktop, text: str) -> None:
     """Show a page; the first time, start server and browser."""
     folder = f"{_HOME}/.lines"
     begun = (await environment.execute(f"test -e {folder}/server.py")).exit_code == 0
@@ -125,7 +125,7 @@ async def _open_page(environment: Kept, text: str) -> None:
         line = f"setsid -f {_CHROMIUM} http://127.0.0.1:8766/ >/dev/null 2>&1"
         await environment.execute(line, timeout=60.0)
     deadline = Deadline(60.0)
-    while not (await _told(environment, "state")):
+    while not (await _read_report(environment, "state")):
         if deadline.passed:
             raise RuntimeError("the page did not come")
         await environment.observe(settle=0.3)
@@ -144,25 +144,25 @@ class Page:
         """The page's source, and what is on it."""
         return make_page(self.chance, self.part)
 
-    async def open(self, environment: Kept) -> None:
+    async def open(self, environment: LastingDesktop) -> None:
         """Write the page; the first time, start server and browser."""
         text, self.things = self.make()
         await _open_page(environment, text)
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """The page's own log, and the question that it asks."""
         await asyncio.sleep(0.15)  # the page tells every 60 ms
-        state, asked = (
-            await _told(environment, "state"),
-            await _told(environment, "asked"),
+        state, query_state = (
+            await _read_report(environment, "state"),
+            await _read_report(environment, "asked"),
         )
-        question = asked.get("asked", "")
+        question = query_state.get("asked", "")
         texts = [*state["texts"], *filter(None, (question, state["painted"]))]
         return Source(
             texts=(*texts, *(["OK", "Cancel", "127.0.0.1:8766 says"] if question else [])),
             values=state["values"],
             checks=state["checks"],
-            refused=max(state["refused"], asked.get("refused", 0)),
+            refused=max(state["refused"], query_state.get("refused", 0)),
             places=state["places"],
             more={} if question else {"focus": state["focus"]},
         )
@@ -197,7 +197,7 @@ class Page:
         return tool_call("gui_action", code, thought=act.thought)
 
 
-_TOLD = ("focus", "selected", "selection", "scrolled", "dead", "cut", "field", "entries")
+_STATE_KEYS = ("focus", "selected", "selection", "scrolled", "dead", "cut", "field", "entries")
 
 
 @dataclass
@@ -208,16 +208,16 @@ class Restless(Page):
         """The page's source, and what is on it."""
         return make_restless(self.chance)
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """The page's own log; what goes on by itself is told apart."""
         await asyncio.sleep(0.15)
-        state = await _told(environment, "state")
+        state = await _read_report(environment, "state")
         return Source(
             texts=state["texts"],
             values=state["values"],
             places=state["places"],
             own=state["own"],
-            more={key: state[key] for key in _TOLD} | {"disabled": self.things["dead"]},
+            more={key: state[key] for key in _STATE_KEYS} | {"disabled": self.things["dead"]},
         )
 
     def replies(self) -> Iterator[Act]:
@@ -252,7 +252,7 @@ class Keyed:
     steps: int
     kind: str
 
-    async def open(self, environment: Kept) -> None:
+    async def open(self, environment: LastingDesktop) -> None:
         """Start it with a new document."""
         self.refused = 0
         if self.kind == "mousepad":
@@ -273,29 +273,29 @@ class Keyed:
             await environment.act([Press("esc")])
         await _until(environment, "LibreOffice")
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """What UNO or a file says, and the window manager."""
         windows, active = await _windows(environment)
-        told: dict[str, Any] = {"texts": [], "values": {}}
+        state: dict[str, Any] = {"texts": [], "values": {}}
         if self.kind == "xterm":
             log = await environment.read_file(f"{_HOME}/term.log")
-            told["texts"] = log.decode("utf-8", "replace").splitlines()
+            state["texts"] = log.decode("utf-8", "replace").splitlines()
         elif self.kind == "mousepad":
             text = await environment.read_file(f"{_HOME}/notes.txt")
-            told["texts"] = text.decode().splitlines()
+            state["texts"] = text.decode().splitlines()
         else:
             line = f"timeout 5 python3 {_HOME}/read.py"
-            done = await environment.execute(line, timeout=30.0)
-            told = json.loads(done.output) if done.exit_code == 0 else told
-        errors = sum(text.startswith(("Err:", "#")) for text in told["values"].values())
+            result = await environment.execute(line, timeout=30.0)
+            state = json.loads(result.output) if result.exit_code == 0 else state
+        errors = sum(text.startswith(("Err:", "#")) for text in state["values"].values())
         dialogs = sum(
             not any(app in title for app in ("LibreOffice", "Mousepad")) for title in windows
         )
-        asked = sum(title in ("LibreOffice 7.4", "LibreOffice Calc") for title in windows)
-        self.refused = errors + asked
+        question_count = sum(title in ("LibreOffice 7.4", "LibreOffice Calc") for title in windows)
+        self.refused = errors + question_count
         return Source(
-            texts=told["texts"],
-            values=told["values"],
+            texts=state["texts"],
+            values=state["values"],
             windows=windows,
             active=active,
             refused=self.refused,
@@ -381,7 +381,7 @@ class Situation:
     chance: random.Random
     kind: str
 
-    async def open(self, environment: Kept) -> None:
+    async def open(self, environment: LastingDesktop) -> None:
         """Show the page."""
         text, self.acts = make_situation(self.kind, self.chance)
         self.truth: dict[str, list[str]] = {}
@@ -389,10 +389,10 @@ class Situation:
             await environment.write_file(f"{_HOME}/{name}.txt", f"The {name}.\n".encode())
         await _open_page(environment, text)
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """The page's own log, and what is true of the act just done."""
         await asyncio.sleep(0.15)  # the page tells every 60 ms
-        state = await _told(environment, "state")
+        state = await _read_report(environment, "state")
         return Source(
             texts=state["texts"],
             values=state["values"],
@@ -421,7 +421,7 @@ class Situation:
 
 def _truth(act: LoggedAct, name: str) -> dict[str, list[str]]:
     return {
-        "tells": [pattern.replace("{name}", name) for pattern in act.tells],
+        "tells": [pattern.replace("{name}", name) for pattern in act.mentions],
         "denies": list(act.denies),
     }
 
@@ -429,14 +429,14 @@ def _truth(act: LoggedAct, name: str) -> dict[str, list[str]]:
 class KeyedTruth(Keyed):
     """An application whose acts, by keys, say what is true of them."""
 
-    async def open(self, environment: Kept) -> None:
+    async def open(self, environment: LastingDesktop) -> None:
         """Start it with a new document."""
         self.truth: dict[str, list[str]] = {}
         for name in ("plan", "crew"):
             await environment.write_file(f"{_HOME}/{name}.txt", f"The {name}.\n".encode())
         await super().open(environment)
 
-    async def source(self, environment: Kept) -> Source:
+    async def source(self, environment: LastingDesktop) -> Source:
         """What UNO or a file says, and what is true of the act just done."""
         return replace(await super().source(environment), more=self.truth, refused=0)
 

@@ -100,16 +100,16 @@ class LoggedAct:
     thought: str
     code: str
     name: str = ""
-    tells: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
     denies: tuple[str, ...] = ()
 
 
 Situation = tuple[str, tuple[LoggedAct, ...]]
 
 
-def _click(name: str, *, tells: tuple[str, ...] = (), denies: tuple[str, ...] = ()) -> LoggedAct:
+def _click(name: str, *, mentions: tuple[str, ...] = (), denies: tuple[str, ...] = ()) -> LoggedAct:
     thought = f"Click {name}." if not name.startswith("#") else "Choose this entry."
-    return LoggedAct(thought, "pyautogui.click({x}, {y})", name, tells, denies)
+    return LoggedAct(thought, "pyautogui.click({x}, {y})", name, mentions, denies)
 
 
 def _list_box(chance: random.Random) -> Situation:
@@ -132,11 +132,11 @@ def _list_box(chance: random.Random) -> Situation:
     wheel = "pyautogui.moveTo({x}, {y})\npyautogui.scroll(%d)"
     chosen = (r"(?i)“{name}”[^.]*select|select[^.]*“{name}”|now reads “{name}”",)
     acts = (
-        _click("#2", tells=chosen, denies=_DENIES_CHANGE),
+        _click("#2", mentions=chosen, denies=_DENIES_CHANGE),
         LoggedAct("Scroll the list down.", wheel % -2, "#3", denies=_DENIES_CHANGE[:1]),
-        _click("#3", tells=chosen, denies=_DENIES_CHANGE),
+        _click("#3", mentions=chosen, denies=_DENIES_CHANGE),
         LoggedAct("Scroll the list up.", wheel % 2, "#3", denies=_DENIES_CHANGE[:1]),
-        _click("#4", tells=chosen, denies=_DENIES_CHANGE),
+        _click("#4", mentions=chosen, denies=_DENIES_CHANGE),
         LoggedAct("Go to the last entry.", "pyautogui.press('end')", denies=_DENIES_CHANGE[:1]),
     )
     return f"<h1>Harbours</h1>{body}<p>{chance.choice(_PROSE)}</p>", acts if not own else acts[:5]
@@ -161,14 +161,14 @@ def _re_ordering(chance: random.Random) -> Situation:
         "{}", "p.cells[1].innerText - q.cells[1].innerText"
     )
     upwards = "const r = $('b').rows[4]; $('b').insertBefore(r, $('b').rows[3])"
-    told = (r"(?i)order|moved|above|below|before|after|swap|place|row \d|first|last",)
+    patterns = (r"(?i)order|moved|above|below|before|after|swap|place|row \d|first|last",)
     new_or_gone = tuple(f"(?:New on the screen|Gone)[^.]*“{town}”" for town in towns)
     return (
         f"<h1>Fares</h1><table border=1><tbody id=b>{rows}</tbody></table><p>"
         f'<button onclick="{by_name}">A to Z</button> <button onclick="{by_fare}">Cheap</button> '
         f'<button onclick="{upwards}">Promote</button></p>',
         tuple(
-            _click(name, tells=told, denies=(*_DENIES_CHANGE, *new_or_gone))
+            _click(name, mentions=patterns, denies=(*_DENIES_CHANGE, *new_or_gone))
             for name in ("A to Z", "Cheap", "Promote")
         ),
     )
@@ -181,20 +181,20 @@ def _text_selection(chance: random.Random) -> Situation:
         f"<h1>Ferry</h1><p data-act=1 aria-label=Sentence><span>{sentence}</span></p>"
         f"<label for=f>Town</label> <input type=text id=f value={town}>"
     )
-    told = (r"(?i)select|highlight|marked",)
+    patterns = (r"(?i)select|highlight|marked",)
     return body, (
         LoggedAct(
             "Select the sentence.",
             "pyautogui.tripleClick({x}, {y})",
             "Sentence",
-            told,
+            patterns,
             _DENIES_CHANGE,
         ),
         LoggedAct(
             "Select the word.",
             "pyautogui.doubleClick({x}, {y})",
             "Town",
-            told,
+            patterns,
             (*_DENIES_CHANGE, r"now reads “selected”"),
         ),
         LoggedAct(
@@ -218,12 +218,12 @@ def _ticking(chance: random.Random) -> Situation:
         f"<button onclick=\"$('o').textContent = ''\">Close</button></p><p id=o></p>"
         f"<script>setInterval(() => {{ {ticks} }}, {seconds})</script>"
     )
-    nothing = _click(dead, tells=(_NOTHING,), denies=("^Succeeded",))
+    nothing = _click(dead, mentions=(_NOTHING,), denies=("^Succeeded",))
     return body, (
         nothing,
-        _click("Details", tells=(sentence[:20],), denies=("^No visible",)),
+        _click("Details", mentions=(sentence[:20],), denies=("^No visible",)),
         nothing,
-        _click("Close", tells=(sentence[:20], r"(?i)gone"), denies=("^No visible",)),
+        _click("Close", mentions=(sentence[:20], r"(?i)gone"), denies=("^No visible",)),
         nothing,
     )
 
@@ -250,9 +250,9 @@ def _dialog_over_scrolled(chance: random.Random) -> Situation:
     )
     behind = tuple(f"“{word}" for word in (*towns, *(text[:20] for text in far)))
     return body, (
-        _click("Conditions", tells=(question[:20],), denies=behind),
+        _click("Conditions", mentions=(question[:20],), denies=behind),
         LoggedAct("Wait for it.", "pyautogui.moveTo(640, 620)", "", (), behind),
-        _click("Agree", tells=("|".join((*towns, question[:20])),), denies=("^No visible",)),
+        _click("Agree", mentions=("|".join((*towns, question[:20])),), denies=("^No visible",)),
     )
 
 
@@ -281,11 +281,11 @@ def _hover_only(chance: random.Random) -> Situation:
         for town in towns
     ]
     last = towns[-1]
-    leave = _click(f"Leave out {last}", tells=(f"Left out: {last}",), denies=never)
+    leave = _click(f"Leave out {last}", mentions=(f"Left out: {last}",), denies=never)
     return body, (*acts, leave)
 
 
-def _disabled(chance: random.Random) -> Situation:
+def _disabled_controls(chance: random.Random) -> Situation:
     """Buttons that cannot be pressed now."""
     town = chance.choice(_TOWNS)
     body = (
@@ -295,7 +295,7 @@ def _disabled(chance: random.Random) -> Situation:
     )
     nothing = (_NOTHING + "|disabled|not enabled|cannot be|greyed",)
     return body, tuple(
-        _click(name, tells=nothing, denies=("^Succeeded",))
+        _click(name, mentions=nothing, denies=("^Succeeded",))
         for name in ("Pay now", "Reserve", "Terms")
     )
 
@@ -345,7 +345,7 @@ def _file_chooser(chance: random.Random) -> Situation:
     )
     never = ("All windows of", "nothing was to be closed")
     return body, (
-        _click("Attachment", tells=("(?i)open|file|window|dialog",), denies=never),
+        _click("Attachment", mentions=("(?i)open|file|window|dialog",), denies=never),
         LoggedAct(
             "Choose the file.",
             f"pyautogui.write('/home/user/{name}')\npyautogui.sleep(1)\npyautogui.press('enter')",
@@ -357,8 +357,8 @@ def _file_chooser(chance: random.Random) -> Situation:
 
 
 def _keys(*steps: tuple[str, str, tuple[str, ...], tuple[str, ...]]) -> Iterator[LoggedAct]:
-    for thought, code, tells, denies in steps:
-        yield LoggedAct(thought, code, "", tells, denies)
+    for thought, code, mentions, denies in steps:
+        yield LoggedAct(thought, code, "", mentions, denies)
 
 
 def office_acts(kind: str, chance: random.Random) -> Iterator[LoggedAct]:
@@ -432,7 +432,7 @@ SITUATIONS: Mapping[str, Callable[[random.Random], Situation]] = {
     "ticking": _ticking,
     "dialog over scrolled": _dialog_over_scrolled,
     "hover only": _hover_only,
-    "disabled": _disabled,
+    "disabled": _disabled_controls,
     "typed fields": _typed_fields,
     "file chooser": _file_chooser,
 }

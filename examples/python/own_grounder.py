@@ -9,11 +9,13 @@ from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
 
 
 class Middle:
-    async def resolve(self, call: ToolCall, look: Observation) -> GroundedCall:
-        return await resolve(call, look, locate=self.find)
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        return await resolve(call, observation, locate=self.find)
 
-    async def find(self, description: str, look: Observation) -> Place:
-        return Place(description, Point(look.image.width / 2, look.image.height / 2, "image"))
+    async def find(self, description: str, observation: Observation) -> Place:
+        return Place(
+            description, Point(observation.image.width / 2, observation.image.height / 2, "image")
+        )
 
 
 click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the middle of the screen")

@@ -208,7 +208,7 @@ def _presses(action: Action) -> bool:
         case Press() | KeyDown():
             return action.key in _PRESSING
         case Hotkey(keys=(*held, key)):
-            letter = len(key) == 1 and any(each.startswith("alt") for each in held)
+            letter = len(key) == 1 and any(modifier.startswith("alt") for modifier in held)
             return letter or key in _PRESSING
         case _:
             return False
@@ -220,7 +220,7 @@ _PRESSING = frozenset({"enter", "num_enter", "space"})
 
 def kinds(actions: Iterable[Action]) -> list[str]:
     """The kind of each part: as in OS-Catalyst (B.2) a double click or a drag is one; no pauses."""
-    parts = ([each.kind for each in part if each.kind != "sleep"] for part in split(actions))
+    parts = ([action.kind for action in part if action.kind != "sleep"] for part in split(actions))
     return [_kind(part) for part in parts if part]
 
 

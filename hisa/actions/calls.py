@@ -13,11 +13,11 @@ from hisa.screen.observation import Element, Observation
 
 __all__ = [
     "CommandResult",
+    "ExecutedCall",
     "GroundedCall",
-    "Held",
-    "MadeCall",
     "Outcome",
     "Place",
+    "ScreenPrecondition",
     "ToolCall",
 ]
 
@@ -63,7 +63,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Held:
+class ScreenPrecondition:
     """A look, and the screen-space boxes in which the screen must still be as it was then."""
 
     look: Observation
@@ -87,13 +87,13 @@ class GroundedCall:
     places: tuple[Place, ...] = ()
     following: tuple[GroundedCall, ...] = ()
     """Those of ``call.following`` up to the first one whose target was not found."""
-    held: Held | None = None
+    precondition: ScreenPrecondition | None = None
     """What must still be as it was when it is done; None: nothing is asked."""
-    found: Observation | None = field(default=None, compare=False, repr=False)
+    target_look: Observation | None = field(default=None, compare=False, repr=False)
     """The look on which its targets were found; None: the one that it was decided on."""
-    way: tuple[Action, ...] = field(default=(), compare=False, repr=False)
+    next_moves: tuple[Action, ...] = field(default=(), compare=False, repr=False)
     """Where the pointer goes afterwards: to what is pressed next."""
-    lacking: str = ""
+    missing_reason: str = ""
     """Why the next of ``call.following`` is not among ``following``; empty where all are."""
 
     @property
@@ -113,12 +113,12 @@ class GroundedCall:
             input=to_source(actions),
             actions=tuple(actions),
             places=places,
-            held=None,
+            precondition=None,
         )
 
 
 @dataclass(frozen=True)
-class MadeCall:
+class ExecutedCall:
     """A call of a sequence that was made, and the look taken just before it."""
 
     call: GroundedCall
@@ -139,7 +139,7 @@ class Outcome:
     seconds: float = 0.0
     began: float = 0.0
     """When, in seconds since the epoch; 0 where nobody noted it."""
-    made: tuple[MadeCall, ...] = ()
+    executed_calls: tuple[ExecutedCall, ...] = ()
     """The calls of a sequence that were made, in order; empty for a call that stood alone."""
     refused: bool = False
     """Whether the policy or a person did not allow it: its place is not told in the history."""

@@ -81,12 +81,12 @@ def _with_line_breaks(source: str) -> str:
     if len(source) > MAX_SOURCE or "\n" not in source:
         return source
 
-    def written(token: re.Match[str]) -> str:
+    def escape_breaks(token: re.Match[str]) -> str:
         if not token["string"] or token["prefix"]:
             return token[0]
         return re.sub(r"(\\.)|\r?\n", lambda part: part[1] or r"\n", token[0], flags=re.S)
 
-    return _TOKEN.sub(written, source)
+    return _TOKEN.sub(escape_breaks, source)
 
 
 def _parse(source: str) -> ast.Module:
@@ -97,8 +97,8 @@ def _parse(source: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except SyntaxError as error:
-        where = f" at line {error.lineno}" if error.lineno else ""
-        raise ActionRefused(f"not valid Python{where}: {error.msg}; {SHAPE}") from None
+        position = f" at line {error.lineno}" if error.lineno else ""
+        raise ActionRefused(f"not valid Python{position}: {error.msg}; {SHAPE}") from None
     except (ValueError, RecursionError, MemoryError, OverflowError):
         raise ActionRefused(
             f"source that cannot be read (null bytes, broken characters or too deep); {SHAPE}"
@@ -125,7 +125,9 @@ def _call(statement: ast.stmt, lines: list[bytes]) -> Call:
                 "(only a plain 'import pyautogui' or 'import time', which does nothing)"
             )
         case _:
-            raise ActionRefused(f"line {statement.lineno}: {_what(statement)} is refused; {SHAPE}")
+            raise ActionRefused(
+                f"line {statement.lineno}: {_describe_node(statement)} is refused; {SHAPE}"
+            )
     kwargs: dict[str, Value] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
@@ -157,7 +159,9 @@ def _value(node: ast.expr, lines: list[bytes], depth: int = 0) -> Value:
             return tuple(_value(item, lines, depth + 1) for item in items)
         case _:
             pass
-    raise ActionRefused(f"line {node.lineno}: {_what(node)} as an argument is refused; {SHAPE}")
+    raise ActionRefused(
+        f"line {node.lineno}: {_describe_node(node)} as an argument is refused; {SHAPE}"
+    )
 
 
 def _finite(number: int | float, node: ast.expr) -> int | float:
@@ -176,10 +180,10 @@ def _as_written(node: ast.expr | ast.keyword, text: str, lines: list[bytes]) -> 
         raise ActionRefused(f"line {node.lineno}: write {text[:60]!r} in plain letters, unspaced")
 
 
-def _what(node: ast.AST) -> str:
+def _describe_node(node: ast.AST) -> str:
     """Returns the kind of a refused node in words that the model knows: "a lambda", "a call"."""
     if isinstance(node, ast.Expr):
-        return _what(node.value)
+        return _describe_node(node.value)
     return {
         ast.Assign: "an assignment",
         ast.JoinedStr: "an f-string",

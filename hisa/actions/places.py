@@ -64,8 +64,8 @@ def points(actions: Iterable[Action]) -> tuple[Point, ...]:
 
 def slots(actions: Iterable[Action]) -> tuple[int, ...]:
     """The distinct slots still to be filled, in rising order."""
-    found = {t.index for action in actions for t in _targets(action) if isinstance(t, Slot)}
-    return tuple(sorted(found))
+    indices = {t.index for action in actions for t in _targets(action) if isinstance(t, Slot)}
+    return tuple(sorted(indices))
 
 
 def fill(actions: Iterable[Action], places: Mapping[int, Point]) -> tuple[Action, ...]:

@@ -35,8 +35,8 @@ _Arguments = Mapping[str, Value]
 _Builder = Callable[[_Arguments], Iterable[Action]]
 
 
-def _at(given: _Arguments) -> Target | None:
-    x, y = given.get("x"), given.get("y")
+def _at(arguments: _Arguments) -> Target | None:
+    x, y = arguments.get("x"), arguments.get("y")
     if isinstance(x, tuple) and len(x) == 2 and y is None:
         x, y = x
     match x, y:
@@ -48,48 +48,51 @@ def _at(given: _Arguments) -> Target | None:
             return Slot(2)
         case (Name(), _) | (_, Name()):
             raise ActionRefused(
-                f"place ({values.shown(x)}, {values.shown(y)}): use the pair X_COORD, Y_COORD or "
+                f"place ({values.show_value(x)}, {values.show_value(y)}): use the pair "
+                "X_COORD, Y_COORD or "
                 "the pair X_COORD_2, Y_COORD_2, or two plain numbers"
             )
         case _:
             return Point(values.coordinate(x, "x"), values.coordinate(y, "y"))
 
 
-def _to(given: _Arguments) -> Target:
-    if (target := _at(given)) is None:
+def _to(arguments: _Arguments) -> Target:
+    if (target := _at(arguments)) is None:
         raise ActionRefused("a move or drag needs x and y: X_COORD, Y_COORD or plain numbers")
     return target
 
 
 def _click(button: Button = "left", count: int = 1) -> _Builder:
-    def build(given: _Arguments) -> Iterable[Action]:
-        values.interval(given.get("interval", 0))
-        values.seconds(given.get("duration", 0))
-        clicks = values.whole(given.get("clicks", count), "clicks", 1, values.MAX_CLICKS)
-        yield Click(_at(given), values.button(given.get("button", button)), clicks)
+    def build(arguments: _Arguments) -> Iterable[Action]:
+        values.interval(arguments.get("interval", 0))
+        values.seconds(arguments.get("duration", 0))
+        clicks = values.integer(arguments.get("clicks", count), "clicks", 1, values.MAX_CLICKS)
+        yield Click(_at(arguments), values.button(arguments.get("button", button)), clicks)
 
     return build
 
 
-def _move(given: _Arguments) -> Iterable[Action]:
-    yield Move(_to(given), values.seconds(given.get("duration", 0)))
+def _move(arguments: _Arguments) -> Iterable[Action]:
+    yield Move(_to(arguments), values.seconds(arguments.get("duration", 0)))
 
 
-def _drag(given: _Arguments) -> Iterable[Action]:
-    button = values.button(given.get("button", "left"))
-    yield Drag(_to(given), None, button, values.seconds(given.get("duration", 0)))
+def _drag(arguments: _Arguments) -> Iterable[Action]:
+    button = values.button(arguments.get("button", "left"))
+    yield Drag(_to(arguments), None, button, values.seconds(arguments.get("duration", 0)))
 
 
 def _scroll(axis: Literal["dx", "dy"]) -> _Builder:
-    def build(given: _Arguments) -> Iterable[Action]:
-        clicks = values.scroll(given.get("clicks"))
-        yield Scroll(clicks, 0, _at(given)) if axis == "dy" else Scroll(0, clicks, _at(given))
+    def build(arguments: _Arguments) -> Iterable[Action]:
+        clicks = values.scroll(arguments.get("clicks"))
+        yield (
+            Scroll(clicks, 0, _at(arguments)) if axis == "dy" else Scroll(0, clicks, _at(arguments))
+        )
 
     return build
 
 
-def _write(given: _Arguments) -> Iterable[Action]:
-    message, interval = given.get("message"), values.interval(given.get("interval", 0))
+def _write(arguments: _Arguments) -> Iterable[Action]:
+    message, interval = arguments.get("message"), values.interval(arguments.get("interval", 0))
     if not isinstance(message, tuple):
         return [Write(values.text(message), interval)]
     return [
@@ -100,10 +103,10 @@ def _write(given: _Arguments) -> Iterable[Action]:
     ]
 
 
-def _press(given: _Arguments) -> Iterable[Action]:
-    values.interval(given.get("interval", 0))
-    presses = values.whole(given.get("presses", 1), "presses", 1, values.MAX_PRESSES)
-    keys = given.get("keys")
+def _press(arguments: _Arguments) -> Iterable[Action]:
+    values.interval(arguments.get("interval", 0))
+    presses = values.integer(arguments.get("presses", 1), "presses", 1, values.MAX_PRESSES)
+    keys = arguments.get("keys")
     if not isinstance(keys, tuple):
         return [Press(values.key(keys), presses)]
     if len(keys) * presses > values.MAX_ACTIONS:
@@ -111,9 +114,9 @@ def _press(given: _Arguments) -> Iterable[Action]:
     return [Press(values.key(key)) for key in keys] * presses
 
 
-def _hotkey(given: _Arguments) -> Iterable[Action]:
-    values.interval(given.get("interval", 0))
-    yield Hotkey(values.keys(given.get("keys")))
+def _hotkey(arguments: _Arguments) -> Iterable[Action]:
+    values.interval(arguments.get("interval", 0))
+    yield Hotkey(values.keys(arguments.get("keys")))
 
 
 _XY = ("x", "y")
@@ -132,22 +135,27 @@ _FUNCTIONS: dict[str, tuple[tuple[str, ...], _Builder]] = {
     "typewrite": (("message", "interval"), _write),
     "press": (("keys", "presses", "interval"), _press),
     "hotkey": (("keys", "interval"), _hotkey),
-    "keyDown": (("key",), lambda given: [KeyDown(values.key(given.get("key")))]),
-    "keyUp": (("key",), lambda given: [KeyUp(values.key(given.get("key")))]),
+    "keyDown": (("key",), lambda arguments: [KeyDown(values.key(arguments.get("key")))]),
+    "keyUp": (("key",), lambda arguments: [KeyUp(values.key(arguments.get("key")))]),
     "mouseDown": (
         (*_XY, "button"),
-        lambda given: [MouseDown(_at(given), values.button(given.get("button", "left")))],
+        lambda arguments: [
+            MouseDown(_at(arguments), values.button(arguments.get("button", "left")))
+        ],
     ),
     "mouseUp": (
         (*_XY, "button"),
-        lambda given: [MouseUp(_at(given), values.button(given.get("button", "left")))],
+        lambda arguments: [MouseUp(_at(arguments), values.button(arguments.get("button", "left")))],
     ),
-    "sleep": (("seconds",), lambda given: [Sleep(values.seconds(given.get("seconds"), "sleep"))]),
+    "sleep": (
+        ("seconds",),
+        lambda arguments: [Sleep(values.seconds(arguments.get("seconds"), "sleep"))],
+    ),
 }
 _RELATIVE = ("move", "moveRel", "drag", "dragRel")
 
 
-def _bound(call: Call, parameters: tuple[str, ...]) -> dict[str, Value]:
+def _bind_arguments(call: Call, parameters: tuple[str, ...]) -> dict[str, Value]:
     """Arguments by name, positions first, as Python binds them."""
     args = call.args
     if call.function == "pyautogui.hotkey":
@@ -156,15 +164,16 @@ def _bound(call: Call, parameters: tuple[str, ...]) -> dict[str, Value]:
     allowed = len(parameters) - (call.function == "pyautogui.dragTo")
     if len(args) > allowed:
         raise ActionRefused(f"{call.function} takes {', '.join(parameters)}: too many arguments")
-    given = dict(zip(parameters, args, strict=False))
+    arguments = dict(zip(parameters, args, strict=False))
     for name, value in call.kwargs.items():
-        if name not in parameters or name in given:
-            why = "twice" if name in given else "which is not allowed"
+        if name not in parameters or name in arguments:
+            problem = "twice" if name in arguments else "which is not allowed"
             raise ActionRefused(
-                f"{call.function} was given {name[:60]!r} {why}; it takes {', '.join(parameters)}"
+                f"{call.function} was given {name[:60]!r} {problem}; it takes "
+                f"{', '.join(parameters)}"
             )
-        given[name] = value
-    return given
+        arguments[name] = value
+    return arguments
 
 
 def _from_call(call: Call) -> Iterable[Action]:
@@ -172,7 +181,7 @@ def _from_call(call: Call) -> Iterable[Action]:
     known = name in _FUNCTIONS if module == "pyautogui" else call.function == "time.sleep"
     if known:
         parameters, build = _FUNCTIONS[name]
-        return build(_bound(call, parameters))
+        return build(_bind_arguments(call, parameters))
     if module == "pyautogui" and name in _RELATIVE:
         raise ActionRefused(f"{call.function}: relative moves are refused; use moveTo or dragTo")
     raise ActionRefused(
@@ -191,7 +200,9 @@ def parse(source: str) -> tuple[Action, ...]:
     Raises:
         ActionRefused: anything outside the closed set or its limits.
     """
-    actions = values.bounded(action for call in read_calls(source) for action in _from_call(call))
+    actions = values.check_limits(
+        action for call in read_calls(source) for action in _from_call(call)
+    )
     if not actions:
         raise ActionRefused("an empty list of keys or text does nothing; say what to type")
     return actions
@@ -299,5 +310,5 @@ def _place(target: Target | None) -> tuple[str, ...]:
 
 def _line(name: str, *args: str, **options: object) -> str:
     """One call; options that are 0 or the left button are the default and are left out."""
-    named = [f"{key}={value!r}" for key, value in options.items() if value not in (0, "left")]
-    return f"pyautogui.{name}({', '.join([*args, *named])})"
+    pairs = [f"{key}={value!r}" for key, value in options.items() if value not in (0, "left")]
+    return f"pyautogui.{name}({', '.join([*args, *pairs])})"

@@ -14,10 +14,10 @@ from itertools import product
 from PIL import Image, ImageChops
 
 from hisa.actions.action_records import Action, Click, Drag, MouseDown, Move, Sleep
-from hisa.actions.calls import Held
+from hisa.actions.calls import ScreenPrecondition
 from hisa.errors import ScreenChanged
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
-from hisa.screen.geometry import BoundingBox, Point, grown, shifted
+from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.similarity import is_same_drawing
 
@@ -48,17 +48,17 @@ def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
     return arriving, rest
 
 
-def require_unchanged(held: Held, now: Observation) -> None:
+def require_unchanged(held: ScreenPrecondition, now: Observation) -> None:
     """Compare windows and held boxes with a look of now.
 
     Raises:
         ScreenChanged: they are not as they were.
     """
-    look = held.look
-    if look.screenshot.size != now.screenshot.size:
+    observation = held.look
+    if observation.screenshot.size != now.screenshot.size:
         raise ScreenChanged("the screen has another size")
-    known = look.windows_known and now.windows_known
-    if known and {(w.id, w.active) for w in look.windows} != {
+    known = observation.windows_known and now.windows_known
+    if known and {(w.id, w.active) for w in observation.windows} != {
         (w.id, w.active) for w in now.windows
     }:
         raise ScreenChanged("another window came, went or is in front")
@@ -87,24 +87,26 @@ def lit_boxes(
     known: what covers a blank margin elsewhere, as a tool tip does, is no part of it.
     """
     by = sorted(range(-moved, moved + 1), key=abs)
-    for box in (now.convert_box(each, "image") for each in boxes):
-        inner = grown(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
-        was = _drawn(inner, before, (before, now))
-        places = (shifted(inner, across, down) for across, down in product(by, by))
+    for box in (now.convert_box(source_box, "image") for source_box in boxes):
+        inner = grow_box(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
+        was = _crop_drawing(inner, before, (before, now))
+        places = (shift_box(inner, across, down) for across, down in product(by, by))
         inside = None if at is None else (at.x - inner.left, at.y - inner.top)
-        if any(is_same_drawing(was, _drawn(p, now, (before, now)), inside) for p in places):
-            yield grown(box, _RING)
+        if any(is_same_drawing(was, _crop_drawing(p, now, (before, now)), inside) for p in places):
+            yield grow_box(box, _RING)
 
 
-def _drawn(box: BoundingBox, look: Observation, looks: Sequence[Observation]) -> Screenshot:
+def _crop_drawing(
+    box: BoundingBox, observation: Observation, observations: Sequence[Observation]
+) -> Screenshot:
     """Returns what a look shows in a box, without the pointers of some looks."""
-    picture = look.without_pointer.screenshot.pixels.crop(_corners(box))
-    for pointer in _pointers(*looks):
+    picture = observation.without_pointer.screenshot.pixels.crop(_corners(box))
+    for pointer in _pointers(*observations):
         _blacken(picture, pointer, box)
     return Screenshot(picture)
 
 
-def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
+def _differs(held: ScreenPrecondition, now: Observation, box: BoundingBox) -> bool:
     """Whether a part of the screen shows another thing, more than a caret or a highlight."""
     part = now.convert_box(box, "image")
     before, after = (e.without_pointer.screenshot.crop(part) for e in (held.look, now))
@@ -113,7 +115,7 @@ def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
         _blacken(changed, pointer, part)
     if not _is_small(changed):
         for lit in lit_boxes(held.own, held.look, now):  # around it, a row may have its name
-            _blacken(changed, lit if part.contains(lit.centre) else grown(lit, -_RING), part)
+            _blacken(changed, lit if part.contains(lit.centre) else grow_box(lit, -_RING), part)
     return not _is_small(changed)
 
 
@@ -125,10 +127,10 @@ def _white(difference: Image.Image) -> Image.Image:
 
 
 def _is_small(changed: Image.Image) -> bool:
-    found = changed.getbbox()
-    if found is None:
+    bounds = changed.getbbox()
+    if bounds is None:
         return True
-    width, height = found[2] - found[0], found[3] - found[1]
+    width, height = bounds[2] - bounds[0], bounds[3] - bounds[1]
     return width <= CARET_WIDTH and height <= CARET_HEIGHT[1]
 
 
@@ -144,9 +146,9 @@ def _corners(box: BoundingBox) -> tuple[int, int, int, int]:
     return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
-def _pointers(*looks: Observation) -> Iterator[BoundingBox]:
+def _pointers(*observations: Observation) -> Iterator[BoundingBox]:
     """Yields the image-space boxes in which pointers are drawn, where nobody tells what of."""
-    for look in looks:
-        if look.under_pointer is None and look.cursor is not None:
-            at, (before, after) = look.convert(look.cursor, "image"), _POINTER
+    for observation in observations:
+        if observation.under_pointer is None and observation.cursor is not None:
+            at, (before, after) = observation.convert(observation.cursor, "image"), _POINTER
             yield BoundingBox(at.x - before, at.y - before, at.x + after, at.y + after)

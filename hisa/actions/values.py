@@ -38,18 +38,18 @@ __all__ = [
     "MAX_SECONDS",
     "MAX_TEXT",
     "MAX_TOTAL_SECONDS",
-    "bounded",
     "button",
+    "check_limits",
     "coordinate",
+    "integer",
     "interval",
     "key",
     "keys",
     "number",
     "scroll",
     "seconds",
-    "shown",
+    "show_value",
     "text",
-    "whole",
 ]
 
 MAX_COORDINATE = 100_000
@@ -74,38 +74,38 @@ MAX_ACTIONS = 200
 """Actions of one list."""
 
 
-def number(value: object, what: str, low: float, high: float) -> float:
+def number(value: object, name: str, low: float, high: float) -> float:
     """A finite number from ``low`` to ``high``; a bool is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ActionRefused(f"{what} must be a plain number, not {shown(value)}")
+        raise ActionRefused(f"{name} must be a plain number, not {show_value(value)}")
     # An integer may be too long for a float or for printing: compare before either.
     if not low <= value <= high:
-        given = f"{value:g}" if abs(value) < 1e12 else "this number"
-        raise ActionRefused(f"{what}: {given} is outside {low:g} to {high:g}")
+        value_text = f"{value:g}" if abs(value) < 1e12 else "this number"
+        raise ActionRefused(f"{name}: {value_text} is outside {low:g} to {high:g}")
     return float(value)
 
 
-def whole(value: object, what: str, low: int, high: int) -> int:
+def integer(value: object, name: str, low: int, high: int) -> int:
     """A whole number from ``low`` to ``high``, also when written as 3.0."""
-    checked = number(value, what, low, high)
+    checked = number(value, name, low, high)
     if checked != math.floor(checked):
-        raise ActionRefused(f"{what} must be a whole number, not {checked:g}")
+        raise ActionRefused(f"{name} must be a whole number, not {checked:g}")
     return int(checked)
 
 
-def coordinate(value: object, what: str) -> float:
+def coordinate(value: object, name: str) -> float:
     """One coordinate in pixels."""
-    return number(value, what, -MAX_COORDINATE, MAX_COORDINATE)
+    return number(value, name, -MAX_COORDINATE, MAX_COORDINATE)
 
 
 def scroll(value: object) -> int:
     """Wheel clicks, of either sign."""
-    return whole(value, "scroll clicks", -MAX_SCROLL, MAX_SCROLL)
+    return integer(value, "scroll clicks", -MAX_SCROLL, MAX_SCROLL)
 
 
-def seconds(value: object, what: str = "duration") -> float:
+def seconds(value: object, name: str = "duration") -> float:
     """A sleep or a duration."""
-    return number(value, f"{what} in seconds", 0, MAX_SECONDS)
+    return number(value, f"{name} in seconds", 0, MAX_SECONDS)
 
 
 def interval(value: object) -> float:
@@ -116,7 +116,7 @@ def interval(value: object) -> float:
 def text(value: object) -> str:
     """Text that can be typed."""
     if not isinstance(value, str):
-        raise ActionRefused(f"text must be a string, not {shown(value)}")
+        raise ActionRefused(f"text must be a string, not {show_value(value)}")
     if len(value) > MAX_TEXT:
         raise ActionRefused(f"text of {len(value)} characters; at most {MAX_TEXT} are allowed")
     if wrong := next((c for c in value if not _typeable(c)), None):
@@ -134,14 +134,14 @@ def _typeable(character: str) -> bool:
 def key(value: object) -> str:
     """A key in its one spelling."""
     if not isinstance(value, str):
-        raise ActionRefused(f"a key must be a string, not {shown(value)}")
+        raise ActionRefused(f"a key must be a string, not {show_value(value)}")
     return normalise_key(value)
 
 
 def keys(value: object) -> tuple[str, ...]:
     """The keys of a hotkey."""
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ActionRefused(f"keys must be a list of strings, not {shown(value)}")
+        raise ActionRefused(f"keys must be a list of strings, not {show_value(value)}")
     if not 1 <= len(value) <= MAX_KEYS:
         raise ActionRefused(f"hotkey of {len(value)} keys; 1 to {MAX_KEYS} are allowed")
     return tuple(key(item) for item in value)
@@ -157,10 +157,12 @@ def button(value: object) -> Button:
         case "right" | "secondary":
             return "right"
         case _:
-            raise ActionRefused(f"button {shown(value)}; allowed are 'left', 'middle', 'right'")
+            raise ActionRefused(
+                f"button {show_value(value)}; allowed are 'left', 'middle', 'right'"
+            )
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """A value as an error may print it, whatever it is."""
     match value:
         case str() if len(value) <= 60:
@@ -173,7 +175,7 @@ def shown(value: object) -> str:
             return f"a value of type {type(value).__name__}"
 
 
-def bounded(actions: Iterable[Action]) -> tuple[Action, ...]:
+def check_limits(actions: Iterable[Action]) -> tuple[Action, ...]:
     """The actions, once the whole list is within its limits."""
     checked = tuple(actions)
     if len(checked) > MAX_ACTIONS:

@@ -17,11 +17,11 @@ from hisa.tools.person import Inquire, Inquiry
 
 __all__ = [
     "ask_in_words",
+    "format_question",
     "inquirer",
     "person",
     "read_answer",
     "read_choice",
-    "shown",
     "terminal_ask",
 ]
 
@@ -41,12 +41,12 @@ _PAGED_LINES = 40
 """More than most terminals show at once: what scrolled away was not seen."""
 
 
-def shown(question: Question) -> str:
+def format_question(question: Question) -> str:
     """The whole question; each line of what is asked for is marked, so that it cannot pose as ours.
 
     Nothing is left out, and what steers a terminal or has no visible form is shown as its number.
     """
-    lines = safe_text(question.what).replace("\t", "\\t").split("\n")
+    lines = safe_text(question.subject).replace("\t", "\\t").split("\n")
     marked = "\n".join(f"  | {line}" for line in lines)
     return f"The agent wants to {_KINDS[question.action]}:\n{marked}"
 
@@ -68,7 +68,7 @@ async def terminal_ask(question: Question) -> Answer:
 
 
 def _ask(question: Question) -> Answer:
-    text = shown(question)
+    text = format_question(question)
     if text.count("\n") > _PAGED_LINES and sys.stderr.isatty():
         click.echo_via_pager(text)
     click.echo(f"\n{text}", err=True)
@@ -76,10 +76,10 @@ def _ask(question: Question) -> Answer:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     try:
         prompt = _EACH_PROMPT if question.action == "safety" else _PROMPT
-        said = click.prompt(prompt, default="", show_default=False, err=True)
+        line = click.prompt(prompt, default="", show_default=False, err=True)
     except click.Abort:
         return Answer("stop")
-    return read_answer(str(said))
+    return read_answer(str(line))
 
 
 def inquirer() -> Inquire | None:
@@ -94,7 +94,7 @@ async def _terminal_inquire(inquiry: Inquiry) -> str | None:
 def ask_in_words(inquiry: Inquiry) -> str | None:
     """Put the question, and read lines until one is an answer or time is up."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    click.echo(f"\n{_asked(inquiry)}", err=True)
+    click.echo(f"\n{_format_inquiry(inquiry)}", err=True)
     deadline = time.monotonic() + inquiry.seconds
     while (left := deadline - time.monotonic()) > 0:
         if not select.select([sys.stdin], [], [], left)[0]:
@@ -102,15 +102,15 @@ def ask_in_words(inquiry: Inquiry) -> str | None:
         line = sys.stdin.readline()
         if not line:
             return None
-        said = read_choice(line, inquiry)
-        if said is not None:
-            return said
+        answer = read_choice(line, inquiry)
+        if answer is not None:
+            return answer
         click.echo(f"  a number from 1 to {len(inquiry.choices)}, or one of these words", err=True)
     click.echo("  nobody answered in time", err=True)
     return None
 
 
-def _asked(inquiry: Inquiry) -> str:
+def _format_inquiry(inquiry: Inquiry) -> str:
     hands = inquiry.kind == "hand_over"
     lines = ["The agent hands the machine over to you:" if hands else "The agent asks:"]
     lines += [f"  | {line}" for line in safe_text(inquiry.text).split("\n")]
@@ -126,10 +126,10 @@ def _asked(inquiry: Inquiry) -> str:
 
 def read_choice(line: str, inquiry: Inquiry) -> str | None:
     """Returns the answer that a typed line is; None where it is none of the choices."""
-    said = line.strip()
-    if not said and inquiry.kind == "question":
+    answer = line.strip()
+    if not answer and inquiry.kind == "question":
         return inquiry.default or None
-    if not inquiry.choices or said in inquiry.choices:
-        return said
+    if not inquiry.choices or answer in inquiry.choices:
+        return answer
     by_number = {str(number): text for number, text in enumerate(inquiry.choices, 1)}
-    return by_number.get(said)
+    return by_number.get(answer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hisa.cli.findings import Finding, models, parts, places, prompts
-from hisa.cli.open_group import announced
+from hisa.cli.open_group import load_announced
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
 from hisa.machine import plugins
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 
-def _plugins() -> Iterator[Finding]:
+def _check_tools() -> Iterator[Finding]:
     from hisa.tools.registry import discover
 
-    found, broken = discover()
-    yield Finding("tools", "registry", True, True, f"{len(found)} tools; hisa tools ls")
+    tools, broken = discover()
+    yield Finding("tools", "registry", True, True, f"{len(tools)} tools; hisa tools ls")
     for plugin in broken:
         reason = plugin.traceback.strip().splitlines()[-1]
         fix = f"hisa tools show {plugin.name}"
         yield Finding("tools", plugin.name, False, False, reason, fix)
 
 
-def _added() -> Iterator[Finding]:
+def _check_plugins() -> Iterator[Finding]:
     """Yields a finding for each plug-in but tools, after loading it; of ours where it fails."""
     for group in ENTRY_POINT_GROUPS[1:]:
         for point in entry_points(group):
             try:
-                found = load(group, point)
-                if isinstance(found, Later):
+                plugin = load(group, point)
+                if isinstance(plugin, Later):
                     with blaming_package(group, point):
-                        found.load()
+                        plugin.load()
             except PluginFailed as error:
                 fix = f"pip install --upgrade {source(point)}"
                 yield Finding(group, point.name, False, False, str(error), fix)
@@ -126,11 +126,11 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         places(settings.grounder, settings.models),
         *prompts(settings.prompts),
         *_models_here(settings.models),
-        *_plugins(),
+        *_check_tools(),
         *_hooks(settings),
-        *_added(),
+        *_check_plugins(),
         *_guests(machine),
-        *(announced("doctor.grounder", "--grounder")(settings) if points else []),
+        *(load_announced("doctor.grounder", "--grounder")(settings) if points else []),
     ]
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:

@@ -52,8 +52,8 @@ __all__ = [
     "run_in_desktop",
     "run_task",
     "score_line",
-    "shown",
     "spent_fields",
+    "style_text",
 ]
 
 
@@ -79,9 +79,9 @@ def require_person(settings: EnvironmentSettings, run: RunSettings) -> None:
         UsageError: questions will come, standard input is no terminal, and HISA_LIVE_ASK does not
             say that they are answered elsewhere.
     """
-    kept = not settings.throw_away
-    asks = run.confirm == "always" or (run.confirm == "auto" and kept)
-    if asks and not sys.stdin.isatty() and os.environ.get("HISA_LIVE_ASK") != "1":
+    is_permanent = not settings.throw_away
+    asks_person = run.confirm == "always" or (run.confirm == "auto" and is_permanent)
+    if asks_person and not sys.stdin.isatty() and os.environ.get("HISA_LIVE_ASK") != "1":
         guest = settings.family == "guest"
         revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(
@@ -102,8 +102,8 @@ async def run_with_signals(
     """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
     async with agent.open(task, log, so_far=so_far) as opened:
         gc.freeze()  # what is loaded now stays: to look through it again took 30 ms each time
-        ended = so_far.ended if so_far else None
-        run = opened.run(task, ended=ended, on_result=on_result)
+        ended = so_far.end_outcome if so_far else None
+        run = opened.run(task, end_outcome=ended, on_result=on_result)
         work = asyncio.create_task(run)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -206,7 +206,7 @@ def run_task(
     ) as log:
         if begun is not None:
             begun(log)
-        console.print(shown(task.instruction.strip(), "bold"))
+        console.print(style_text(task.instruction.strip(), "bold"))
         name_run = cache(lambda: console.print(f"  run      {log.id}"))
         output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=goes_on)
         opened = open_desktop if alone else open_fresh
@@ -252,7 +252,7 @@ def result_lines(folder: Path, results: ResultsRecord) -> Iterator[tuple[str, st
         yield "", f"on its machine alone; --fetch {shlex.quote(lost[0])} would have kept it"
 
 
-def shown(text: str, style: str = "") -> Text:
+def style_text(text: str, style: str = "") -> Text:
     """A text of a model or a task as it is shown: without secrets, and steering no terminal."""
     return Text(safe_text(redact(text)), style=style)
 
@@ -296,7 +296,7 @@ class RunOutput:
             return
         style = "bold green" if exit_code(result) == 0 else "bold red"
         self._console.print()
-        self._console.print(shown(f"{result.status}: {result.message}", style))
+        self._console.print(style_text(f"{result.status}: {result.message}", style))
         models = ", ".join(f"{role}: {name}" for role, name in self.log.manifest.models.items())
         self._line("score", score_line(result))
         self._line("steps", str(result.steps))
@@ -355,7 +355,7 @@ class RunOutput:
 
     def _line(self, label: str, value: str, style: str = "") -> None:
         if value:
-            self._console.print(shown(f"  {label:<8} {value}", style))
+            self._console.print(style_text(f"  {label:<8} {value}", style))
 
     def _summary(self, result: Result, page: Path | None) -> dict[str, Any]:
         spent, results = self._progress.spent, self.log.manifest.results

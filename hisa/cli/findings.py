@@ -39,15 +39,15 @@ class Finding:
 
 def parts(settings: PatternSettings) -> Iterator[Finding]:
     """Yields a finding for each optional part of Python packages: installed or not."""
-    from hisa.machine.parts import PARTS, install_command, missing
+    from hisa.machine.parts import PARTS, install_command, list_missing
 
-    wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.embedder)
-    needed = wanted if settings.enabled else None
+    embedder_part = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.embedder)
+    needed = embedder_part if settings.enabled else None
     for name, part in PARTS.items():
         if part.script:
             continue  # what they install is looked at one by one
-        lacking = missing(name)
-        detail = part.what if not lacking else f"{part.what}: without {', '.join(lacking)}"
+        lacking = list_missing(name)
+        detail = part.summary if not lacking else f"{part.summary}: without {', '.join(lacking)}"
         fix = install_command(name) if lacking else ""
         yield Finding("packages", name, not lacking, name == needed, detail, fix)
 
@@ -56,7 +56,7 @@ def models(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields a finding for each role with a model of its own, after asking the model's server."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.machine.plugins import find, source
-    from hisa.models.announced import announced
+    from hisa.models.announced import find_announced
 
     for role in ("planner", "state", "grounder", "judge"):
         chosen: ModelSettings | None = getattr(settings, role)
@@ -67,13 +67,13 @@ def models(settings: ModelsSettings) -> Iterator[Finding]:
             yield _model(role, chosen)
             continue
         try:
-            brought = announced(chosen.model)
+            announced_model = find_announced(chosen.model)
         except (OperatorError, PluginFailed) as error:
             fix = getattr(error, "fix", f"pip install --upgrade {source(point)}")
             yield Finding("models", role, False, True, str(error), fix)
             continue
-        if brought is not None and brought.by_rules:
-            yield Finding("models", role, True, True, f"{brought.title}; needs nothing")
+        if announced_model is not None and announced_model.by_rules:
+            yield Finding("models", role, True, True, f"{announced_model.title}; needs nothing")
         else:
             yield Finding("models", role, True, True, f"{chosen.model} of package {source(point)}")
 
@@ -90,17 +90,19 @@ _WAYS = {
 def places(settings: GrounderSettings, models: ModelsSettings) -> Finding:
     """Say which grounder finds places with these settings; nobody is asked."""
     from hisa.errors import OperatorError, PluginFailed
-    from hisa.models.announced import announced
+    from hisa.models.announced import find_announced
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
 
     chosen = models.grounder or models.planner
     try:
         kind = grounder_kind(settings, models, find(chosen.model, chosen.profile))
-        brought = announced(chosen.model)
+        announced_model = find_announced(chosen.model)
     except (OperatorError, PluginFailed) as error:
         return Finding("models", "places", False, True, str(error))
-    able = brought is None or not brought.by_rules or kind in ("elements", "planner")
+    able = (
+        announced_model is None or not announced_model.by_rules or kind in ("elements", "planner")
+    )
     detail = f"{settings.kind}: {_WAYS[kind].format(model=chosen.model)}"
     fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
     if not able:
@@ -118,7 +120,7 @@ def _model(role: str, chosen: ModelSettings) -> Finding:
         profile = find(chosen.model, chosen.profile)
         endpoint = resolve(chosen, os.environ)
         with connecting(endpoint):
-            problem, fix = _asked(endpoint, chosen)
+            problem, fix = _query_models(endpoint, chosen)
     except OperatorError as error:
         return Finding("models", role, False, True, str(error), error.fix)
     detail = f"{chosen.model} at {endpoint.url}, profile {profile.name}"
@@ -127,7 +129,7 @@ def _model(role: str, chosen: ModelSettings) -> Finding:
     )
 
 
-def _asked(endpoint: Endpoint, chosen: ModelSettings) -> tuple[str, str]:
+def _query_models(endpoint: Endpoint, chosen: ModelSettings) -> tuple[str, str]:
     """Ask the server for its models; returns the problem and its fix, both empty if all is well."""
     import httpx
 
@@ -142,18 +144,18 @@ def _asked(endpoint: Endpoint, chosen: ModelSettings) -> tuple[str, str]:
             **http_options(endpoint),
         )
     except httpx.HTTPError as error:
-        why = str(error) or type(error).__name__
-        return f"does not answer: {why}", "start the server, or export OPENAI_BASE_URL=…"
+        reason = str(error) or type(error).__name__
+        return f"does not answer: {reason}", "start the server, or export OPENAI_BASE_URL=…"
     if answer.status_code in (401, 403):
         return f"refuses the key (HTTP {answer.status_code})", f"export {chosen.api_key_env}=…"
-    served = _served(answer)
+    served = _read_model_names(answer)
     if served and chosen.model not in served:
         shown = ", ".join(sorted(served)[:5]) + (", …" if len(served) > 5 else "")
         return f"serves no {chosen.model!r}, but {shown}", f"--model {min(served)}"
     return "", ""
 
 
-def _served(answer: httpx.Response) -> set[str]:
+def _read_model_names(answer: httpx.Response) -> set[str]:
     """Names of an OpenAI-protocol list of models; empty where the answer is none."""
     try:
         rows = answer.json()["data"]

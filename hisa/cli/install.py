@@ -8,7 +8,7 @@ import subprocess
 import click
 
 from hisa.cli.out import print_json
-from hisa.machine.parts import PARTS, commands, missing
+from hisa.machine.parts import PARTS, commands, list_missing
 
 __all__ = ["install"]
 
@@ -44,7 +44,12 @@ def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool
 def _list(as_json: bool) -> None:
 
     rows = [
-        {"part": name, "what": part.what, "missing": missing(name), "by_script": bool(part.script)}
+        {
+            "part": name,
+            "what": part.summary,
+            "missing": list_missing(name),
+            "by_script": bool(part.script),
+        }
         for name, part in PARTS.items()
     ]
     if as_json:

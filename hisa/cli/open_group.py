@@ -15,7 +15,7 @@ from hisa.machine.plugins import Command
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["PRESET", "OpenGroup", "announced", "pass_sections"]
+__all__ = ["PRESET", "OpenGroup", "load_announced", "pass_sections"]
 
 PRESET = "A paper's settings: hisa-paper, gta1; hisa --preset NAME settings tells where it says so."
 
@@ -50,18 +50,18 @@ class OpenGroup(click.Group):
             ctx.fail(f"No such command {name!r}.{close_names(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
-    def _announced(self) -> dict[str, EntryPoint]:
+    def _find_announced(self) -> dict[str, EntryPoint]:
         by_name: dict[str, EntryPoint] = {}
         for point in plugins.points("commands"):
             name = point.name.removeprefix(self._prefix)
-            ours = name in self._own or name in self.commands
-            if point.name == self._prefix + name and "." not in name and not ours:
+            is_own = name in self._own or name in self.commands
+            if point.name == self._prefix + name and "." not in name and not is_own:
                 by_name.setdefault(name, point)
         return by_name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the list."""
-        announced = self._announced()
+        announced = self._find_announced()
         if not self._own:
             return sorted({*self.commands, *announced})
         names = list(self._own)
@@ -82,12 +82,12 @@ class OpenGroup(click.Group):
             return command
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        point = self._announced().get(cmd_name)
-        return None if point is None else _imported(point)
+        point = self._find_announced().get(cmd_name)
+        return None if point is None else _import_command(point)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands; one whose package fails is marked, and breaks no list."""
-        names, announced = self.list_commands(ctx), self._announced()
+        names, announced = self.list_commands(ctx), self._find_announced()
         limit = formatter.width - 6 - max(map(len, names))
         rows = []
         for name in names:
@@ -125,7 +125,7 @@ def pass_sections(*names: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return decorate
 
 
-def announced(name: str, wish: str) -> Callable[..., Any]:
+def load_announced(name: str, wish: str) -> Callable[..., Any]:
     """Returns the function that a package announces for a part of a command, such as an option.
 
     Args:
@@ -164,7 +164,7 @@ def _after(point: EntryPoint) -> str:
     return record.after if isinstance(record, Command) else ""
 
 
-def _imported(point: EntryPoint) -> click.Command:
+def _import_command(point: EntryPoint) -> click.Command:
     record = _record(point)
     if isinstance(record, click.Command):
         return record

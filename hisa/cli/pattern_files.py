@@ -25,7 +25,7 @@ from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_te
 from hisa.patterns.stores.vector_store import Item, VectorStore, check_meta, to_payload
 from hisa.protocols import Embedder, Pattern
 
-__all__ = ["export_lines", "import_patterns", "write_atomically", "written"]
+__all__ = ["build_pattern", "export_lines", "import_patterns", "write_atomically"]
 
 _BATCH = 256  # chosen by hand
 _LINE_CHARS = 1_000_000  # chosen by hand
@@ -45,7 +45,7 @@ _NAMES = {
 _TEXTS = ("lesson", "condition", "actions", "expected")
 
 
-def written(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
+def build_pattern(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
     """A new pattern of these texts, written by a person.
 
     Raises:
@@ -107,7 +107,7 @@ class _Line(BaseModel):
     pattern: Pattern
 
 
-def _checked(pattern: Pattern) -> Pattern:
+def _clean_pattern(pattern: Pattern) -> Pattern:
     """The pattern, whose texts bind nobody, as HiSA itself could have written it.
 
     Raises:
@@ -133,7 +133,7 @@ def _read(number: int, line: str, name: str) -> Pattern:
             raise ValueError(f"more than {_LINES} lines")
         if len(line) > _LINE_CHARS:
             raise ValueError(f"{len(line)} characters; at most {_LINE_CHARS}")
-        return _checked(_Line.model_validate_json(line).pattern)
+        return _clean_pattern(_Line.model_validate_json(line).pattern)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         message = ".".join(str(part)[:60] for part in first["loc"]) + ": " + first["msg"]
@@ -158,7 +158,7 @@ def _read_all(lines: Iterable[str], name: str) -> dict[str, Pattern]:
     return patterns
 
 
-def _embedded(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
+def _embed_patterns(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
     """Patterns with fresh vectors, and the name of who made them."""
     waiting = iter(patterns)
     while page := list(islice(waiting, _BATCH)):
@@ -191,7 +191,7 @@ def import_patterns(
     if meta is not None:
         check_meta(meta, embedder, where="the pattern store")
     patterns = _read_all(lines, name)
-    items = list(_embedded(patterns.values(), embedder))
+    items = list(_embed_patterns(patterns.values(), embedder))
     with store.session():
         replaced = len(patterns.keys() & {known.id for known in store.list(status=None)})
         if items:

@@ -13,7 +13,7 @@ import click
 
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.cli.pattern_files import export_lines, import_patterns, write_atomically, written
+from hisa.cli.pattern_files import build_pattern, export_lines, import_patterns, write_atomically
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.dedup import remember
@@ -54,13 +54,13 @@ def _find(store: VectorStore, prefix: str) -> Pattern:
     exact = store.get(prefix)
     if exact:
         return exact
-    found = [pattern for pattern in store.list(status=None) if pattern.id.startswith(prefix)]
-    if len(found) == 1 and prefix:
-        return found[0]
-    if found:
-        some = ", ".join(pattern.id for pattern in found[:5])
+    matches = [pattern for pattern in store.list(status=None) if pattern.id.startswith(prefix)]
+    if len(matches) == 1 and prefix:
+        return matches[0]
+    if matches:
+        some = ", ".join(pattern.id for pattern in matches[:5])
         raise UsageError(
-            f"pattern {prefix!r}: {len(found)} ids begin so: {some}", fix="give more of the id"
+            f"pattern {prefix!r}: {len(matches)} ids begin so: {some}", fix="give more of the id"
         )
     raise UsageError(f"pattern {prefix!r}: there is none", fix="hisa patterns ls --all")
 
@@ -82,13 +82,13 @@ def _row(pattern: Pattern, **first: object) -> dict[str, object]:
         "domain": pattern.domain,
         "kind": pattern.kind,
         "scope": pattern.scope,
-        "used": _used(pattern),
+        "used": _summarise_use(pattern),
         "run": pattern.source_run,
         "lesson": pattern.lesson,
     }
 
 
-def _used(pattern: Pattern) -> str:
+def _summarise_use(pattern: Pattern) -> str:
     """Summarises the runs that used a pattern: their number, and how many scored and won."""
     if not pattern.uses:
         return "never"
@@ -110,11 +110,16 @@ def list_patterns(
 ) -> None:
     """List patterns, newest first."""
     with closing(open_store(settings)) as store:
-        found = store.list(domain=domain, status=None if everything else "active")
+        patterns = store.list(domain=domain, status=None if everything else "active")
     if as_json:
-        print_json([asdict(pattern) for pattern in found])
-    elif found:
-        _table([_row(one, status=one.status) if everything else _row(one) for one in found])
+        print_json([asdict(pattern) for pattern in patterns])
+    elif patterns:
+        _table(
+            [
+                _row(pattern, status=pattern.status) if everything else _row(pattern)
+                for pattern in patterns
+            ]
+        )
     else:
         click.echo("No patterns. They are learned at the end of a run.", err=True)
 
@@ -177,10 +182,10 @@ def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(pattern))
         return
-    made = pattern.created_at
+    created = pattern.created_at
     shown = asdict(pattern) | {
-        "created_at": time.strftime("%Y-%m-%d %H:%M", time.localtime(made)) if made else "",
-        "used": _used(pattern),
+        "created_at": time.strftime("%Y-%m-%d %H:%M", time.localtime(created)) if created else "",
+        "used": _summarise_use(pattern),
         "other_conditions": "; ".join(pattern.other_conditions),
     }
     for name, value in shown.items():
@@ -193,17 +198,18 @@ def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
 @pass_sections("patterns", "state")
 def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json: bool) -> None:
     """List every rule that binds in DOMAIN, yours first, and whether the advice has room for it."""
-    found = rules_for(open_sops(settings), domain)
+    binding_rules = rules_for(open_sops(settings), domain)
     limit = state.advice_tokens
-    left_out = render_rules(found, domain=domain, limit=limit).left_out
+    left_out = render_rules(binding_rules, domain=domain, limit=limit).left_out
     if as_json:
-        print_json([{"rule": rule, "told": rule not in left_out} for rule in found])
+        print_json([{"rule": rule, "told": rule not in left_out} for rule in binding_rules])
         return
-    for rule in found:
+    for rule in binding_rules:
         say(f"{'(left out) ' if rule in left_out else ''}{rule}")
     if left_out:
         say(
-            f"{len(left_out)} of {len(found)} rules do not fit into state.advice_tokens = {limit}; "
+            f"{len(left_out)} of {len(binding_rules)} rules do not fit into "
+            f"state.advice_tokens = {limit}; "
             f"raise it: --set state.advice_tokens={2 * limit}",
             err=True,
         )
@@ -240,7 +246,7 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
     Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
     same words again confirm the older pattern.
     """
-    pattern = written(lesson, **fields)
+    pattern = build_pattern(lesson, **fields)
     embedder = open_embedder(settings.embedder)
     dedup = thresholds_of(embedder.name, settings).same
     with closing(open_store(settings, embedder)) as store:
@@ -261,8 +267,8 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
 def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool) -> None:
     """Take patterns out of use; "ls --all" still shows them."""
     with closing(open_store(settings)) as store, store.session():
-        found = [_find(store, pattern_id) for pattern_id in pattern_ids]
-        for pattern in found:
+        patterns = [_find(store, pattern_id) for pattern_id in pattern_ids]
+        for pattern in patterns:
             if purge:
                 store.delete(pattern.id)
             else:

@@ -31,7 +31,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
-from hisa.runs.wording import STYLES, chosen, person_act, tried, verdict_tone
+from hisa.runs.wording import STYLES, describe_choice, describe_try, person_act, verdict_tone
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
@@ -76,7 +76,7 @@ class Progress:
             case Guidance():
                 self._guidance(event)
             case Planned():
-                self._planned(event)
+                self._show_plan(event)
             case Abstracted() if not (self._ends and event.verdict == "succeeded"):
                 self._line("result", event.result, STYLES[verdict_tone(event.verdict)])
             case ModelCalled():
@@ -126,13 +126,13 @@ class Progress:
             case GroundingFailed():
                 self._line("place", event.reason, "yellow")
             case GroundingTried(verdict="doubted" | "no_point" | "unavailable" | "none"):
-                self._line("place", tried(event), "yellow")
+                self._line("place", describe_try(event), "yellow")
             case SequenceStopped():
-                told = f"{event.made} of {event.of} actions made: {event.reason}"
-                self._line("stopped", told, "yellow")
+                message = f"{event.made} of {event.of} actions made: {event.reason}"
+                self._line("stopped", message, "yellow")
             case Chosen():
                 decided = event.by not in ("votes", "nobody")
-                self._line("chosen", chosen(event), "dim" if decided else "yellow")
+                self._line("chosen", describe_choice(event), "dim" if decided else "yellow")
             case RuleEntered():
                 self._line("advice", event.rule, "cyan")
             case LoopDetected():
@@ -158,8 +158,8 @@ class Progress:
 
     def _guidance(self, event: Guidance) -> None:
         for hit in event.patterns:
-            came = f" [from run {hit.source_run}]" if hit.source_run else ""
-            self._line("recalled", f"{hit.score:.2f} {hit.kind}: {hit.lesson}{came}", "cyan")
+            origin = f" [from run {hit.source_run}]" if hit.source_run else ""
+            self._line("recalled", f"{hit.score:.2f} {hit.kind}: {hit.lesson}{origin}", "cyan")
         lines = event.advice.splitlines()
         others = [line for line in lines if not line.startswith("- MUST")]
         if rules := len(lines) - len(others):
@@ -167,20 +167,20 @@ class Progress:
         for line in others:
             self._line("advice", line, "cyan")
 
-    def _planned(self, event: Planned) -> None:
+    def _show_plan(self, event: Planned) -> None:
         lines = [
             Text(),
             Text(f"step {event.step} of at most {self._max_steps}", "bold"),
-            _labelled("thought", event.thought),
+            _label_line("thought", event.thought),
         ]
         if event.note is not None:
-            lines.append(_labelled("note", event.note or "(all dropped)"))
+            lines.append(_label_line("note", event.note or "(all dropped)"))
         self._ends = event.tool in _ENDING
         for call in event.sequence:
             shown = f"{call.tool}  {'' if self._ends else _flat(call.input)}"
-            lines.append(_labelled("action", shown, "bold"))
+            lines.append(_label_line("action", shown, "bold"))
             if call.description:
-                lines.append(_labelled("target", call.description))
+                lines.append(_label_line("target", call.description))
         self._print(*lines)
 
     def count(self, event: Event) -> None:
@@ -188,13 +188,13 @@ class Progress:
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:
-        self._print(_labelled(label, value, style))
+        self._print(_label_line(label, value, style))
 
     def _print(self, *lines: Text) -> None:
         for line in lines:
             self._console.print(line, soft_wrap=True)
 
 
-def _labelled(label: str, value: str, style: str = "") -> Text:
+def _label_line(label: str, value: str, style: str = "") -> Text:
     line = Text(f"  {safe_line(label, 40):<9}", "dim")
     return line.append(_flat(value), style)

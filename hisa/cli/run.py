@@ -71,14 +71,14 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     from hisa.tasks.taskfile import task_from_text
 
     if text == "-":
-        return task_from_text(_decoded(sys.stdin.buffer.read()), domain=domain)
+        return task_from_text(_decode_text(sys.stdin.buffer.read()), domain=domain)
     if not os.path.exists(text):
         with contextlib.suppress(UnicodeEncodeError):
-            text = _decoded(os.fsencode(text))
+            text = _decode_text(os.fsencode(text))
     return named_task(text, domain=domain, seed=seed)
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     """Returns a text of UTF-8, which terminals and files have whatever a locale says, or its."""
     try:
         return data.decode()
@@ -152,12 +152,12 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
 
     file, earlier = ctx.meta["hisa.settings"]
     settings: Settings = load(file, [*earlier, *assignments], overrides=_overrides(options))
-    chosen = read_task(task, domain=options["domain"], seed=settings.run.seed)
-    chosen = replace(chosen, results=(*chosen.results, *options["fetch"]))
-    how = {"as_json": options["as_json"], "report": options["report"]}
+    task_to_run = read_task(task, domain=options["domain"], seed=settings.run.seed)
+    task_to_run = replace(task_to_run, results=(*task_to_run.results, *options["fetch"]))
+    output_options = {"as_json": options["as_json"], "report": options["report"]}
     if options["attempts"] == 1:
-        ctx.exit(episode(settings, chosen, **how))
-    from hisa.cli.open_group import announced
+        ctx.exit(episode(settings, task_to_run, **output_options))
+    from hisa.cli.open_group import load_announced
 
-    several = announced("run.attempts", f"--attempts {options['attempts']}")
-    ctx.exit(several(settings, chosen, options["attempts"], **how))
+    several = load_announced("run.attempts", f"--attempts {options['attempts']}")
+    ctx.exit(several(settings, task_to_run, options["attempts"], **output_options))

@@ -55,10 +55,10 @@ class RunDesktop:
 
     async def begin(self) -> None:
         """Begin to open it already now; it comes up while the rest of the run is loaded."""
-        self._opening = asyncio.create_task(self._begun())
+        self._opening = asyncio.create_task(self._start_opening())
         await asyncio.sleep(0)  # up to where it waits for other processes
 
-    async def _begun(self) -> Environment:
+    async def _start_opening(self) -> Environment:
         return await self._open()
 
     async def environment(self) -> Environment:
@@ -132,19 +132,19 @@ async def reattach_or_replay(
     if not settings.environment.throw_away:
         return await open_desktop(settings, log), "reattached", kind
     stays = find_kind(settings.environment)[1].attach is not None
-    why = "the log names no desktop" if stays else "each run has a fresh machine"
+    reason = "the log names no desktop" if stays else "each run has a fresh machine"
     if point.desktop and stays:
         try:
-            found = attach_environment(
+            desktop = attach_environment(
                 settings.environment, point.desktop, settings.run.image_limit
             )
-            await found.__aenter__()
+            await desktop.__aenter__()
         except EnvironmentFailed as error:
-            why = str(error)
+            reason = str(error)
         else:
             if point.step:
-                return found, "reattached", ""
-            await found.__aexit__(None, None, None)
+                return desktop, "reattached", ""
+            await desktop.__aexit__(None, None, None)
     environment = await open_desktop(settings, log)
     if "throw_away" not in environment.capabilities:  # of a package; what was done is done
         return environment, "reattached", kind
@@ -157,4 +157,4 @@ async def reattach_or_replay(
     except BaseException:
         await environment.__aexit__(None, None, None)
         raise
-    return environment, "replayed", f"{count} acts, because {why}"
+    return environment, "replayed", f"{count} acts, because {reason}"

@@ -98,7 +98,7 @@ def show_command(
     if turn is not None or listed:
         from hisa.runs import turn_view
 
-        say("\n".join(turn_view.shown(run, turn, as_json=as_json)))
+        say("\n".join(turn_view.show_turns(run, turn, as_json=as_json)))
     elif events:
         for event in run.events:
             if step is None or event.step == step:
@@ -183,7 +183,7 @@ def export_command(
     every: bool,
     kind: str,
     output: Path | None,
-    **wanted: Any,
+    **options: Any,
 ) -> None:
     """Write model calls as they were sent and answered, and print the path.
 
@@ -199,7 +199,7 @@ def export_command(
         loaded = [load_run(path) for path in folders]
     else:
         loaded = [_load(settings, run_id) for run_id in run_ids or ("latest",)]
-    click.echo(export_runs(loaded, kind, output, **wanted))
+    click.echo(export_runs(loaded, kind, output, **options))
 
 
 def _load(settings: RunSettings, run_id: str) -> Run:

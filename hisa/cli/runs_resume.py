@@ -49,25 +49,25 @@ def resume(
     from hisa.cli.episode import RunOutput
     from hisa.cli.progress import Progress
     from hisa.runs.log import RunLog
-    from hisa.runs.resume import resume_point, without_secrets
+    from hisa.runs.resume import require_no_secrets, resume_point
 
-    run = _unfinished(run_id, settings.run.folder)
+    run = _load_unfinished(run_id, settings.run.folder)
     point = resume_point(run)
-    without_secrets(point)
+    require_no_secrets(point)
     earlier = _settings(point.settings, max_steps=max_steps, budget_usd=budget_usd)
     console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
     progress = Progress(console, earlier.run.max_steps)
     for event in run.events:
         progress.count(event)
     with RunLog.reopen(run.folder) as log:
-        rest = "only to be scored" if point.ended else "going on"
+        rest = "only to be scored" if point.end_outcome else "going on"
         console.print(f"run {log.id}: {rest} after step {point.step}")
         output = RunOutput(log, console, progress, as_json=as_json, report=True)
         _go_on(earlier, output, point, progress)
     return output.close()
 
 
-def _unfinished(run_id: str, folder: Path) -> Run:
+def _load_unfinished(run_id: str, folder: Path) -> Run:
     from hisa.errors import UsageError
     from hisa.outcomes.endings import FINAL
     from hisa.runs.read import command_on, load_run
@@ -103,12 +103,12 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: 
     from hisa.text.redact import REDACTED, holds_redacted
 
     async def find() -> Environment:
-        environment, how, detail = await reattach_or_replay(settings, output.log, point)
-        output.log.emit(RunResumed(desktop=how, detail=detail))
+        environment, method, detail = await reattach_or_replay(settings, output.log, point)
+        output.log.emit(RunResumed(desktop=method, detail=detail))
         hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
         if hidden:
-            told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
-            output.log.emit(Noted(where="log", text=told))
+            note = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
+            output.log.emit(Noted(where="log", text=note))
         return environment
 
     output.log.listen(progress)

@@ -52,20 +52,24 @@ def list_tools(kit: str, as_json: bool) -> None:
     """
     from hisa.tools.registry import discover
 
-    found, broken = discover()
-    chosen = [tool for tool in found if not kit or tool.kit == kit]
+    tools, broken = discover()
+    chosen = [tool for tool in tools if not kit or tool.kit == kit]
     if as_json:
         bad = [{"name": b.name, "source": b.source, "traceback": b.traceback} for b in broken]
         print_json({"tools": [_record(tool) for tool in chosen], "broken": bad})
         return
     if not chosen and kit:
-        kits = ", ".join(sorted({tool.kit for tool in found if tool.kit})) or "none"
+        kits = ", ".join(sorted({tool.kit for tool in tools if tool.kit})) or "none"
         raise UsageError(f"no toolkit {kit!r}; toolkits: {kits}", fix="hisa tools ls")
     group = ""
     for tool in sorted(chosen, key=lambda tool: (not tool.always, tool.kit, tool.name)):
         title = "built in" if tool.always else tool.kit or "tools by themselves"
         if title != group:
-            say(f"{title} ({tool.title}, {tool.source}{_needed(tool)})" if tool.kit else title)
+            say(
+                f"{title} ({tool.title}, {tool.source}{_describe_needs(tool)})"
+                if tool.kit
+                else title
+            )
         group = title
         say(_row(tool))
     for plugin in broken:
@@ -93,7 +97,7 @@ def _record(tool: BaseTool) -> Mapping[str, Any]:
     }
 
 
-def _needed(tool: BaseTool) -> str:
+def _describe_needs(tool: BaseTool) -> str:
     """Returns what a tool needs, as the end of a list; empty where it needs nothing."""
     needs = tool.traits.needs
     parts = [f"needs {' or '.join(needs.apps)} in front"] * bool(needs.apps)
@@ -103,9 +107,9 @@ def _needed(tool: BaseTool) -> str:
 
 def _row(tool: BaseTool) -> str:
     marks = ["reads"] * tool.traits.reads + [f"may {effect}" for effect in tool.traits.effects]
-    told = "; ".join(marks) + ("" if tool.kit else _needed(tool))
-    told = f"  [{told.removeprefix('; ')}]" if told else ""
-    return f"  {tool.name:<24}  {tool.summary.rstrip('.')}{told}"
+    details = "; ".join(marks) + ("" if tool.kit else _describe_needs(tool))
+    details = f"  [{details.removeprefix('; ')}]" if details else ""
+    return f"  {tool.name:<24}  {tool.summary.rstrip('.')}{details}"
 
 
 def refuse_path(name: str) -> None:
@@ -121,17 +125,17 @@ def show_tool(name: str, as_json: bool) -> None:
     """Show one tool as models read it, or why it failed to load."""
     from hisa.tools.registry import discover
 
-    found, broken = discover()
+    tools, broken = discover()
     for plugin in broken:
         if plugin.name == name:
             raise UsageError(f"tool {name!r} ({plugin.source}) failed to load:\n{plugin.traceback}")
-    for tool in found:
+    for tool in tools:
         if tool.name == name:
             record = {"name": tool.name, "source": tool.source, "schema": tool.parameters}
             click.echo(json.dumps(record, indent=2) if as_json else safe_text(tool.describe()))
             return
     refuse_path(name)
-    names = sorted(tool.name for tool in found)
-    always = [tool.name for tool in found if tool.always]
+    names = sorted(tool.name for tool in tools)
+    always = [tool.name for tool in tools if tool.always]
     near = names if len(names) <= _MANY else sorted({*always, *get_close_matches(name, names, n=5)})
     raise UsageError(f"no tool {name!r}; known: {', '.join(near)}", fix="hisa tools ls")

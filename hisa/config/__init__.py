@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hisa.config.presets import preset_file, preset_sources
-from hisa.config.sources import merge, nested, scalar, source_of
+from hisa.config.sources import merge, nest_value, scalar, source_of
 from hisa.config.tool_settings import (
     PolicySettings,
     PromptSettings,
@@ -144,14 +144,14 @@ class ModelsSettings(Section):
     judge: ModelSettings | None = None
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _require_model(self) -> Self:
         """Refuse a section without a model: it would be the default one, unasked."""
         for role in ("state", "grounder", "judge"):
             own: ModelSettings | None = getattr(self, role)
             if own is not None and "model" not in own.model_fields_set:
-                given = sorted(own.model_fields_set) or ["nothing"]
+                names = sorted(own.model_fields_set) or ["nothing"]
                 raise ValueError(
-                    f"models.{role} sets {', '.join(given)} and no model: set models.{role}.model "
+                    f"models.{role} sets {', '.join(names)} and no model: set models.{role}.model "
                     "too, or the same of models.planner, which is followed where the section is "
                     "left out"
                 )
@@ -387,8 +387,8 @@ class TaskSettings(Section):
     @field_validator("proxy")
     @classmethod
     def _plain(cls, value: str) -> str:
-        found = _PROXY.fullmatch(value)
-        if value in ("", "none") or (found and 0 < int(found[3]) < 65536):
+        match = _PROXY.fullmatch(value)
+        if value in ("", "none") or (match and 0 < int(match[3]) < 65536):
             return value
         raise ValueError("wanted is none, or http://HOST:PORT without user and password")
 
@@ -429,12 +429,12 @@ def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) 
 
     Variables tell where a container's servers are, whichever of them a run then uses.
     """
-    models, given = tree.get("models"), variables.get("models")
-    if not isinstance(models, Mapping) or not isinstance(given, Mapping):
+    models, variable_models = tree.get("models"), variables.get("models")
+    if not isinstance(models, Mapping) or not isinstance(variable_models, Mapping):
         return tree
     idle = {
         role
-        for role, own in given.items()
+        for role, own in variable_models.items()
         if role != "planner" and models.get(role) == own and [*own] == ["base_url"]
     }
     return {**tree, "models": {role: own for role, own in models.items() if role not in idle}}
@@ -442,21 +442,21 @@ def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """``HISA_RUN__MAX_STEPS=9`` is ``run.max_steps = 9``."""
-    found: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for name, text in sorted(environ.items()):
         if name.startswith("HISA_") and "__" in name:
-            found = merge(found, nested(name[5:].lower().replace("__", "."), scalar(text)))
-    return found
+            tree = merge(tree, nest_value(name[5:].lower().replace("__", "."), scalar(text)))
+    return tree
 
 
 def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals or not path.strip():
             raise ConfigError(f"--set {assignment!r}: want a.b=c", fix="--set run.max_steps=20")
-        found = merge(found, nested(path.strip(), scalar(text.strip())))
-    return found
+        tree = merge(tree, nest_value(path.strip(), scalar(text.strip())))
+    return tree
 
 
 def load(
@@ -494,8 +494,8 @@ def load(
         "file": from_file,
     }
     tree: dict[str, Any] = {}
-    for given in reversed(trees.values()):
-        tree = merge(tree, given)
+    for layer in reversed(trees.values()):
+        tree = merge(tree, layer)
     if name := tree.get("preset"):
         tree = merge(_from_file(preset_file(str(name))), tree)
     tree = _without_idle_addresses(tree, trees["variable"])
@@ -520,8 +520,10 @@ def read_stored(tree: Mapping[str, object]) -> Settings:
     try:
         return Settings.model_validate(stored)
     except ValidationError as error:
-        gone = [each["loc"] for each in error.errors() if each["type"] == "extra_forbidden"]
-    for *path, name in gone:
+        unknown_settings = [
+            problem["loc"] for problem in error.errors() if problem["type"] == "extra_forbidden"
+        ]
+    for *path, name in unknown_settings:
         del reduce(getitem, path, stored)[name]
     try:
         return Settings.model_validate(stored)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["merge", "nested", "scalar", "source_of"]
+__all__ = ["merge", "nest_value", "scalar", "source_of"]
 
 
 def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,10 +22,10 @@ def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def nested(path: str, value: Any) -> dict[str, Any]:
+def nest_value(path: str, value: Any) -> dict[str, Any]:
     """The tree of one value at a path, such as ``run.max_steps``."""
     head, _, rest = path.partition(".")
-    return {head: nested(rest, value)} if rest else {head: value}
+    return {head: nest_value(rest, value)} if rest else {head: value}
 
 
 def scalar(text: str) -> Any:

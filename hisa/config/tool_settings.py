@@ -78,14 +78,16 @@ class McpServerSettings(Section):
 
     @field_validator("env", "header_env")
     @classmethod
-    def _variables(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        for each in given:
-            if not _VARIABLE.fullmatch(each):
-                raise ValueError(f"{each!r}: wanted is NAME or NAME as OTHER, of variables' names")
-        return given
+    def _variables(cls, variables: tuple[str, ...]) -> tuple[str, ...]:
+        for variable in variables:
+            if not _VARIABLE.fullmatch(variable):
+                raise ValueError(
+                    f"{variable!r}: wanted is NAME or NAME as OTHER, of variables' names"
+                )
+        return variables
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_command_or_url(self) -> Self:
         if bool(self.command) == bool(self.url):
             raise ValueError("a server of tools has either a command or a url")
         if self.env and self.url:
@@ -106,7 +108,9 @@ class ToolSettings(Section):
 
     @field_validator("mcp")
     @classmethod
-    def _named(cls, servers: Mapping[str, McpServerSettings]) -> Mapping[str, McpServerSettings]:
+    def _check_names(
+        cls, servers: Mapping[str, McpServerSettings]
+    ) -> Mapping[str, McpServerSettings]:
         wrong = [name for name in servers if not _NAME.fullmatch(name)]
         if wrong:
             raise ValueError(f"{wrong[0]!r}: a server's name is letters, digits and hyphens")
@@ -144,7 +148,7 @@ class RuleSettings(Section):
 
     @field_validator("path")
     @classmethod
-    def _whole(cls, value: str) -> str:
+    def _check_path(cls, value: str) -> str:
         if value and value[0] not in "/~*":
             raise ValueError("a path begins with /, ~ or *")
         return value

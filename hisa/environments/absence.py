@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from hisa.protocols import Environment, TellsHidden
+from hisa.protocols import Environment, ReadsHiddenElements
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CUT, DIALOGS
 
@@ -20,41 +20,41 @@ _MADE = "manages-descendants"
 """The state of what makes its parts when they come into view, and tells of no others."""
 
 
-async def with_hidden(environment: Environment | None, look: Observation) -> Observation:
+async def with_hidden(environment: Environment | None, observation: Observation) -> Observation:
     """The look with what is there and does not show; itself where the machine cannot tell that.
 
     Raises:
         EnvironmentFailed: the machine does not answer.
     """
     if environment is None or "hidden" not in environment.capabilities:
-        return look
-    assert isinstance(environment, TellsHidden), "announced by its capabilities"
+        return observation
+    assert isinstance(environment, ReadsHiddenElements), "announced by its capabilities"
     everywhere = await environment.look_everywhere()
-    complete = look.complete and everywhere.complete
-    return replace(look, everywhere=everywhere.elements, complete=complete)
+    complete = observation.complete and everywhere.complete
+    return replace(observation, everywhere=everywhere.elements, complete=complete)
 
 
-def is_hidden(look: Observation, is_meant: Callable[[Element], bool]) -> bool:
+def is_hidden(observation: Observation, matches: Callable[[Element], bool]) -> bool:
     """Whether something that is meant is there and does not show, as far as that was asked."""
-    return any(is_meant(element) for element in look.everywhere or ())
+    return any(matches(element) for element in observation.everywhere or ())
 
 
-def absence_doubt(look: Observation, role: str) -> str:
+def absence_doubt(observation: Observation, role: str) -> str:
     """Returns why something may be there although the look does not have it; empty: it is not.
 
     Args:
-        look: of `with_hidden`; of another one, what is scrolled away is not thought of.
+        observation: of `with_hidden`; of another one, what is scrolled away is not thought of.
         role: of what is looked for; empty: any.
     """
-    if not look.complete:
+    if not observation.complete:
         return "only some elements were told"
-    elements = look.elements if look.everywhere is None else look.everywhere
-    return next(_hiding(elements or (), role), "")
+    elements = observation.elements if observation.everywhere is None else observation.everywhere
+    return next(_list_hiding(elements or (), role), "")
 
 
-def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
+def _list_hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
     """Yields what hides others, in words."""
-    above = [list(_holders(elements, number)) for number in range(len(elements))]
+    above = [list(_iterate_holders(elements, number)) for number in range(len(elements))]
     below: dict[int, list[int]] = {}
     for number, holders in enumerate(above):
         for holder in holders:
@@ -63,21 +63,21 @@ def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
         held = below.get(number, [])
         page = next((up for up in above[number] if elements[up].role == _PAGE), None)
         if element.role == _PAGE and "busy" in element.states:
-            yield f"the {_named(element)} is still loading"
+            yield f"the {_describe(element)} is still loading"
         if "modal" in element.states and page is not None:
-            yield f"the {_named(element)} hides the page behind it"
+            yield f"the {_describe(element)} hides the page behind it"
         if element.role in DIALOGS and above[number] and _is_alone(elements, number, below, page):
-            yield f"the {_named(element)} hides what is behind it"
+            yield f"the {_describe(element)} hides what is behind it"
         if element.role == "frame" and _PAGE in {elements[part].role for part in held}:
             tabs = [elements[part] for part in held if elements[part].role == "page tab"]
             if len(tabs) > 1:
-                yield f"what the other tabs of {_named(element)} hold is not told"
+                yield f"what the other tabs of {_describe(element)} hold is not told"
         if CUT in element.states and role not in DIALOGS:
-            yield f"the {_named(element)} tells only what shows of it"
-        whole = element.role.startswith("document") or not held
-        made = _MADE in element.states and role not in DIALOGS
-        if made and (whole or role in {"", *(elements[part].role for part in held)}):
-            yield f"the {_named(element)} tells only what shows of it"
+            yield f"the {_describe(element)} tells only what shows of it"
+        may_hold_any = element.role.startswith("document") or not held
+        makes_cells = _MADE in element.states and role not in DIALOGS
+        if makes_cells and (may_hold_any or role in {"", *(elements[part].role for part in held)}):
+            yield f"the {_describe(element)} tells only what shows of it"
 
 
 def _is_alone(
@@ -86,13 +86,13 @@ def _is_alone(
     """Whether a dialog has all controls that are told of the page, or of a window without one."""
     top = page
     if top is None:  # a browser's own question: of the window it leaves the bars, and no page
-        top = next(up for up in _holders(elements, dialog) if elements[up].parent == -1)
+        top = next(up for up in _iterate_holders(elements, dialog) if elements[up].parent == -1)
         return all(elements[part].role != _PAGE for part in below[top])
-    own = {dialog, *below.get(dialog, ()), *_holders(elements, dialog)}
+    own = {dialog, *below.get(dialog, ()), *_iterate_holders(elements, dialog)}
     return not any("focusable" in elements[part].states for part in below[top] if part not in own)
 
 
-def _holders(elements: Sequence[Element], number: int) -> Iterator[int]:
+def _iterate_holders(elements: Sequence[Element], number: int) -> Iterator[int]:
     """The places of what holds an element, innermost first; holders come before their parts."""
     up = elements[number].parent
     while up is not None and 0 <= up < number:
@@ -100,5 +100,5 @@ def _holders(elements: Sequence[Element], number: int) -> Iterator[int]:
         number, up = up, elements[up].parent
 
 
-def _named(element: Element) -> str:
+def _describe(element: Element) -> str:
     return f"{element.role} “{element.name[:60]}”"

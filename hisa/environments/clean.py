@@ -37,9 +37,9 @@ def clean(words: Sequence[str], *, home: bool = True) -> str:
         words: the program and its arguments.
         home: whether ``~`` is that of the user; else there is none, and HISA_HOME names theirs.
     """
-    kept = " ".join(f'${{{name}+"{name}=${name}"}}' for name in _SESSION)
+    variables = " ".join(f'${{{name}+"{name}=${name}"}}' for name in _SESSION)
     place = 'HOME="$HOME"' if home else 'HOME=/nonexistent HISA_HOME="$HOME"'
-    return f"/usr/bin/env -i PATH={_PATH} {place} {kept} {shlex.join(words)}"
+    return f"/usr/bin/env -i PATH={_PATH} {place} {variables} {shlex.join(words)}"
 
 
 def bash(source: str) -> str:

@@ -23,7 +23,7 @@ class Question:
     """What is about to be done, in full and as it is: hostile text, to be shown escaped."""
 
     action: ActionKind
-    what: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
         ActionRefused: the person said no.
         asyncio.CancelledError: the person stopped the run.
     """
-    what = question.what
+    subject = question.subject
     answer = await ask(question)
-    emit(Confirmed(what=what, allowed=answer.allows, answer=answer.kind, word=answer.word))
+    emit(Confirmed(what=subject, allowed=answer.allows, answer=answer.kind, word=answer.word))
     if answer.kind == "stop":
         raise asyncio.CancelledError("a person stopped the run")
     if not answer.allows:
-        said = f" and says “{answer.word}”" if answer.word else ""
-        raise ActionRefused(f"a person refused this{said}: {what}")
+        comment = f" and says “{answer.word}”" if answer.word else ""
+        raise ActionRefused(f"a person refused this{comment}: {subject}")
     return answer

@@ -18,7 +18,14 @@ from hisa.environments.transport.base import RawObservation
 from hisa.environments.transport.typed_client import HisaTransport
 from hisa.errors import ActionRefused, EnvironmentFailed, LimitPassed, ScreenChanged
 from hisa.machine.patience import patience
-from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
+from hisa.protocols import (
+    FILE_LIMIT,
+    CommandResult,
+    ExitStatus,
+    HitTest,
+    HitTester,
+    ScreenPrecondition,
+)
 from hisa.screen.geometry import Point, Size, fit_within
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.screen.pointer_cover import fitted_cover
@@ -54,7 +61,7 @@ class GuestEnvironment(ABC):
         self._guest: GuestClient | None = None
         self._open: Transport | None = None
         self._touched = False
-        self._asked_at = 0.0
+        self._last_request_at = 0.0
         self._held: tuple[str, ...] = ()
 
     def with_file_limit(self, settings: EnvironmentSettings) -> Self:
@@ -112,25 +119,25 @@ class GuestEnvironment(ABC):
 
         Elements that are not complete are read a second time, with a longer limit.
         """
-        with self._suspected():
+        with self._mark_on_failure():
             look = await self._transport.look(elements=elements, settle=settle)
             if elements and not look.complete:
                 look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
-        return await self._seen(look)
+        return await self._fit_picture(look)
 
     async def look_everywhere(self) -> Observation:
         """See `hisa.protocols.TellsHidden`."""
         transport = self._transport
         assert isinstance(transport, HisaTransport), "announced by its capabilities"
-        with self._suspected():
+        with self._mark_on_failure():
             look = await transport.look(elements=True, settle=0.0, longer=_LONGER, hidden=True)
-        return await self._seen(look)
+        return await self._fit_picture(look)
 
-    async def _seen(self, look: RawObservation) -> Observation:
+    async def _fit_picture(self, look: RawObservation) -> Observation:
         """The look with its picture within the image limit."""
         screenshot, under = look.picture, look.under_pointer
         if fit_within(screenshot.size, self._image_limit) != screenshot.size:
-            screenshot = await asyncio.to_thread(screenshot.fitted, self._image_limit)
+            screenshot = await asyncio.to_thread(screenshot.fit_to, self._image_limit)
             under = under and fitted_cover(look.picture, under, screenshot.size)
         return Observation(
             screenshot=screenshot,
@@ -148,26 +155,26 @@ class GuestEnvironment(ABC):
         )
 
     @contextmanager
-    def _suspected(self) -> Iterator[None]:
+    def _mark_on_failure(self) -> Iterator[None]:
         """On a failure, mark the machine as touched, and say why if it was ended from outside."""
         try:
             yield
         except EnvironmentFailed as error:
             self._touched = True
-            why, since = self._ended()
+            why, since = self._read_end_reason()
             if not why:
                 raise
             raise LimitPassed(f"{self.name} was ended: {why}", since, fix=_LIMITS) from error
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _note_request(self) -> Iterator[None]:
         """Inside, programs are asked for something: they may be at it for a while after."""
         try:
             yield
         finally:
-            self._asked_at = time.monotonic()
+            self._last_request_at = time.monotonic()
 
-    def _ended(self) -> tuple[str, float | None]:
+    def _read_end_reason(self) -> tuple[str, float | None]:
         """Returns why the machine was ended for what it took; empty where it was not.
 
         With it comes since when most of that was taken; see `hisa.errors.LimitPassed`.
@@ -178,24 +185,26 @@ class GuestEnvironment(ABC):
         """Do the actions, in order, at most once."""
         self._touched, self._held = True, held_after(actions, self._held)
         if actions:
-            with self._asked(), self._suspected():
+            with self._note_request(), self._mark_on_failure():
                 await self._transport.act(actions)
 
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+    async def hit_test(self, points: Sequence[Point], /) -> HitTest:
         """The things at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
         transport = self._transport
-        assert isinstance(transport, TellsWhatLies), "announced by its capabilities"
-        with self._suspected():
-            return await transport.lies_at(points)
+        assert isinstance(transport, HitTester), "announced by its capabilities"
+        with self._mark_on_failure():
+            return await transport.hit_test(points)
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         """Do the actions if the screen is as it was; the guest looks at the moment of the act.
 
         What only lit up under the pointer is seen in a picture, which also serves for guests that
         cannot compare.
         """
         self._touched, self._held = True, held_after(actions, self._held)
-        with self._asked(), self._suspected():
+        with self._note_request(), self._mark_on_failure():
             compares = "unchanged" in self._transport.capabilities
             if compares:
                 try:
@@ -210,22 +219,22 @@ class GuestEnvironment(ABC):
                 await asyncio.sleep(REACTION_SECONDS)
             now = await self.observe()
             require_unchanged(held, now)
-            await self._transport.act(rest, held=Held(now, held.boxes, follows=True))
+            await self._transport.act(rest, held=ScreenPrecondition(now, held.boxes, follows=True))
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         """Run a command as the desktop's user."""
         self._touched = True
-        with self._asked(), self._suspected():
+        with self._note_request(), self._mark_on_failure():
             return await self._transport.execute(command, timeout=timeout, limit=limit)
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
         """Let go of what is held down, and wait until programs have done what they were asked."""
         await self._release()
-        if not self._asked_at:
+        if not self._last_request_at:
             return
-        await asyncio.sleep(self._asked_at + patience(_REST) - time.monotonic())
+        await asyncio.sleep(self._last_request_at + patience(_REST) - time.monotonic())
         await self.observe(settle=_REST_SETTLE)
 
     async def _release(self) -> None:
@@ -238,7 +247,7 @@ class GuestEnvironment(ABC):
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine."""
-        with self._suspected():
+        with self._mark_on_failure():
             return await self._transport.read_file(
                 path, limit=self.file_limit if limit is None else limit
             )
@@ -246,7 +255,7 @@ class GuestEnvironment(ABC):
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Put a file there."""
         self._touched = True
-        with self._suspected():
+        with self._mark_on_failure():
             await self._transport.write_file(path, data)
 
     async def _close(self) -> None:

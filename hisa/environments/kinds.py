@@ -65,8 +65,8 @@ def load_kind(point: EntryPoint) -> EnvironmentKind:
         return loaded
 
     def open_plain(value: str, *, note: Note, **named: Any) -> Environment:
-        made: Environment = loaded(value, **named)
-        return made
+        environment: Environment = loaded(value, **named)
+        return environment
 
     return EnvironmentKind(open_plain)
 
@@ -83,17 +83,17 @@ def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKin
     if foreign:
         name, _, value = settings.value.partition("=")
     point = plugins.find("environments", name)
-    ours = point is not None and plugins.is_ours(point)
-    misspelt = foreign and ours and (value or name in get_args(Family))
-    if point is None or misspelt or not (foreign or ours):
+    is_own = point is not None and plugins.is_ours(point)
+    misspelt = foreign and is_own and (value or name in get_args(Family))
+    if point is None or misspelt or not (foreign or is_own):
         raise UsageError(
-            f"environment {settings.kind!r}: allowed are {', '.join(_allowed())}",
+            f"environment {settings.kind!r}: allowed are {', '.join(_list_spellings())}",
             fix="--env desktop",
         )
     return point, load_kind(point), value
 
 
-def _allowed() -> list[str]:
+def _list_spellings() -> list[str]:
     """All spellings, the default one first, then HiSA's own; no package's is imported for it."""
     spellings: dict[str, None] = {}
     default = EnvironmentSettings().kind

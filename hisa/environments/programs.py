@@ -53,11 +53,11 @@ async def installed_programs(environment: Environment, note: Callable[[str], Non
     if "execute" not in environment.capabilities:
         return ""
     try:
-        entries = dict(_programs(await _printed(environment, _LIST)))
+        entries = dict(_programs(await _read_output(environment, _LIST)))
         shown = {_program(command) for command in entries}
         names = " ".join(sorted({*shown, *_SILENT}))
         look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
-        printed = (await _printed(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
+        printed = (await _read_output(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
     except (EnvironmentFailed, ActionRefused) as error:
         note(f"the planner is not told which programs there are: {error}")
         return ""
@@ -68,12 +68,12 @@ async def installed_programs(environment: Environment, note: Callable[[str], Non
     return "; ".join(filter(None, [*parts, f"home folder: {home}" * bool(home)]))
 
 
-async def _printed(environment: Environment, command: str) -> str:
+async def _read_output(environment: Environment, command: str) -> str:
     seconds = patience(_SECONDS)
-    done = await environment.execute(command, timeout=seconds, limit=_MOST_OUTPUT)
-    if done.timed_out:
+    result = await environment.execute(command, timeout=seconds, limit=_MOST_OUTPUT)
+    if result.timed_out:
         raise EnvironmentFailed(f"{environment.name}: no list of them within {seconds:.0f} s")
-    return done.output
+    return result.output
 
 
 def program_list(programs: Mapping[str, str]) -> str:
@@ -86,17 +86,17 @@ def program_list(programs: Mapping[str, str]) -> str:
     for command, name in sorted(programs.items()):
         program, _, options = command.partition(" ")
         by_program.setdefault(program, {})[options] = name
-    parts = [_shown(program, ways) for program, ways in by_program.items()]
+    parts = [_describe_program(program, ways) for program, ways in by_program.items()]
 
     def text(count: int) -> str:
         rest = f" and {len(parts) - count} more" if count < len(parts) else ""
         return ", ".join(parts[:count]) + rest
 
-    kept = longest(len(parts), lambda count: estimate_tokens(text(count)) <= _MOST_TOKENS)
-    return text(kept) if kept else ""
+    shown_count = longest(len(parts), lambda count: estimate_tokens(text(count)) <= _MOST_TOKENS)
+    return text(shown_count) if shown_count else ""
 
 
-def _shown(program: str, ways: Mapping[str, str]) -> str:
+def _describe_program(program: str, ways: Mapping[str, str]) -> str:
     """The program with its options, or with what its name says and the command does not."""
     if len(ways) > 1:
         columns = zip(*(options.split() for options in ways), strict=False)
@@ -105,8 +105,8 @@ def _shown(program: str, ways: Mapping[str, str]) -> str:
         return f"{' '.join([program, *shared])} [{', '.join(filter(None, rest))}]"
     (options,) = ways
     command = f"{program} {options}".rstrip()
-    said = command.lower().split()
-    words = " ".join(word for word in ways[options].split() if word.lower() not in said)
+    command_words = command.lower().split()
+    words = " ".join(word for word in ways[options].split() if word.lower() not in command_words)
     return f"{command} ({words})" if words else command
 
 

@@ -43,6 +43,6 @@ class Decided(EventBase):
     """What the person was asked about: allowed for the whole run by the answer "kind"."""
 
     @property
-    def told(self) -> bool:
+    def is_notable(self) -> bool:
         """Whether it is more than a call that no rule is about, and that went on."""
         return not self.allowed or self.dry_run or self.rule != NO_RULE

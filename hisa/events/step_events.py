@@ -59,22 +59,24 @@ class Observed(EventBase):
     """What is there, was waited for and is not in the picture yet."""
 
     @classmethod
-    def of(cls, look: Observation, *, kept: tuple[str, str], seconds: float) -> Observed:
+    def of(
+        cls, observation: Observation, *, file_names: tuple[str, str], seconds: float
+    ) -> Observed:
         """The event of a look that took ``seconds``, with the names of its picture and elements."""
-        active = look.active
+        active = observation.active
         return cls(
-            image=kept[0],
-            elements_sha256=kept[1],
-            width=look.image.width,
-            height=look.image.height,
-            screen_width=look.screen.width,
-            screen_height=look.screen.height,
+            image=file_names[0],
+            elements_sha256=file_names[1],
+            width=observation.image.width,
+            height=observation.image.height,
+            screen_width=observation.screen.width,
+            screen_height=observation.screen.height,
             window=active.title if active else "",
-            windows=tuple(window.title for window in look.windows),
-            elements=None if look.elements is None else len(look.elements),
+            windows=tuple(window.title for window in observation.windows),
+            elements=None if observation.elements is None else len(observation.elements),
             seconds=seconds,
-            complete=look.complete,
-            undrawn=look.undrawn,
+            complete=observation.complete,
+            undrawn=observation.undrawn,
         )
 
 

@@ -55,7 +55,7 @@ class GroundingFormat(Protocol):
 class ThingList(Protocol):
     """Knows things that accessibility does not tell and OCR does not read, or more of them."""
 
-    def listed(
+    def list_things(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
         """The things and others; what is left out cannot be chosen.

@@ -39,9 +39,9 @@ async def ask_pick(
     for _ in range(2):
         reply = await model.complete(request)
         answer = reply.text.strip()
-        said = _ANSWER.fullmatch(answer)
-        if said and int(said[1]) <= len(things):
-            return int(said[1]), ""
+        match = _ANSWER.fullmatch(answer)
+        if match and int(match[1]) <= len(things):
+            return int(match[1]), ""
         demand = f"That is no number from 0 to {len(things)}. Answer with the number alone."
         request = with_correction(request, replace(reply, text=answer), demand, shown=200)
     return 0, f"the answer is no number of the list: {excerpt(answer, 80)!r}"

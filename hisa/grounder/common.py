@@ -25,7 +25,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["Locate", "grounded_event", "is_within", "place_found", "resolve", "tried"]
+__all__ = ["Locate", "build_tried_event", "grounded_event", "is_within", "place_found", "resolve"]
 
 _NEAR, _CHARS = 3, 120
 """Neighbours that are told with what was chosen, and characters of a name or a value."""
@@ -61,12 +61,12 @@ async def resolve(
         observation = await reader.fresh(observation)
     started = time.monotonic()
     places = await _find_all(call, needed, observation, locate=locate, emit=emit)
-    found = tuple(places.values())
+    all_places = tuple(places.values())
     actions = fill(call.actions, {index: place.point for index, place in places.items()})
     source = to_source(actions)
-    emit(grounded_event(found, source, observation, time.monotonic() - started))
+    emit(grounded_event(all_places, source, observation, time.monotonic() - started))
     look = observation if reader is not None else None
-    return GroundedCall(call, source, actions, found, found=look)
+    return GroundedCall(call, source, actions, all_places, target_look=look)
 
 
 async def _find_all(
@@ -83,7 +83,7 @@ async def _find_all(
             missing = missing or error
     if missing is None:
         return places
-    at = (f"; {p.description[:200]!r} is at {p.point.rounded()}" for p in places.values())
+    at = (f"; {p.description[:200]!r} is at {p.point.to_pixels()}" for p in places.values())
     raise NotFound(f"{missing}{''.join(at)}", missing.candidates) from missing
 
 
@@ -122,11 +122,13 @@ def is_within(point: Point, observation: Observation) -> bool:
     return point.space == "image" and 0 <= point.x < width and 0 <= point.y < height
 
 
-def place_found(place: Place, look: Observation) -> PlaceFound:
+def place_found(place: Place, observation: Observation) -> PlaceFound:
     """A place as events tell it, with what was chosen there, or lies there where a point was."""
-    element = place.element or _under(look.convert(place.point, "screen"), look)
+    element = place.element or _find_smallest(
+        observation.convert(place.point, "screen"), observation
+    )
     return PlaceFound(
-        element=None if element is None else _chosen(element, look),
+        element=None if element is None else _build_with_neighbours(element, observation),
         chosen=place.element is not None,
         description=place.description,
         x=place.point.x,
@@ -137,29 +139,33 @@ def place_found(place: Place, look: Observation) -> PlaceFound:
     )
 
 
-def _under(point: Point, look: Observation) -> Element | None:
+def _find_smallest(point: Point, observation: Observation) -> Element | None:
     """The smallest element at a point."""
-    there = (element for element in look.elements or () if element.box.contains(point))
-    return min(there, key=lambda element: element.box.area, default=None)
+    elements = (element for element in observation.elements or () if element.box.contains(point))
+    return min(elements, key=lambda element: element.box.area, default=None)
 
 
-def _chosen(element: Element, look: Observation) -> ElementFound:
+def _build_with_neighbours(element: Element, observation: Observation) -> ElementFound:
     middle = element.box.centre
     others = (
         other
-        for other in look.elements or ()
+        for other in observation.elements or ()
         if (other.name or other.text) and other.box != element.box
     )
     near = nsmallest(_NEAR, others, key=lambda o: dist(_xy(o.box.centre), _xy(middle)))
-    return _found(element, look, neighbours=tuple(_found(other, look) for other in near))
+    return _build_element_found(
+        element,
+        observation,
+        neighbours=tuple(_build_element_found(other, observation) for other in near),
+    )
 
 
 def _xy(point: Point) -> tuple[float, float]:
     return point.x, point.y
 
 
-def _found(element: Element, look: Observation, **more: Any) -> ElementFound:
-    box = look.convert_box(element.box, "image")
+def _build_element_found(element: Element, observation: Observation, **more: Any) -> ElementFound:
+    box = observation.convert_box(element.box, "image")
     secret = element.role == PASSWORD
     return ElementFound(
         role=element.role,
@@ -171,7 +177,7 @@ def _found(element: Element, look: Observation, **more: Any) -> ElementFound:
     )
 
 
-def tried(
+def build_tried_event(
     description: str, by: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any
 ) -> GroundingTried:
     """Returns a step of a search: the place that it came to, and ``more`` of its fields."""

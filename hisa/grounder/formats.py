@@ -46,21 +46,21 @@ NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,20})?)"
 class AnswerSyntax:
     """One way to write a point.
 
-    ``form`` is how the prompt asks for it, ``max_tokens`` the longest answer worth having, ``what``
+    ``form`` is how the prompt asks for it, ``max_tokens`` the longest useful answer, ``label``
     names it in errors, and ``read`` gives x and y as they are written, or None for whatever is not
     exactly one point. Nothing of an answer is executed.
     """
 
     form: str
     max_tokens: int
-    what: str
+    label: str
     read: Callable[[str], tuple[float, float] | None]
 
 
 def read_pair(pattern: re.Pattern[str], text: str) -> tuple[float, float] | None:
     """The first two groups as numbers where a text is a match and nothing else."""
-    found = pattern.fullmatch(text.strip())
-    return (float(found[1]), float(found[2])) if found else None
+    match = pattern.fullmatch(text.strip())
+    return (float(match[1]), float(match[2])) if match else None
 
 
 _PAIR = re.compile(rf"\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)")
@@ -85,19 +85,19 @@ def smart_resize(size: Size, *, min_pixels: int, max_pixels: int) -> Size:
     area = size.width * size.height
     width, height = round(size.width / PATCH) * PATCH, round(size.height / PATCH) * PATCH
     if width * height > max_pixels:
-        return _scaled(size, math.sqrt(area / max_pixels), math.floor)
+        return _scale_size(size, math.sqrt(area / max_pixels), math.floor)
     if width * height < min_pixels:
-        return _scaled(size, 1 / math.sqrt(min_pixels / area), math.ceil)
+        return _scale_size(size, 1 / math.sqrt(min_pixels / area), math.ceil)
     return Size(width, height)
 
 
-def _scaled(size: Size, shrink: float, rounded: Callable[[float], int]) -> Size:
-    width = rounded(size.width / shrink / PATCH) * PATCH
-    height = rounded(size.height / shrink / PATCH) * PATCH
+def _scale_size(size: Size, shrink: float, round_part: Callable[[float], int]) -> Size:
+    width = round_part(size.width / shrink / PATCH) * PATCH
+    height = round_part(size.height / shrink / PATCH) * PATCH
     return Size(max(PATCH, width), max(PATCH, height))
 
 
-def _padded(size: Size) -> Size:
+def _pad_size(size: Size) -> Size:
     return Size(-(-size.width // PATCH) * PATCH, -(-size.height // PATCH) * PATCH)
 
 
@@ -139,13 +139,13 @@ class PixelFormat:
             size = smart_resize(screenshot.size, min_pixels=self._least, max_pixels=self._most)
         except ValueError as error:
             raise NotFound(f"the grounder cannot look at {error}") from error
-        padded = _padded(screenshot.size)
+        padded = _pad_size(screenshot.size)
         shown, sent = size, screenshot
         if self._least <= padded.width * padded.height <= self._most:
             shown, size = screenshot.size, padded
             sent = screenshot if size == shown else screenshot.on_black(size)
         else:
-            sent = screenshot.resized(size)
+            sent = screenshot.resize_to(size)
         words = self._words or Wording(
             render("element_locator", height=size.height, width=size.width, form=self._syntax.form)
         )
@@ -157,7 +157,7 @@ class PixelFormat:
         Raises:
             NotFound: anything else, or a point outside the screenshot.
         """
-        x, y = _written(self._syntax, text)
+        x, y = _read_point(self._syntax, text)
         if not (x < shown.width and y < shown.height):
             raise NotFound(
                 f"the answer ({x:g}, {y:g}) lies outside the screen of {shown.width}x{shown.height}"
@@ -177,21 +177,21 @@ class RelativeFormat:
 
     Args:
         name: as in the setting.
-        whole: what the right and the lower edge are called.
+        edge: what the right and the lower edge are called.
         syntax: how they write a point.
         words: as of `PixelFormat`.
     """
 
     def __init__(
-        self, name: str, whole: float, syntax: AnswerSyntax = PAIR, *, words: Wording | None = None
+        self, name: str, edge: float, syntax: AnswerSyntax = PAIR, *, words: Wording | None = None
     ) -> None:
         self.name, self.max_tokens = name, syntax.max_tokens
-        self._whole, self._syntax, self._words = whole, syntax, words
+        self._edge, self._syntax, self._words = edge, syntax, words
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
         """The picture's size, and the messages."""
         words = self._words or Wording(
-            render("element_locator_relative", whole=f"{self._whole:g}", form=self._syntax.form)
+            render("element_locator_relative", whole=f"{self._edge:g}", form=self._syntax.form)
         )
         return screenshot.size, words.messages(screenshot, description)
 
@@ -201,19 +201,17 @@ class RelativeFormat:
         Raises:
             NotFound: anything else, or a point outside the picture.
         """
-        x, y = (part / self._whole for part in _written(self._syntax, text))
+        x, y = (part / self._edge for part in _read_point(self._syntax, text))
         if not (x <= 1 and y <= 1):
-            raise NotFound(
-                f"the answer {text[:80]!r} is beyond {self._whole:g}, the picture's edge"
-            )
+            raise NotFound(f"the answer {text[:80]!r} is beyond {self._edge:g}, the picture's edge")
         return Point(min(x * shown.width, shown.width - 1), min(y * shown.height, shown.height - 1))
 
 
-def _written(syntax: AnswerSyntax, text: str) -> tuple[float, float]:
-    found = syntax.read(text)
-    if found is None:
-        raise NotFound(f"the answer {text[:80]!r} is not {syntax.what}")
-    return found
+def _read_point(syntax: AnswerSyntax, text: str) -> tuple[float, float]:
+    pair = syntax.read(text)
+    if pair is None:
+        raise NotFound(f"the answer {text[:80]!r} is not {syntax.label}")
+    return pair
 
 
 FORMATS: dict[str, Callable[[], GroundingFormat]] = {
@@ -244,11 +242,11 @@ def open_format(name: str, coordinates: str = "", trained: str = "") -> Groundin
         name = trained or _BY_COORDINATES.get(coordinates, "gta1")
     if name in FORMATS:
         return FORMATS[name]()
-    made: GroundingFormat | None = plugins.make("grounders", name)
-    if made is None:
+    plugin_format: GroundingFormat | None = plugins.make("grounders", name)
+    if plugin_format is None:
         known = ", ".join(["auto", *sorted({*FORMATS, *plugins.announced_names("grounders")})])
         raise ConfigError(
             f"grounder.format = {name!r}: no such format; known are {known}",
             fix="--set grounder.format=gta1",
         )
-    return made
+    return plugin_format

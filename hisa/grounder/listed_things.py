@@ -19,6 +19,8 @@ from hisa.text.words import tokens
 __all__ = [
     "TEXT_CHARS",
     "TICKS",
+    "describe_thing",
+    "fit_in_quotes",
     "in_windows",
     "is_only_text",
     "kind_of",
@@ -26,13 +28,11 @@ __all__ = [
     "near_of",
     "place_of",
     "plain",
-    "quoted",
-    "ranked",
+    "rank_things",
+    "select_useful",
     "states_of",
-    "told",
     "value_of",
     "words_of",
-    "worth_telling",
 ]
 
 NAME_CHARS = 60
@@ -68,14 +68,16 @@ _STATES = ("focused", "selected", "pressed", "expanded")
 """States that are told as they are."""
 
 
-def worth_telling(things: Sequence[Thing]) -> list[Thing]:
+def select_useful(things: Sequence[Thing]) -> list[Thing]:
     """The things that a planner can use or read, in the order of the screen, each once."""
-    told = _without_doubles([t for t in things if t.front >= _IN_FRONT and _tells(t)])
+    useful = _drop_doubles([t for t in things if t.front >= _IN_FRONT and _is_useful(t)])
     # What stands inside a thing follows it in the tree.
-    told = [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
-    long = [t for t in told if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
-    links = {t: replace(t.element, role="link", name=value_of(t)) for t in told if _links(t, long)}
-    return [replace(t, element=links[t]) if t in links else t for t in told]
+    useful = [t for at, t in enumerate(useful) if not _holds_only(t, islice(useful, at + 1, None))]
+    long = [t for t in useful if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
+    links = {
+        t: replace(t.element, role="link", name=value_of(t)) for t in useful if _links(t, long)
+    }
+    return [replace(t, element=links[t]) if t in links else t for t in useful]
 
 
 def _links(thing: Thing, long: Iterable[Thing]) -> bool:
@@ -90,7 +92,7 @@ def _links(thing: Thing, long: Iterable[Thing]) -> bool:
     )
 
 
-def _tells(thing: Thing) -> bool:
+def _is_useful(thing: Thing) -> bool:
     """Whether it has words or is something to use; what only holds or moves others is neither."""
     if thing.role in _AREAS or (thing.role == "list box" and "focusable" in thing.element.states):
         return True
@@ -101,7 +103,7 @@ def _tells(thing: Thing) -> bool:
     return thing.role in _NAMELESS or not thing.is_bare
 
 
-def _without_doubles(things: Sequence[Thing]) -> list[Thing]:
+def _drop_doubles(things: Sequence[Thing]) -> list[Thing]:
     """Without texts that another thing tells too, and without what surrounds its own double."""
     by_words: dict[str, list[Thing]] = {}
     for thing in things:
@@ -109,13 +111,13 @@ def _without_doubles(things: Sequence[Thing]) -> list[Thing]:
     by_words.pop("", None)
     long = [t for t in things if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
 
-    def is_told(thing: Thing) -> bool:
+    def is_redundant(thing: Thing) -> bool:
         words = words_of(thing)
         return any(_is_double(thing, other) for other in by_words.get(words, ())) or (
             thing.role in SHOWS_TEXT and any(_is_part(thing, words, other) for other in long)
         )
 
-    return [thing for thing in things if not is_told(thing)]
+    return [thing for thing in things if not is_redundant(thing)]
 
 
 def _is_double(thing: Thing, other: Thing) -> bool:
@@ -135,9 +137,9 @@ def _is_double(thing: Thing, other: Thing) -> bool:
 
 def _is_part(thing: Thing, words: str, other: Thing) -> bool:
     """Whether a text stands in a longer one, in that part of it which the list shows."""
-    whole = words_of(other)
-    longer = len(words) < len(whole) <= TEXT_CHARS
-    return longer and words in whole and overlap(other.box, thing.box) > 0.8
+    full_text = words_of(other)
+    longer = len(words) < len(full_text) <= TEXT_CHARS
+    return longer and words in full_text and overlap(other.box, thing.box) > 0.8
 
 
 def words_of(thing: Thing) -> str:
@@ -155,8 +157,8 @@ def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
     if thing.role not in ("table cell", "list item", "tree item"):
         return False
     inside = takewhile(lambda t: overlap(thing.box, t.box) > 0.8, following)
-    told = {word for t in inside for word in words_of(t).split()}
-    return bool(told) and told >= set(words_of(thing).split())
+    words_inside = {word for t in inside for word in words_of(t).split()}
+    return bool(words_inside) and words_inside >= set(words_of(thing).split())
 
 
 def name_of(thing: Thing) -> str:
@@ -177,32 +179,32 @@ def value_of(thing: Thing) -> str:
     return "" if value == e.name.strip() else value
 
 
-def ranked(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
+def rank_things(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
     """The things by what a planner needs most.
 
     First what the task's words name, then menus and lists that are open, then the focused window.
     """
-    asked = tokens(task.instruction)
+    task_words = tokens(task.instruction)
     front = in_front(observation)
 
     def rank(thing: Thing) -> tuple[bool, bool, float, bool, bool, bool]:
         return (
-            not (asked & tokens(_said(thing))),
+            not (task_words & tokens(_build_rank_text(thing))),
             "menu item" not in thing.role,
             -round(thing.front, 1),
             not front(thing.element.window),
             thing.role in SHOWS_TEXT,
-            not _says(thing),
+            not _has_words(thing),
         )
 
     return sorted(things, key=rank)
 
 
-def _said(thing: Thing) -> str:
+def _build_rank_text(thing: Thing) -> str:
     return f"{name_of(thing) or near_of(thing)} {value_of(thing)[:NAME_CHARS]}"[:TEXT_CHARS]
 
 
-def _says(thing: Thing) -> bool:
+def _has_words(thing: Thing) -> bool:
     """Whether it has words besides the address of a cell."""
     name = name_of(thing)
     return bool(value_of(thing) or near_of(thing) or (name and not _ADDRESS.fullmatch(name)))
@@ -222,7 +224,7 @@ def in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]
     return sorted(things, key=place)
 
 
-def told(thing: Thing, chars: int = NAME_CHARS) -> str:
+def describe_thing(thing: Thing, chars: int = NAME_CHARS) -> str:
     """Kind, name, value and states of a thing, in words that cannot pose as another line."""
     parts = [kind_of(thing)]
     name, value = name_of(thing), value_of(thing)
@@ -232,11 +234,11 @@ def told(thing: Thing, chars: int = NAME_CHARS) -> str:
     if thing.role == "arrow part":
         parts.append(_arrow(thing))
     elif name:
-        parts.append(f'"{quoted(name, long if thing.role in SHOWS_TEXT else chars)}"')
+        parts.append(f'"{fit_in_quotes(name, long if thing.role in SHOWS_TEXT else chars)}"')
     elif near := near_of(thing):
-        parts.append(f'near "{quoted(near, chars)}"')
+        parts.append(f'near "{fit_in_quotes(near, chars)}"')
     if value:
-        parts.append(f'= "{quoted(value, chars)}"')
+        parts.append(f'= "{fit_in_quotes(value, chars)}"')
     if states := ", ".join(states_of(thing)):
         parts.append(f"({states})")
     return " ".join(parts)
@@ -248,8 +250,8 @@ def _arrow(thing: Thing) -> str:
     ways = [thing.element.name, *(word for word in texts if word in ("plus", "minus"))]
     beside = next((text for text in texts if text.strip() and text not in _DOES), "")
     owner = thing.element.label.strip() or beside.strip()
-    of = f' of "{quoted(owner)}"' if owner else ""
-    return f'"{quoted(" or ".join(ways))}"{of}'
+    of = f' of "{fit_in_quotes(owner)}"' if owner else ""
+    return f'"{fit_in_quotes(" or ".join(ways))}"{of}'
 
 
 def kind_of(thing: Thing) -> str:
@@ -258,7 +260,7 @@ def kind_of(thing: Thing) -> str:
         return "control"
     if _listens(thing):
         return "link"
-    return _KINDS.get(thing.role) or quoted(thing.role)
+    return _KINDS.get(thing.role) or fit_in_quotes(thing.role)
 
 
 def is_only_text(thing: Thing) -> bool:
@@ -294,14 +296,14 @@ def _is_disabled(thing: Thing) -> bool:
     return "showing" in states and not states & {"enabled", "sensitive"}
 
 
-def quoted(text: str, chars: int = NAME_CHARS) -> str:
+def fit_in_quotes(text: str, chars: int = NAME_CHARS) -> str:
     """A text that fits between quotes."""
     return excerpt(text, chars).replace('"', "'")
 
 
 def place_of(thing: Thing, observation: Observation) -> Place:
     """Returns where a thing is pointed at, with what is said of it."""
-    label = f'{quoted(thing.role)} "{quoted(name_of(thing) or value_of(thing))}"'
+    label = f'{fit_in_quotes(thing.role)} "{fit_in_quotes(name_of(thing) or value_of(thing))}"'
     if not name_of(thing) and (near := near_of(thing)):
-        label += f' near "{quoted(near)}"'
+        label += f' near "{fit_in_quotes(near)}"'
     return Place("", spot(thing, observation), None, "mark", label, thing.element)

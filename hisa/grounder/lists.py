@@ -10,13 +10,13 @@ from hisa.grounder.thing import Thing
 from hisa.machine import plugins
 from hisa.screen.observation import Observation
 
-__all__ = ["announced", "with_lists"]
+__all__ = ["load_parts", "with_lists"]
 
-_PARTS = ("listed", "read_text", "picks", "open_grounder", "chances")
+_PARTS = ("list_things", "read_text", "picks", "open_grounder", "chances")
 """What tells the kinds of parts apart: each has a method of these."""
 
 
-def announced() -> list[tuple[EntryPoint, Any]]:
+def load_parts() -> list[tuple[EntryPoint, Any]]:
     """The lists, rankers and readers of text that packages announce, HiSA's own first.
 
     Each is a `ThingList`, `TextReader` or `SelfTest` of `hisa.grounder.base`, a `Matcher` of
@@ -47,8 +47,8 @@ def with_lists(
     Raises:
         PluginFailed: a list cannot be imported or raised something; names the package.
     """
-    for point, part in announced():
-        if hasattr(part, "listed"):
+    for point, part in load_parts():
+        if hasattr(part, "list_things"):
             with plugins.blaming_package("lists", point):
                 things = part.listed(things, observation, parts=parts, drawn=drawn)
     return things

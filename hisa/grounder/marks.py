@@ -11,7 +11,14 @@ from hisa.actions import Action, fill, points, slots, to_source
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import GroundingFailed
 from hisa.grounder.common import grounded_event
-from hisa.grounder.listed_things import in_windows, place_of, quoted, ranked, told, worth_telling
+from hisa.grounder.listed_things import (
+    describe_thing,
+    fit_in_quotes,
+    in_windows,
+    place_of,
+    rank_things,
+    select_useful,
+)
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scenery import open_scenery
 from hisa.grounder.thing import Thing
@@ -39,27 +46,27 @@ class Marks:
     def __init__(self) -> None:
         self._newest: tuple[Place, ...] = ()
 
-    def listed(self, task: Task, observation: Observation) -> str:
+    def build_list(self, task: Task, observation: Observation) -> str:
         """Returns the list of what is on the screen, of at most `LIST_TOKENS` tokens.
 
         What the task's words name and what the focused window holds come first where not all of
         it fits; what is listed stands in the order of the screen.
         """
-        things = in_windows(worth_telling(open_scenery(observation).things), observation)
-        best_first = ranked(things, task, observation)
-        rows = row_names(things, observation, told, counted=True)
+        things = in_windows(select_useful(open_scenery(observation).things), observation)
+        best_first = rank_things(things, task, observation)
+        rows = row_names(things, observation, describe_thing, counted=True)
         head, tail = list(_windows(observation)), list(_partial(observation, things))
 
-        def chosen(size: int) -> list[Thing]:
+        def pick_best(size: int) -> list[Thing]:
             best = set(map(id, best_first[:size]))
             return [thing for thing in things if id(thing) in best]
 
         def text(size: int) -> str:
-            body = _body(chosen(size), observation, rows)
+            body = _body(pick_best(size), observation, rows)
             return "\n".join([*head, *body, *_rest(len(things) - size), *tail])
 
         size = longest(len(things), lambda size: estimate_tokens(text(size)) <= LIST_TOKENS)
-        self.number(chosen(size), observation, rows)
+        self.number(pick_best(size), observation, rows)
         return text(size)
 
     def number(
@@ -80,7 +87,7 @@ class Marks:
         """
         try:
             for index in slots(call.actions):
-                self.find(_described(call, index))
+                self.find(_read_description(call, index))
         except NotFound as error:
             raise InvalidReply(str(error)) from error
 
@@ -92,14 +99,15 @@ class Marks:
         Raises:
             NotFound: the list has no such number.
         """
-        said = _MARK.fullmatch(description)
-        if said is None:
+        match = _MARK.fullmatch(description)
+        if match is None:
             return None
-        number = int(said[1])
+        number = int(match[1])
         if not 1 <= number <= len(self._newest):
-            there = f"it goes from 1 to {len(self._newest)}" if self._newest else "it is empty"
+            range_text = f"it goes from 1 to {len(self._newest)}" if self._newest else "it is empty"
             raise NotFound(
-                f"element {number} is not on the list of this screen: {there}. Give a number from "
+                f"element {number} is not on the list of this screen: {range_text}. "
+                "Give a number from "
                 "it, or describe the element in words"
             )
         return replace(self._newest[number - 1], description=description.strip())
@@ -130,41 +138,43 @@ class MarkGrounder:
             ModelUnavailable, BudgetExceeded: from the inner grounder.
         """
         started = time.monotonic()
-        found = self._found(call)
-        if not found:
+        marked_places = self._find_marked(call)
+        if not marked_places:
             return await self._inner.resolve(call, observation)
-        theirs = [action for action in call.actions if not _marked(action, found)]
-        others = await self._others(call, found, theirs, observation)
-        at = {index: place.point for index, place in found.items()}
+        unmarked_actions = [
+            action for action in call.actions if not _has_mark(action, marked_places)
+        ]
+        others = await self._resolve_others(call, marked_places, unmarked_actions, observation)
+        at = {index: place.point for index, place in marked_places.items()}
         rest = iter(others.actions)
         actions = tuple(
-            fill([action], at)[0] if _marked(action, found) else next(rest)
+            fill([action], at)[0] if _has_mark(action, marked_places) else next(rest)
             for action in call.actions
         )
-        places = (*found.values(), *others.places)
+        places = (*marked_places.values(), *others.places)
         source = to_source(actions)
         self._emit(grounded_event(places, source, observation, time.monotonic() - started))
-        labels = {index: place.label for index, place in found.items()}
+        labels = {index: place.label for index, place in marked_places.items()}
         return GroundedCall(_with_words(call, labels), source, actions, places)
 
-    def _found(self, call: ToolCall) -> dict[int, Place]:
+    def _find_marked(self, call: ToolCall) -> dict[int, Place]:
         """The slots of a call that are numbers, with their places."""
-        found = {}
+        places = {}
         for index in slots(call.actions):
-            description = _described(call, index)
+            description = _read_description(call, index)
             try:
                 place = self._marks.find(description)
             except NotFound as error:
                 self._emit(GroundingFailed(description=description, reason=str(error)))
                 raise
             if place is not None:
-                found[index] = place
-        return found
+                places[index] = place
+        return places
 
-    async def _others(
+    async def _resolve_others(
         self,
         call: ToolCall,
-        found: Mapping[int, Place],
+        marked_places: Mapping[int, Place],
         actions: Sequence[Action],
         observation: Observation,
     ) -> GroundedCall:
@@ -172,10 +182,12 @@ class MarkGrounder:
         if not slots(actions) and not points(actions):
             return GroundedCall(call, call.input, tuple(actions))
         part = replace(call, actions=tuple(actions), input=to_source(actions))
-        return await self._inner.resolve(_with_words(part, dict.fromkeys(found, "")), observation)
+        return await self._inner.resolve(
+            _with_words(part, dict.fromkeys(marked_places, "")), observation
+        )
 
 
-def _described(call: ToolCall, index: int) -> str:
+def _read_description(call: ToolCall, index: int) -> str:
     return call.description if index == 1 else call.description_2
 
 
@@ -188,17 +200,17 @@ def _with_words(call: ToolCall, words: Mapping[int, str]) -> ToolCall:
     )
 
 
-def _marked(action: Action, found: Mapping[int, Place]) -> bool:
-    return any(index in found for index in slots([action]))
+def _has_mark(action: Action, marked_places: Mapping[int, Place]) -> bool:
+    return any(index in marked_places for index in slots([action]))
 
 
 def _windows(observation: Observation) -> Iterator[str]:
     active = observation.active
     if active is not None:
-        yield f'window: "{quoted(active.title)}" ({quoted(active.app)})'
+        yield f'window: "{fit_in_quotes(active.title)}" ({fit_in_quotes(active.app)})'
     others = [w.title for w in observation.windows if w is not active]
     if others:
-        yield "other windows: " + "; ".join(f'"{quoted(t)}"' for t in others[:_WINDOWS])
+        yield "other windows: " + "; ".join(f'"{fit_in_quotes(t)}"' for t in others[:_WINDOWS])
 
 
 def _body(
@@ -208,8 +220,8 @@ def _body(
     for number, thing in enumerate(things, 1):
         if thing.element.window != window and not front(thing.element.window):
             window = thing.element.window
-            yield f'in "{quoted(window)}":'
-        yield f"{number} {told(thing)} {rows.get(thing, '')}".rstrip()
+            yield f'in "{fit_in_quotes(window)}":'
+        yield f"{number} {describe_thing(thing)} {rows.get(thing, '')}".rstrip()
 
 
 def _rest(left_out: int) -> Iterator[str]:
@@ -220,5 +232,5 @@ def _rest(left_out: int) -> Iterator[str]:
 def _partial(observation: Observation, things: Sequence[Thing]) -> Iterator[str]:
     active = observation.active
     if active is not None and not things:
-        yield f'("{quoted(active.title)}" tells nothing of what it shows.)'
+        yield f'("{fit_in_quotes(active.title)}" tells nothing of what it shows.)'
     yield from left_out(observation)

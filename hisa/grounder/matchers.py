@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from hisa.grounder.lists import announced
+from hisa.grounder.lists import load_parts
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust
@@ -85,4 +85,4 @@ def find_matcher() -> Matcher | None:
     Raises:
         PluginFailed: a part of the group cannot be imported, or is none of its kinds.
     """
-    return next((part for _, part in reversed(announced()) if isinstance(part, Matcher)), None)
+    return next((part for _, part in reversed(load_parts()) if isinstance(part, Matcher)), None)

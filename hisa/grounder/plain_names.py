@@ -14,14 +14,14 @@ from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.matchers import NO_MATCHER, FinderParts
 from hisa.grounder.spots import spot_in
-from hisa.grounder.thing import called
+from hisa.grounder.thing import describe_element
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.bubbles import TOPS
 from hisa.screen.observation import Element, Observation
 from hisa.screen.role_words import find_kind
 from hisa.screen.roles import COVERED
 
-__all__ = ["NamesGrounder", "place_by_name", "plainly_named"]
+__all__ = ["NamesGrounder", "find_plainly_named", "place_by_name"]
 
 _KIND_AND_NAME = re.compile(
     r'(?:the )?([a-z][a-z -]*) "([^"\d]{3,19})"|(?:the )?"([^"\d]{3,19})" ([a-z][a-z -]*)'
@@ -39,7 +39,7 @@ _UNLIKE = 75
 what is less alike as no candidate."""
 
 
-def plainly_named(description: str, look: Observation) -> Element | None:
+def find_plainly_named(description: str, observation: Observation) -> Element | None:
     """The one element that a kind and a name can mean; None where more has to be weighed."""
     words = _KIND_AND_NAME.fullmatch(description)
     if words is None or _READ_OTHERWISE.search(description):
@@ -48,25 +48,29 @@ def plainly_named(description: str, look: Observation) -> Element | None:
     kind, rest = find_kind(words[1] or words[4])
     if kind is None or rest or kind.word == "arrow" or name != " ".join(name.split()):
         return None
-    named = [n for n, e in enumerate(look.elements or ()) if e.name == name and _SHOWING & e.states]
-    if len(named) != 1 or not look.elements:
+    named = [
+        n
+        for n, e in enumerate(observation.elements or ())
+        if e.name == name and _SHOWING & e.states
+    ]
+    if len(named) != 1 or not observation.elements:
         return None
-    element = look.elements[named[0]]
-    usable = element.states & _USABLE or not any(e.states & _USABLE for e in look.elements)
+    element = observation.elements[named[0]]
+    usable = element.states & _USABLE or not any(e.states & _USABLE for e in observation.elements)
     if element.role not in _PRESSED & kind.roles or COVERED in element.states or not usable:
         return None
-    in_front = look.active is None or element.window in ("", look.active.title)
-    lies_bare = in_front and _lies_bare(named[0], look)
-    return element if lies_bare and _is_unlike_others(name, element, look) else None
+    in_front = observation.active is None or element.window in ("", observation.active.title)
+    is_bare = in_front and _is_bare(named[0], observation)
+    return element if is_bare and _is_unlike_others(name, element, observation) else None
 
 
-def place_by_name(description: str, look: Observation) -> Place | None:
-    """The place of what is `plainly_named`; None where more has to be weighed."""
-    element = plainly_named(description, look)
+def place_by_name(description: str, observation: Observation) -> Place | None:
+    """The place of what is `find_plainly_named`; None where more has to be weighed."""
+    element = find_plainly_named(description, observation)
     if element is None:
         return None
-    point = spot_in(element, look.convert_box(element.box, "image"))
-    return Place(description, point, 1.0, "accessibility", called(element), element)
+    point = spot_in(element, observation.convert_box(element.box, "image"))
+    return Place(description, point, 1.0, "accessibility", describe_element(element), element)
 
 
 class NamesGrounder:
@@ -95,47 +99,47 @@ class NamesGrounder:
         raise NotFound(f"not found: {description[:200]!r}: {NO_MATCHER}")
 
 
-def _lies_bare(number: int, look: Observation) -> bool:
+def _is_bare(number: int, observation: Observation) -> bool:
     """Whether nothing is opened, and nothing but what holds an element has its middle.
 
     Of a look that does not tell what holds what, no element is known to lie over another.
     """
-    elements = look.elements or ()
+    elements = observation.elements or ()
     box, middle, at = elements[number].box, elements[number].box.centre, elements[number].parent
     large = box.width >= 4 and box.height >= 4 and box.left >= 0 and box.top >= 0
-    if not large or box.right > look.screen.width or box.bottom > look.screen.height:
+    if not large or box.right > observation.screen.width or box.bottom > observation.screen.height:
         return False
-    told, holders = at is not None, {number}
+    has_parents, holders = at is not None, {number}
     while at is not None and at >= 0 and at not in holders:
         holders.add(at)
         at = elements[at].parent
-    title = look.active.title if look.active else None
+    title = observation.active.title if observation.active else None
     for row, other in enumerate(elements):
         if (other.role in _OPENED and other.name != title) or "menu item" in other.role:
             return False
         around = other.box
         across = around.left <= middle.x < around.right
         has_middle = across and around.top <= middle.y < around.bottom
-        if told and has_middle != (row in holders):
+        if has_parents and has_middle != (row in holders):
             return False
     return True
 
 
-def _is_unlike_others(name: str, element: Element, look: Observation) -> bool:
+def _is_unlike_others(name: str, element: Element, observation: Observation) -> bool:
     """Whether nothing else that shows has a word of a name, or is nearly called so."""
     from rapidfuzz import fuzz, process
 
-    asked = _plain(name)
-    words = re.findall(r"\w+", asked)
+    plain_name = _plain(name)
+    words = re.findall(r"\w+", plain_name)
     others: list[str] = []
-    for other in look.elements or ():
+    for other in observation.elements or ():
         if other is not element and other.states & _SHOWING:
             others += (other.name, other.text, other.label, other.description)
     texts = _plain("\n".join(others))
     if not words or re.search(rf"\b(?:{'|'.join(words)})\b", texts):
         return False
     lines = texts.split("\n")
-    return process.extractOne(asked, lines, scorer=fuzz.ratio, score_cutoff=_UNLIKE) is None
+    return process.extractOne(plain_name, lines, scorer=fuzz.ratio, score_cutoff=_UNLIKE) is None
 
 
 def _plain(text: str) -> str:

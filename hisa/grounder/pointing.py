@@ -78,13 +78,13 @@ class PointingGrounder:
         started = time.monotonic()
         actions = map_points(call.actions, _mapping(self._convention, observation.image))
         mapped = replace(call, actions=actions, input=to_source(actions))
-        with _telling(mapped, self._emit):
-            _must_lie_inside(points(actions), observation.image)
+        with _record_refusal(mapped, self._emit):
+            _require_inside(points(actions), observation.image)
             if not slots(actions):
                 await self._check(mapped, observation)
         if slots(actions):
             return replace(await self._finder.resolve(mapped, observation), call=call)
-        return replace(_pointed(mapped, observation, self._emit, started), call=call)
+        return replace(_ground_points(mapped, observation, self._emit, started), call=call)
 
     async def _check(self, call: ToolCall, observation: Observation) -> None:
         """Compare one point with what its description is found as.
@@ -95,27 +95,27 @@ class PointingGrounder:
         pointed = set(points(call.actions))
         if len(pointed) != 1 or not call.description.strip():
             return
-        asked = replace(call, actions=(Click(at=Slot(1)),), input="")
-        seen = await self._reader.fresh(observation)
+        check_call = replace(call, actions=(Click(at=Slot(1)),), input="")
+        look = await self._reader.fresh(observation)
         try:
-            (found,) = (await self._checker.resolve(asked, seen)).places
+            (place,) = (await self._checker.resolve(check_call, look)).places
         except NotFound:
             return
         (point,) = pointed
-        box = _around(found.point, seen)
-        if (found.score or 0) < _SURE or box is None or _near(point, box):
+        box = _around(place.point, look)
+        if (place.score or 0) < _SURE or box is None or _near(point, box):
             return
-        x, y = point.rounded()
-        at = "({}, {})".format(*found.point.rounded())
+        x, y = point.to_pixels()
+        at = "({}, {})".format(*place.point.to_pixels())
         raise NotFound(
-            f"you pointed at ({x}, {y}), but {call.description[:200]!r} seems to be {found.label} "
+            f"you pointed at ({x}, {y}), but {call.description[:200]!r} seems to be {place.label} "
             f"at {at}. Point there if you mean that; to click ({x}, {y}) all the same, leave the "
             "description empty",
-            (f"{found.label} at {at}", f"the point ({x}, {y})"),
+            (f"{place.label} at {at}", f"the point ({x}, {y})"),
         )
 
 
-def take_pixels(call: ToolCall, look: Observation, *, emit: Emit) -> GroundedCall:
+def take_pixels(call: ToolCall, observation: Observation, *, emit: Emit) -> GroundedCall:
     """The call, whose points are pixels of the picture as they are; nothing is searched for.
 
     Raises:
@@ -124,21 +124,23 @@ def take_pixels(call: ToolCall, look: Observation, *, emit: Emit) -> GroundedCal
     if not points(call.actions):
         return GroundedCall(call, call.input, call.actions)
     started = time.monotonic()
-    with _telling(call, emit):
-        _must_lie_inside(points(call.actions), look.image)
-    return _pointed(call, look, emit, started)
+    with _record_refusal(call, emit):
+        _require_inside(points(call.actions), observation.image)
+    return _ground_points(call, observation, emit, started)
 
 
-def _pointed(call: ToolCall, look: Observation, emit: Emit, started: float) -> GroundedCall:
+def _ground_points(
+    call: ToolCall, observation: Observation, emit: Emit, started: float
+) -> GroundedCall:
     place = Place(call.description, points(call.actions)[0], None, "planner")
     source = to_source(call.actions)
     seconds = time.monotonic() - started
-    emit(Grounded(places=(place_found(place, look),), input=source, seconds=seconds))
+    emit(Grounded(places=(place_found(place, observation),), input=source, seconds=seconds))
     return GroundedCall(call, source, call.actions, (place,))
 
 
 @contextmanager
-def _telling(call: ToolCall, emit: Emit) -> Iterator[None]:
+def _record_refusal(call: ToolCall, emit: Emit) -> Iterator[None]:
     """Write down a point that is not taken."""
     try:
         yield
@@ -156,17 +158,17 @@ def _mapping(convention: str, image: Size) -> Callable[[Point], Point]:
         case "unit":
             return lambda at: Point(at.x * image.width, at.y * image.height)
         case "pixels":  # of the picture as the family's server resizes it
-            seen = smart_resize(image, min_pixels=QWEN_MIN_PIXELS, max_pixels=QWEN_MAX_PIXELS)
-            wide, high = image.width / seen.width, image.height / seen.height
+            resized = smart_resize(image, min_pixels=QWEN_MIN_PIXELS, max_pixels=QWEN_MAX_PIXELS)
+            wide, high = image.width / resized.width, image.height / resized.height
             return lambda at: Point(at.x * wide, at.y * high)
         case _:
             return lambda at: at
 
 
-def _must_lie_inside(found: Iterable[Point], image: Size) -> None:
-    for point in found:
+def _require_inside(places: Iterable[Point], image: Size) -> None:
+    for point in places:
         if not (0 <= point.x < image.width and 0 <= point.y < image.height):
-            x, y = point.rounded()
+            x, y = point.to_pixels()
             size = f"{image.width}x{image.height} pixels"
             raise NotFound(f"the place ({x}, {y}) lies outside the screenshot of {size}")
 

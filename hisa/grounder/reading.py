@@ -37,15 +37,15 @@ class ElementsReader:
             EnvironmentFailed: the machine does not answer.
         """
         started = time.monotonic()
-        seen = self._newest = await self._environment.observe(elements=True)
+        look = self._newest = await self._environment.observe(elements=True)
         self._emit(
             ElementsRead(
-                elements=None if seen.elements is None else len(seen.elements),
-                complete=seen.complete,
+                elements=None if look.elements is None else len(look.elements),
+                complete=look.complete,
                 seconds=time.monotonic() - started,
             )
         )
-        return seen
+        return look
 
     async def fresh(self, observation: Observation) -> Observation:
         """The look itself where its elements are whole and new, else one with elements.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from hisa.grounder.thing import SHOWS_TEXT, Thing, gaps, overlap
-from hisa.screen.lies_at import lies_in
+from hisa.screen.lies_at import is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.text.prompt_text import excerpt
 
@@ -21,7 +21,7 @@ _CHARS = 40
 
 def row_names(
     things: Sequence[Thing],
-    look: Observation,
+    observation: Observation,
     line: Callable[[Thing], str],
     *,
     counted: bool = False,
@@ -32,7 +32,7 @@ def row_names(
 
     Args:
         things: in the order of the screen.
-        look: what they were listed from.
+        observation: what they were listed from.
         line: what is told of a thing.
         counted: whether those that no words tell apart are numbered.
     """
@@ -42,28 +42,32 @@ def row_names(
             groups.setdefault(line(thing), []).append(thing)
     names: dict[Thing, str] = {}
     for group in (group for group in groups.values() if len(group) > 1):
-        rows = [tuple(_own_words(thing, group, look.elements or ())) for thing in group]
-        told = [_shortest(row, [other for other in rows if other != row]) for row in rows]
-        for number, (thing, words) in enumerate(zip(group, told, strict=True)):
+        rows = [tuple(_own_words(thing, group, observation.elements or ())) for thing in group]
+        row_words = [_shortest(row, [other for other in rows if other != row]) for row in rows]
+        for number, (thing, words) in enumerate(zip(group, row_words, strict=True)):
             of = f'of "{words}"' if words else ""
-            same = told.count(words)
-            place = f"({told[: number + 1].count(words)} of {same})" if counted and same > 1 else ""
+            same = row_words.count(words)
+            place = (
+                f"({row_words[: number + 1].count(words)} of {same})"
+                if counted and same > 1
+                else ""
+            )
             names[thing] = f"{of} {place}".strip()
     return names
 
 
 def _shortest(row: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> str:
     """The first words of a row that no other one begins with; what all begin with is left out."""
-    alike = (len(set(column)) == 1 for column in zip(row, *others, strict=False))
-    start = sum(takewhile(bool, alike)) if others else 0
+    shared_columns = (len(set(column)) == 1 for column in zip(row, *others, strict=False))
+    start = sum(takewhile(bool, shared_columns)) if others else 0
     for end in range(start + 1, len(row) + 1):
-        words = _joined(row[start:end])
-        if all(_joined(other[start:end]) != words for other in others):
+        words = _join_words(row[start:end])
+        if all(_join_words(other[start:end]) != words for other in others):
             return words
-    return _joined(row[start : start + 1])
+    return _join_words(row[start : start + 1])
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return excerpt(", ".join(words), _CHARS).replace('"', "'")
 
 
@@ -76,22 +80,22 @@ def _own_words(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]
     if number is None or elements[number].parent is None:
         return _texts(_own_line(thing, group, elements), thing)
     others = [t.number for t in group if t.number is not None and t is not thing]
-    found: list[str] = []
+    texts: list[str] = []
     holder = elements[number].parent
     while holder is not None and holder >= 0:
-        inside = [other for other in others if lies_in(other, holder, elements)]
-        if inside and not found:
-            found = _texts(_own_line(thing, group, elements), thing)
-        if (inside and found) or len(inside) == len(others):
+        inside = [other for other in others if is_part_of(other, holder, elements)]
+        if inside and not texts:
+            texts = _texts(_own_line(thing, group, elements), thing)
+        if (inside and texts) or len(inside) == len(others):
             break
         within = takewhile(_part_of(holder, elements), range(holder, len(elements)))
-        parts = [elements[row] for row in within if not lies_in(row, number, elements)]
-        found, holder = _texts(parts, thing), elements[holder].parent
-    return found or _texts(_own_line(thing, group, elements), thing)
+        parts = [elements[row] for row in within if not is_part_of(row, number, elements)]
+        texts, holder = _texts(parts, thing), elements[holder].parent
+    return texts or _texts(_own_line(thing, group, elements), thing)
 
 
 def _part_of(holder: int, elements: Sequence[Element]) -> Callable[[int], bool]:
-    return lambda row: lies_in(row, holder, elements)
+    return lambda row: is_part_of(row, holder, elements)
 
 
 def _own_line(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]) -> list[Element]:
@@ -112,13 +116,13 @@ def _is_level(element: Element, thing: Thing) -> bool:
 
 def _texts(elements: Sequence[Element], thing: Thing) -> list[str]:
     """Returns the texts or names of elements, mere texts first, without repeats and own words."""
-    own, found = thing.element.name.split(), list[str]()
+    own, texts = thing.element.name.split(), list[str]()
     for element in sorted(elements, key=lambda element: element.role not in _TEXTS):
         words = (element.name or element.text).split()
         repeats = set(words) <= set(own) and (words != own or element.role not in SHOWS_TEXT)
         line = " ".join(words)
-        known = any(f" {line} " in f" {other} " for other in found)
-        tells = any(map(str.isalnum, line)) and not repeats
-        if tells and not known and overlap(thing.box, element.box) <= 0.8:
-            found.append(line)
-    return found
+        known = any(f" {line} " in f" {other} " for other in texts)
+        has_words = any(map(str.isalnum, line)) and not repeats
+        if has_words and not known and overlap(thing.box, element.box) <= 0.8:
+            texts.append(line)
+    return texts

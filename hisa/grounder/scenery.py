@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hisa.grounder.lists import with_lists
 from hisa.grounder.matchers import Scenery, find_matcher
 from hisa.grounder.thing import Thing, lines
-from hisa.machine.made_once import made_once
+from hisa.machine.made_once import lazy_property
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.text.words import tokens
@@ -26,10 +26,10 @@ def open_scenery(observation: Observation) -> Scenery:
         PluginFailed: a package's part cannot be imported or raised something; names it.
     """
     matcher = find_matcher()
-    return matcher.open_scenery(observation) if matcher else _ToldThings(observation)
+    return matcher.open_scenery(observation) if matcher else _ElementScenery(observation)
 
 
-class _ToldThings:
+class _ElementScenery:
     """The elements that show, as accessibility tells them; see `hisa.grounder.matchers.Scenery`.
 
     No label is found for what has no name, and what lies over what is not looked into.
@@ -38,17 +38,17 @@ class _ToldThings:
     def __init__(self, observation: Observation) -> None:
         self._look = observation
 
-    @made_once
+    @lazy_property
     def things(self) -> Sequence[Thing]:
         """See `hisa.grounder.matchers.Scenery`."""
         elements = self._look.elements or ()
-        tells = any(_SHOWING & element.states for element in elements)
+        reports_showing = any(_SHOWING & element.states for element in elements)
         size = self._look.screen
         screen = BoundingBox(0, 0, size.width, size.height, "screen")
         shown = [
             Thing(element, box, front=self._front(element), number=number)
             for number, element in enumerate(elements)
-            if (_SHOWING & element.states or not tells)
+            if (_SHOWING & element.states or not reports_showing)
             and (box := element.box.intersection(screen))
         ]
         return with_lists(shown, self._look, parts=False, drawn=False)

@@ -20,12 +20,12 @@ __all__ = [
     "UNCHECKED",
     "Covering",
     "Thing",
-    "called",
+    "describe_element",
     "gaps",
     "lines",
     "overlap",
     "sides",
-    "squared",
+    "square_around",
 ]
 
 READ = "read text"
@@ -93,10 +93,10 @@ class Thing:
         return not (e.name.strip() or e.text.strip() or e.description or e.label or self.labels)
 
 
-def gaps(one: BoundingBox, other: BoundingBox) -> tuple[float, float]:
+def gaps(box: BoundingBox, other: BoundingBox) -> tuple[float, float]:
     """Pixels between two boxes across and down; negative where they overlap."""
-    across = max(one.left - other.right, other.left - one.right)
-    down = max(one.top - other.bottom, other.top - one.bottom)
+    across = max(box.left - other.right, other.left - box.right)
+    down = max(box.top - other.bottom, other.top - box.bottom)
     return across, down
 
 
@@ -117,7 +117,7 @@ def lines(things: Iterable[Thing]) -> list[list[Thing]]:
     return [sorted(row, key=lambda t: t.box.left) for row in rows]
 
 
-def called(element: Element) -> str:
+def describe_element(element: Element) -> str:
     """The role and name of an element, as planners and events are told."""
     name = element.name or element.label or element.text or element.description
     return f'{element.role} "{" ".join(name.split())[:60]}"'
@@ -127,11 +127,11 @@ def sides(boxes: Iterable[BoundingBox]) -> NDArray[np.float64]:
     """The left sides of boxes, their tops, right sides and bottoms: four rows."""
     import numpy as np  # which a start need not wait for
 
-    told = [(box.left, box.top, box.right, box.bottom) for box in boxes]
-    return np.array(told, dtype=float).reshape(-1, 4).T
+    corners = [(box.left, box.top, box.right, box.bottom) for box in boxes]
+    return np.array(corners, dtype=float).reshape(-1, 4).T
 
 
-def squared(box: BoundingBox) -> BoundingBox:
+def square_around(box: BoundingBox) -> BoundingBox:
     """The square around a box: what is drawn as a line is clicked somewhat above and below too."""
     half = max(box.width, box.height) / 2
     x, y = box.centre.x, box.centre.y

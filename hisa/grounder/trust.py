@@ -31,7 +31,7 @@ class Trust:
     words: str = ""
 
 
-def key_of(model: str, wanted: ModelSettings, profile: Profile | None) -> Key:
+def key_of(model: str, settings: ModelSettings, profile: Profile | None) -> Key:
     """Returns what a figure belongs to."""
-    address = str(wanted.base_url) or os.environ.get("OPENAI_BASE_URL", "")
+    address = str(settings.base_url) or os.environ.get("OPENAI_BASE_URL", "")
     return model, address, profile.name if profile else ""

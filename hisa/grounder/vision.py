@@ -70,7 +70,7 @@ class Seer:
             NotFound: the picture cannot be used by this model.
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        shown, messages = await asyncio.to_thread(self._prepared, screenshot, description)
+        shown, messages = await asyncio.to_thread(self._prepare, screenshot, description)
         request = ModelRequest(
             "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
         )
@@ -87,7 +87,7 @@ class Seer:
         at = Point(point.x, point.y, "screen")
         return convert(at, "image", screen=shown, image=screenshot.size)
 
-    def _prepared(
+    def _prepare(
         self, screenshot: Screenshot, description: str
     ) -> tuple[Size, tuple[Message, ...]]:
         """The messages, with their pictures encoded: one trip to a thread for all of it."""

@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["made_once"]
+__all__ = ["lazy_property"]
 
 T = TypeVar("T")
 _LOCK = "_made_once_lock"
 
 
-class made_once(Generic[T]):
+class lazy_property(Generic[T]):
     """A property whose value is kept in its object's ``__dict__``.
 
     A value that is the object itself is not kept: an object that holds itself is freed by the
@@ -35,20 +35,20 @@ class made_once(Generic[T]):
         self._name = name
 
     @overload
-    def __get__(self, one: None, owner: type) -> made_once[T]: ...
+    def __get__(self, instance: None, owner: type) -> lazy_property[T]: ...
 
     @overload
-    def __get__(self, one: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> T: ...
 
-    def __get__(self, one: object | None, owner: type) -> made_once[T] | T:
-        if one is None:
+    def __get__(self, instance: object | None, owner: type) -> lazy_property[T] | T:
+        if instance is None:
             return self
-        kept = one.__dict__
-        with kept.setdefault(_LOCK, threading.RLock()):
-            if self._name in kept:
-                stored: T = kept[self._name]
+        attributes = instance.__dict__
+        with attributes.setdefault(_LOCK, threading.RLock()):
+            if self._name in attributes:
+                stored: T = attributes[self._name]
                 return stored
-            value = self._make(one)
-            if value is not one:
-                kept[self._name] = value
+            value = self._make(instance)
+            if value is not instance:
+                attributes[self._name] = value
         return value

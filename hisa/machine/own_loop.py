@@ -46,8 +46,8 @@ def _on_ctrl_c(stop: Callable[[], object]) -> Iterator[None]:
 
 def _serve(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.run(_ended(task))
+        runner.run(_wait_for_end(task))
 
 
-async def _ended(task: asyncio.Task[Any]) -> None:
+async def _wait_for_end(task: asyncio.Task[Any]) -> None:
     await asyncio.wait([task])

@@ -27,7 +27,7 @@ __all__ = [
     "as_root",
     "commands",
     "install_command",
-    "missing",
+    "list_missing",
 ]
 
 DISTRIBUTION = "hisa-agent"
@@ -45,7 +45,7 @@ class Part:
     and one without what it declares.
     """
 
-    what: str
+    summary: str
     modules: tuple[str, ...] = ()
     """What can be imported once it is here."""
     alone: str = ""
@@ -128,10 +128,10 @@ def install_command(name: str) -> str:
     return f"hisa install {name}"
 
 
-def brings(name: str, libraries: Iterable[str]) -> bool:
+def has_libraries(name: str, libraries: Iterable[str]) -> bool:
     """Whether a part's extra has all these libraries, by the names that a package index knows."""
     try:
-        listed = {_plain(line) for line in _required(PARTS[name].extra)}
+        listed = {_plain(line) for line in _find_requirements(PARTS[name].extra)}
     except UsageError:
         return False
     return all(_plain(library) in listed for library in libraries)
@@ -139,8 +139,8 @@ def brings(name: str, libraries: Iterable[str]) -> bool:
 
 def _plain(requirement: str) -> str:
     """The name in a requirement, as package indexes compare names."""
-    found = _NAME.match(requirement)
-    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+    match = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
 
 
 def as_root(command: str) -> str:
@@ -150,7 +150,7 @@ def as_root(command: str) -> str:
     return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
 
 
-def missing(name: str) -> tuple[str, ...]:
+def list_missing(name: str) -> tuple[str, ...]:
     """Modules of a part that are not installed; nothing is imported."""
     return tuple(module for module in PARTS[name].modules if not _is_here(module))
 
@@ -181,7 +181,7 @@ def commands(name: str, *, alone: bool = False) -> list[list[str]]:
     return (
         lines
         if (alone and lines) or not part.extra
-        else [*lines, [*_installer(), *_required(part.extra)]]
+        else [*lines, [*_installer(), *_find_requirements(part.extra)]]
     )
 
 
@@ -207,7 +207,7 @@ def _installer() -> Sequence[str]:
     )
 
 
-def _declared() -> list[str]:
+def _list_requirements() -> list[str]:
     """Every requirement that the installed HiSA declares.
 
     Raises:
@@ -222,7 +222,7 @@ def _declared() -> list[str]:
         ) from error
 
 
-def _required(extra: str) -> list[str]:
+def _find_requirements(extra: str) -> list[str]:
     """Requirements of an extra, named one by one.
 
     An extra of a name would have the package index asked for that name.
@@ -230,11 +230,11 @@ def _required(extra: str) -> list[str]:
     Raises:
         UsageError: this HiSA was not installed, or not with that extra.
     """
-    found = []
-    for line in _declared():
+    requirements = []
+    for line in _list_requirements():
         requirement, _, marker = line.partition(";")
         if extra in _EXTRA.findall(marker):
-            found.append(requirement.strip())
-    if not found:
+            requirements.append(requirement.strip())
+    if not requirements:
         raise UsageError(f"the installed {DISTRIBUTION} has no extra {extra!r}")
-    return found
+    return requirements

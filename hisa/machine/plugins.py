@@ -104,8 +104,8 @@ def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, 
     """Cached by ``path``, the import path: a benchmark looks up each of its metrics."""
     from importlib.metadata import entry_points  # half the time of `hisa --version`
 
-    found = entry_points(group=f"hisa.{group}")
-    return tuple(sorted(found, key=lambda point: (not is_ours(point), point)))
+    entries = entry_points(group=f"hisa.{group}")
+    return tuple(sorted(entries, key=lambda point: (not is_ours(point), point)))
 
 
 def is_ours(point: EntryPoint) -> bool:

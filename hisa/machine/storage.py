@@ -159,10 +159,10 @@ def _move_torn_line(path: Path) -> None:
         return
     with path.open("r+b") as file:
         content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole == len(content):
+        end = content.rfind(b"\n") + 1
+        if end == len(content):
             return
         torn = path.with_name(f"{path.name}.torn")
         before = torn.read_bytes() if torn.exists() else b""
-        replace_file(torn, before + content[whole:] + b"\n")
-        file.truncate(whole)
+        replace_file(torn, before + content[end:] + b"\n")
+        file.truncate(end)

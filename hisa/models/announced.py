@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from hisa.machine import plugins
 from hisa.models.profile import Profile
 
-__all__ = ["Announced", "announced"]
+__all__ = ["AnnouncedModel", "find_announced"]
 
 
 @dataclass(frozen=True)
-class Announced:
+class AnnouncedModel:
     """Attributes of a factory in ``hisa.models``, all of which it may leave out.
 
     One that is announced as ``NAME:`` has all models whose names begin so; it may bring
@@ -26,7 +26,7 @@ class Announced:
     """Its name in outputs; empty: the name that it is announced by."""
 
 
-def announced(name: str) -> Announced | None:
+def find_announced(name: str) -> AnnouncedModel | None:
     """Returns the attributes of the model of a name; None where no package announces it.
 
     Raises:
@@ -39,7 +39,7 @@ def announced(name: str) -> Announced | None:
     with plugins.blaming_package("models", point):
         profile_of = getattr(factory, "profile_of", None)
         profile = profile_of(name) if callable(profile_of) else getattr(factory, "profile", None)
-    return Announced(
+    return AnnouncedModel(
         profile if isinstance(profile, Profile) else None,
         by_rules=getattr(factory, "by_rules", False) is True,
         title=str(getattr(factory, "title", name)),

@@ -17,7 +17,7 @@ from hisa.screen.observation import Screenshot
 
 __all__ = ["Audit", "KeepPicture", "picture_hashes"]
 
-_AS_ASKED = Profile(name="none", structured="json_schema")
+_PLAIN_PROFILE = Profile(name="none", structured="json_schema")
 _SETTINGS = ModelSettings(model="none")
 _LONG = 200
 """Characters of a text or a value that is named by its hash: the next request has it again."""
@@ -46,7 +46,7 @@ class Audit:
     def __init__(self) -> None:
         self._known: set[str] = set()
 
-    def asked(
+    def build_request_event(
         self,
         request: ModelRequest,
         body: Mapping[str, Any] | None,
@@ -63,7 +63,7 @@ class Audit:
         """
         texts: dict[str, str] = {}
         if body is None:
-            body = encode(request, _AS_ASKED, _SETTINGS)
+            body = encode(request, _PLAIN_PROFILE, _SETTINGS)
             del body["model"]
         named = _Named(texts, iter(pictures))
         shown = {
@@ -94,7 +94,7 @@ class _Named:
             case str() if key in _ADDRESSES and value.startswith("data:image/"):
                 return {"$image": next(self._pictures, "")}
             case str() if len(value) > _LONG:
-                return {"$text": self._kept(value)}
+                return {"$text": self._store_text(value)}
             case Mapping():
                 return {str(name): self.value(item, str(name)) for name, item in value.items()}
             case list() | tuple():
@@ -106,9 +106,9 @@ class _Named:
         if isinstance(value, str | int | float | bool | None):
             return self.value(value)
         text = json.dumps(value, ensure_ascii=False, default=dict)
-        return {"$json": self._kept(text)} if len(text) > _LONG else json.loads(text)
+        return {"$json": self._store_text(text)} if len(text) > _LONG else json.loads(text)
 
-    def _kept(self, text: str) -> str:
+    def _store_text(self, text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         self._texts[digest] = text
         return digest

@@ -15,7 +15,7 @@ __all__ = ["ClientKind"]
 class ClientKind(Protocol):
     """What models ask of a planner's kind; see `hisa.wiring.planner_kind.PlannerKind`."""
 
-    def adapted(self, profile: Profile) -> Profile:
+    def adapt_profile(self, profile: Profile) -> Profile:
         """Returns what the model takes when it is asked so."""
         ...
 

@@ -58,7 +58,7 @@ class OpenAIModel:
     path: ClassVar[str] = "chat/completions"
     """What follows the base address."""
     api: ClassVar[str] = "chat"
-    tells_body: ClassVar[bool] = True
+    reports_body: ClassVar[bool] = True
     stream_fields: ClassVar[Mapping[str, Any]] = {
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -108,12 +108,12 @@ class OpenAIModel:
     async def _body(self, request: ModelRequest) -> dict[str, Any]:
         """The request's body, encoded in a thread where that takes long."""
         if all(image.is_quick for image in request.pictures):
-            body = self._encoded(request)
+            body = self._encode_request(request)
         else:
-            body = await asyncio.to_thread(self._encoded, request)
+            body = await asyncio.to_thread(self._encode_request, request)
         return {**body, **self.stream_fields} if self.profile.streams else body
 
-    def _encoded(self, request: ModelRequest) -> dict[str, Any]:
+    def _encode_request(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)
 
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
@@ -140,9 +140,9 @@ class OpenAIModel:
         if request.sent is not None:
             request.sent(body, self.api)
         stream = ChatStream()
-        whole = asyncio.timeout(self._settings.total_seconds)
+        time_limit = asyncio.timeout(self._settings.total_seconds)
         try:
-            async with whole:
+            async with time_limit:
                 return await self._exchange(body, request, stream)
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
@@ -153,13 +153,13 @@ class OpenAIModel:
         except (TimeoutError, httpx.HTTPError, OpenAIError, UnicodeError) as error:
             if stream.ended:  # no end mark, no usage: the answer is whole
                 return stream.answer()
-            raise self._failure(error, stream, too_long=whole.expired()) from error
+            raise self._failure(error, stream, too_long=time_limit.expired()) from error
 
     async def _exchange(
         self, body: dict[str, Any], request: ModelRequest, stream: ChatStream
     ) -> ChatResponse:
         """Send a request and read its answer."""
-        response = await self._posted(body, request)
+        response = await self._post(body, request)
         stream.began = True
         try:
             kind = response.headers.get("content-type", "")
@@ -170,7 +170,7 @@ class OpenAIModel:
             await response.aclose()
         if not stream.ended:
             raise TryFailed(
-                f"{self._where()} ended its answer without an end mark",
+                f"{self._show_url()} ended its answer without an end mark",
                 "connection",
                 fix=self._look(),
             )
@@ -197,7 +197,7 @@ class OpenAIModel:
         except (ValueError, RecursionError) as error:
             raise MalformedResponse(f"an event that is not JSON: {error}") from None
 
-    async def _posted(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
+    async def _post(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
         """The response, whose body is still to be read.
 
         It is not parsed by the package, whose types know less than servers say.
@@ -227,27 +227,27 @@ class OpenAIModel:
 
         if isinstance(error, APIConnectionError) and isinstance(error.__cause__, Exception):
             error = error.__cause__
-        where, fix = self._where(), self._look()
+        url, fix = self._show_url(), self._look()
         match error:
             case TimeoutError() | httpx.TimeoutException():
                 return self._late(stream, too_long=too_long)
             case APIStatusError():
                 return self._by_status(error.response)
             case ResponseTooLong():
-                return TryFailed(f"{where}: {error}", "too_long", fix=fix)
+                return TryFailed(f"{url}: {error}", "too_long", fix=fix)
             case httpx.DecodingError():
-                return TryFailed(f"{where}: {error}", "malformed", fix=fix)
+                return TryFailed(f"{url}: {error}", "malformed", fix=fix)
             case _:
-                message = f"the connection to {where} failed: {error}"
+                message = f"the connection to {url} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
         name = "total_seconds" if too_long else "timeout"
         limit = getattr(self._settings, name)
-        message = f"no answer from {self._where()} within {limit:g} s"
+        message = f"no answer from {self._show_url()} within {limit:g} s"
         if stream.began:
             so_far = str(stream) or "no token yet"
-            message = f"{self._where()} had begun to answer ({so_far}) and was not done"
+            message = f"{self._show_url()} had begun to answer ({so_far}) and was not done"
             message += f" within {limit:g} s"
         fix = f"--set models.{self._section}.{name}={2 * limit:g}"
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
@@ -257,13 +257,13 @@ class OpenAIModel:
         if 300 <= status < 400:
             return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
-        said = _error_body(response)
-        words = error_words(said) or response.text[:500] or "(no text)"
+        body = _error_body(response)
+        words = error_words(body) or response.text[:500] or "(no text)"
         # A spent account answers 429 as well, but waiting does not fill it.
-        if isinstance(said, dict) and said.get("code") == "insufficient_quota":
+        if isinstance(body, dict) and body.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
-            f"{self._where()} answered {status}: {words}",
+            f"{self._show_url()} answered {status}: {words}",
             kind,
             status=status,
             words=words,
@@ -279,7 +279,7 @@ class OpenAIModel:
     def _sent_on(self, location: str) -> TryFailed:
         place = redact(location.partition("?")[0])
         return TryFailed(
-            f"{self._where()} sends on to {place}, which gets neither the key nor the request",
+            f"{self._show_url()} sends on to {place}, which gets neither the key nor the request",
             "refused",
             fix=f"if that is the one you mean, set models.{self._section}.base_url",
         )
@@ -288,7 +288,7 @@ class OpenAIModel:
         section, variable = self._section, self._settings.api_key_env
         match status:
             case 401 | 403:
-                return f"export {variable}=… with a key that {self._where()} takes"
+                return f"export {variable}=… with a key that {self._show_url()} takes"
             case 404:
                 return self._other_address()
             case 400 | 422:
@@ -313,7 +313,7 @@ class OpenAIModel:
             response.tokens,
         )
 
-    def _where(self) -> str:
+    def _show_url(self) -> str:
         return redact(self._endpoint.url)
 
     def _look(self) -> str:

@@ -44,10 +44,10 @@ def auth_headers(endpoint: Endpoint) -> dict[str, str]:
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     """The key, and for a public server the account that the environment names."""
-    sent = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
+    headers = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
     if not endpoint.local:
-        sent |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
-    return sent
+        headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
+    return headers
 
 
 def http_options(endpoint: Endpoint) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> 
             client = httpx.AsyncClient(**http_options(endpoint))
 
     async def replace_headers(request: httpx.Request) -> None:
-        kept = {name: request.headers[name] for name in _SENT if name in request.headers}
-        request.headers = httpx.Headers(kept | _headers(endpoint))
+        headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+        request.headers = httpx.Headers(headers | _headers(endpoint))
 
     client.event_hooks = {"request": [replace_headers], "response": [_bound]}
     return client

@@ -47,7 +47,7 @@ def _is_local(host: str) -> bool:
     return address.is_loopback or address.is_private
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -71,7 +71,7 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
         ModelUnavailable: a public server and no key, or a key that cannot be one.
     """
     url = settings.base_url or environ.get("OPENAI_BASE_URL", "").strip()
-    url = _checked(url or PUBLIC_URL)
+    url = _check_url(url or PUBLIC_URL)
     key = environ.get(settings.api_key_env, "").strip()
     if key:
         if not (key.isascii() and key.isprintable()):

@@ -11,7 +11,7 @@ from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.models.announced import Announced, announced
+from hisa.models.announced import AnnouncedModel, find_announced
 from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
@@ -51,12 +51,16 @@ class Models(dict[Role, Model]):
         await self.aclose()
 
 
-def _chosen(models: ModelsSettings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
+def _choose_settings(
+    models: ModelsSettings, own: Collection[Role] = ()
+) -> dict[Role, ModelSettings]:
     """Settings by role; a planner by rules or ``own`` brings no grounder and no judge."""
     planner = models.planner
     chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
-    brought = None if "planner" in own else announced(planner.model)
-    follows = None if "planner" in own or (brought and brought.by_rules) else planner
+    announced_model = None if "planner" in own else find_announced(planner.model)
+    follows = (
+        None if "planner" in own or (announced_model and announced_model.by_rules) else planner
+    )
     grounder, judge = models.grounder or follows, models.judge or follows
     if grounder is not None:
         chosen["grounder"] = grounder
@@ -75,14 +79,14 @@ def require_models(
         ModelUnavailable: a public server and no key.
         PluginFailed: the package that has a model fails.
     """
-    for role, wanted in _chosen(settings).items():
-        _fitting(settings, planner, role, wanted)
-        if announced(wanted.model) is None:
-            resolve(wanted, os.environ if environ is None else environ)
+    for role, role_settings in _choose_settings(settings).items():
+        _fitting(settings, planner, role, role_settings)
+        if find_announced(role_settings.model) is None:
+            resolve(role_settings, os.environ if environ is None else environ)
 
 
 def _fitting(
-    settings: ModelsSettings, planner: PlannerSettings, role: Role, wanted: ModelSettings
+    settings: ModelsSettings, planner: PlannerSettings, role: Role, role_settings: ModelSettings
 ) -> tuple[Profile, ClientKind | None]:
     """Returns a role's profile, and the kind of planner whose client its model may have.
 
@@ -90,19 +94,21 @@ def _fitting(
         ConfigError: an unknown profile, or a setting that the model does not take.
         PluginFailed: the kind cannot be imported; names the package.
     """
-    if not wanted.model:
+    if not role_settings.model:
         raise ConfigError(
             f"models.{role} names no model, and no installed package has one for that case",
             fix="--model NAME, or set models.planner.model",
         )
-    profile = find(wanted.model, wanted.profile)
-    asked = planner.kind if wanted == settings.planner or planner.kind == "auto" else "chat"
-    point = find_kind(asked, profile)
+    profile = find(role_settings.model, role_settings.profile)
+    requested_kind = (
+        planner.kind if role_settings == settings.planner or planner.kind == "auto" else "chat"
+    )
+    point = find_kind(requested_kind, profile)
     kind: ClientKind | None = plugins.load("planners", point) if point else None
     if kind is not None:
-        profile = kind.adapted(profile)
-    if _has_profile(announced(wanted.model)):
-        check_effort(_section(settings, role), wanted, profile)
+        profile = kind.adapt_profile(profile)
+    if _has_profile(find_announced(role_settings.model)):
+        check_effort(_section(settings, role), role_settings, profile)
     return profile, kind
 
 
@@ -111,9 +117,9 @@ def _section(settings: ModelsSettings, role: Role) -> Role:
     return role if getattr(settings, role) else "planner"
 
 
-def _has_profile(brought: Announced | None) -> bool:
+def _has_profile(announced_model: AnnouncedModel | None) -> bool:
     """Whether a model's profile says which settings it takes: a package's may read its own."""
-    return brought is None or brought.profile is not None
+    return announced_model is None or announced_model.profile is not None
 
 
 def _client(
@@ -197,28 +203,32 @@ def _open_chosen(
 ) -> None:
     """Add the models that the settings name, for the roles that have none yet."""
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
-    for role, wanted in _chosen(settings, models.keys()).items():
+    for role, role_settings in _choose_settings(settings, models.keys()).items():
         if role in models:
             continue
-        if wanted not in stacks:
+        if role_settings not in stacks:
             section = _section(settings, role)
-            profile, kind = _fitting(settings, planner, role, wanted)
-            profile = _at_home(profile, wanted, environ)
-            client = _client(wanted, profile, section=section, environ=environ, kind=kind)
+            profile, kind = _fitting(settings, planner, role, role_settings)
+            profile = _at_home(profile, role_settings, environ)
+            client = _client(role_settings, profile, section=section, environ=environ, kind=kind)
             models.own(client)
-            if _has_profile(announced(wanted.model)):
-                _tell_not_sent(context.emit, section, wanted, profile)
-            made = RoleModel(client, context, profile=profile, settings=wanted)
-            stacks[wanted] = (made, profile)
-        models[role], models.profiles[role] = stacks[wanted]
-    unpriced = {wanted.model: 0 for wanted, (_, profile) in stacks.items() if not profile.price}
+            if _has_profile(find_announced(role_settings.model)):
+                _tell_not_sent(context.emit, section, role_settings, profile)
+            role_model = RoleModel(client, context, profile=profile, settings=role_settings)
+            stacks[role_settings] = (role_model, profile)
+        models[role], models.profiles[role] = stacks[role_settings]
+    unpriced = {
+        role_settings.model: 0
+        for role_settings, (_, profile) in stacks.items()
+        if not profile.price
+    }
     if unpriced and context.budget.usd is not None:
         context.emit(Noted(where="budget", text=without_price(context.budget.usd, unpriced)))
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a local server cost nothing a token; an unknown one may pick badly."""
-    if announced(settings.model) or not resolve(settings, environ).local:
+    if find_announced(settings.model) or not resolve(settings, environ).local:
         return profile
     changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
     if profile.free_at_home and profile.price is None:

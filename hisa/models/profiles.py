@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import ConfigError
-from hisa.models.announced import announced
+from hisa.models.announced import find_announced
 from hisa.models.profile import Price, Profile
 from hisa.text.validation import explain
 
@@ -60,9 +60,9 @@ def _by_name(name: str) -> Profile:
     for profile in BUILT_IN:
         if profile.name == name:
             return profile
-    brought = announced(name)
-    if brought and brought.profile and brought.profile.name == name:
-        return brought.profile
+    announced_model = find_announced(name)
+    if announced_model and announced_model.profile and announced_model.profile.name == name:
+        return announced_model.profile
     names = ", ".join(profile.name for profile in BUILT_IN)
     raise ConfigError(
         f"profile {name!r}: no such profile; known are {names}",
@@ -72,11 +72,11 @@ def _by_name(name: str) -> Profile:
 
 def _of_model(model: str, own: Sequence[Profile]) -> Profile:
     """Returns the first that matches: the user's, then the model's package's, then the rest."""
-    found = next((profile for profile in own if _matches(profile, model)), None)
-    brought = None if found else announced(model)
-    found = found or (brought.profile if brought else None)
-    found = found or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
-    return found or _by_name("default")
+    match = next((profile for profile in own if _matches(profile, model)), None)
+    announced_model = None if match else find_announced(model)
+    match = match or (announced_model.profile if announced_model else None)
+    match = match or next((profile for profile in BUILT_IN if _matches(profile, model)), None)
+    return match or _by_name("default")
 
 
 def find(model: str, explicit: str = "") -> Profile:

@@ -73,15 +73,19 @@ def sampling(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
-    found: dict[str, float | int] = {}
+    parameters: dict[str, float | int] = {}
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
-        found["top_p"] = settings.top_p
-    if temperature is not None and profile.temperature and (profile.both or "top_p" not in found):
-        found["temperature"] = temperature
+        parameters["top_p"] = settings.top_p
+    if (
+        temperature is not None
+        and profile.temperature
+        and (profile.both or "top_p" not in parameters)
+    ):
+        parameters["temperature"] = temperature
     if settings.seed is not None and profile.seed:
-        found["seed"] = settings.seed
-    return found
+        parameters["seed"] = settings.seed
+    return parameters
 
 
 def _effort_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:

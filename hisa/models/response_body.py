@@ -108,14 +108,14 @@ def _usage(value: object) -> Usage | None:
     )
 
 
-def part_of(whole: int, details: object, name: str) -> int:
+def part_of(total: int, details: object, name: str) -> int:
     """Tokens that details name as a part of the whole.
 
     0 where they name none, or more than there are: then nobody knows how many, and those that are
     not known to be cached are counted at the full price.
     """
     part = count(details.get(name)) if isinstance(details, dict) else None
-    return part if part is not None and part <= whole else 0
+    return part if part is not None and part <= total else 0
 
 
 def error_words(body: object) -> str:
@@ -173,9 +173,9 @@ class _TokenReader:
         choice = choice if isinstance(choice, dict) else {}
         logprobs = choice.get("logprobs")
         entries = logprobs.get("content") if isinstance(logprobs, dict) else None
-        self._prompt = self._prompt or _listed(body.get("prompt_token_ids")) or None
-        self._ids += _listed(choice.get("token_ids"))
-        self._entries += _listed(entries)
+        self._prompt = self._prompt or _read_list(body.get("prompt_token_ids")) or None
+        self._ids += _read_list(choice.get("token_ids"))
+        self._entries += _read_list(entries)
 
     def read(self) -> TurnTokens | None:
         """Returns all of it so far; None where there is nothing, or something else than numbers."""
@@ -190,7 +190,7 @@ class _TokenReader:
         return None if tokens == TurnTokens() else tokens
 
 
-def _listed(value: object) -> list[Any]:
+def _read_list(value: object) -> list[Any]:
     return value if isinstance(value, list) and len(value) <= _MOST_TOKENS else []
 
 
@@ -212,7 +212,7 @@ class ChatStream:
         self._size = self._tokens = 0
         self._finish = self._model = ""
         self._usage: Usage | None = None
-        self._policy, self._given = "", _TokenReader()
+        self._policy, self._token_reader = "", _TokenReader()
 
     def __str__(self) -> str:
         """A piece counts as a token, since servers send each by itself."""
@@ -239,7 +239,7 @@ class ChatStream:
         self._model = _text(chunk.get("model")) or self._model
         self._usage = _usage(chunk.get("usage")) or self._usage
         self._policy = _text(chunk.get("system_fingerprint")) or self._policy
-        self._given.add(chunk, first)
+        self._token_reader.add(chunk, first)
 
     def _gather(self, delta: dict[str, Any]) -> None:
         text = _content(delta)
@@ -259,7 +259,7 @@ class ChatStream:
             self._model,
             self._usage,
             self._policy,
-            self._given.read(),
+            self._token_reader.read(),
         )
 
 
@@ -289,6 +289,6 @@ def read_response(body: bytes, /) -> ChatResponse:
     first = _first_choice(data, "message")
     if not isinstance(data.get("choices"), list):
         raise MalformedResponse(f"no list of choices in {_start(body)}")
-    whole = ChatStream()
-    whole.take(data, first, first.get("message") or {})
-    return whole.answer()
+    stream = ChatStream()
+    stream.take(data, first, first.get("message") or {})
+    return stream.answer()

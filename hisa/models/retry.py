@@ -16,7 +16,7 @@ __all__ = [
     "FINAL",
     "FailureKind",
     "TryFailed",
-    "nothing_said",
+    "empty_reply_failure",
     "retry_after",
     "unavailable",
     "wait_before",
@@ -85,7 +85,7 @@ def retry_after(header: str | None) -> float | None:
     return min(max(seconds, 0.0), _RETRY_AFTER_CAP) if math.isfinite(seconds) else None
 
 
-def nothing_said(reply: ModelReply) -> TryFailed:
+def empty_reply_failure(reply: ModelReply) -> TryFailed:
     """The failure that an empty reply is."""
     fix = (
         "allow longer answers (max_tokens under [models.planner] or the role's own section), or "

@@ -15,7 +15,7 @@ from hisa.events import ModelCalled, ModelFailed, Noted
 from hisa.models.audit import Audit, KeepPicture, picture_hashes
 from hisa.models.budget import REFERENCE_PRICE, Budget
 from hisa.models.profiles import Profile
-from hisa.models.retry import CUT_OFF, TryFailed, nothing_said, unavailable, wait_before
+from hisa.models.retry import CUT_OFF, TryFailed, empty_reply_failure, unavailable, wait_before
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import (
@@ -114,7 +114,7 @@ class RoleModel:
         if self._context.progress is not None:
             request = replace(request, progress=self._context.progress)
         reply = await self._answer(request)
-        text = self._scrubbed(reply.text, f"a reply of the {request.role} model")
+        text = self._scrub_text(reply.text, f"a reply of the {request.role} model")
         text = without_thinking(text) or text  # all of it: the caller says what is wrong
         return reply if text == reply.text else replace(reply, text=text)
 
@@ -122,22 +122,22 @@ class RoleModel:
         if self._context.secrets is None:
             return request
         scrub = self._context.secrets.text
-        messages = tuple(_mapped(message, scrub) for message in request.messages)
+        messages = tuple(_map_texts(message, scrub) for message in request.messages)
         if messages == request.messages:
             return request
         self._note(f"a request to the {request.role} model")
         return replace(request, messages=messages)
 
-    def _scrubbed(self, text: str, where: str) -> str:
+    def _scrub_text(self, text: str, subject: str) -> str:
         secrets = self._context.secrets
         scrubbed = text if secrets is None else secrets.text(text)
         if scrubbed != text:
-            self._note(where)
+            self._note(subject)
         return scrubbed
 
-    def _note(self, where: str) -> None:
+    def _note(self, subject: str) -> None:
         """A value came there by a way that should not be."""
-        self._context.emit(Noted(where="secrets", text=f"a value was taken out of {where}"))
+        self._context.emit(Noted(where="secrets", text=f"a value was taken out of {subject}"))
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
         """Try until there is an answer, or no further try may help."""
@@ -149,7 +149,7 @@ class RoleModel:
                 complete = request.may_be_empty and reply.finish not in CUT_OFF
                 if complete or reply.text.strip():
                     return reply
-                failure = nothing_said(reply)
+                failure = empty_reply_failure(reply)
             except TryFailed as error:
                 failure = error
             tries += 1
@@ -183,7 +183,7 @@ class RoleModel:
         deadline = asyncio.timeout(budget.seconds_left)
         try:
             async with deadline:
-                return await self._metered(request, turn, attempt)
+                return await self._call_metered(request, turn, attempt)
         except TimeoutError:
             if deadline.expired():
                 raise budget.out_of_time() from None
@@ -191,16 +191,16 @@ class RoleModel:
         finally:
             del budget.in_flight[turn]
 
-    async def _metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
+    async def _call_metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try, written down before it leaves and once it is answered."""
         emit, clock = self._context.emit, self._context.clock
-        on_wire = getattr(self._client, "tells_body", False)
+        on_wire = getattr(self._client, "reports_body", False)
         keep = self._context.keep_picture if on_wire else None  # others see no picture
         pictures = await picture_hashes(request, keep)
 
-        def sent(body: Mapping[str, Any] | None, api: str) -> None:
+        def log_request(body: Mapping[str, Any] | None, api: str) -> None:
             emit(
-                self._audit.asked(
+                self._audit.build_request_event(
                     request,
                     body,
                     pictures,
@@ -213,19 +213,23 @@ class RoleModel:
             )
 
         if not on_wire:
-            sent(None, "")
+            log_request(None, "")
         started = clock()
-        reply = await self._client.complete(replace(request, sent=sent))
-        kept = ""
+        reply = await self._client.complete(replace(request, sent=log_request))
+        token_record = ""
         if reply.tokens is not None and self._context.keep_tokens is not None:
             text = f"{request.text}\n{reply.text}"
-            kept = await self._context.keep_tokens(turn, reply.tokens, text)
-        called = self._called(request, reply, turn=turn, tokens=kept, seconds=clock() - started)
+            token_record = await self._context.keep_tokens(turn, reply.tokens, text)
+        called = self._build_called_event(
+            request, reply, turn=turn, tokens=token_record, seconds=clock() - started
+        )
         self._context.ledger.add(called)
         emit(called)
         return replace(reply, turn=turn)
 
-    def _called(self, request: ModelRequest, reply: ModelReply, **more: Any) -> ModelCalled:
+    def _build_called_event(
+        self, request: ModelRequest, reply: ModelReply, **more: Any
+    ) -> ModelCalled:
         """The event of an answered try."""
         usage, price = reply.usage, self._profile.price
         usd = None
@@ -249,7 +253,7 @@ class RoleModel:
         )
 
 
-def _mapped(message: Message, change: Callable[[str], str]) -> Message:
+def _map_texts(message: Message, change: Callable[[str], str]) -> Message:
     parts = tuple(
         TextPart(change(part.text)) if isinstance(part, TextPart) else part
         for part in message.parts

@@ -19,7 +19,7 @@ from hisa.protocols import ModelRequest, TextPart
 
 __all__ = ["estimate_input", "estimate_tokens", "longest", "prefix_within"]
 
-_WHOLE = 20
+_UNIT = 20
 """Costs are counted in twentieths of a token, so that sums are exact."""
 
 _COMMON = (
@@ -57,21 +57,21 @@ def estimate_tokens(text: str, /) -> int:
 
     A prefix never has more tokens than the whole, so a text can be cut by bisection.
     """
-    return -(-_cost(text) // _WHOLE)
+    return -(-_cost(text) // _UNIT)
 
 
 def _cost(text: str) -> int:
     """Returns the cost of a text: the sum over its lines and line breaks."""
     lines = text.split("\n")
     costs = (_known_line(line) if len(line) <= _SHORT else _line(line) for line in lines)
-    return sum(costs) + _WHOLE * (len(lines) - 1)
+    return sum(costs) + _UNIT * (len(lines) - 1)
 
 
 def _line(text: str) -> int:
     cost = sum(map(_word, _WORD.findall(text)))
     cost += sum(_char(char) * times for char, times in Counter(text).items() if char not in _FREE)
-    cost += _WHOLE * len(_BLANK.findall(text))
-    return cost + sum(_WHOLE + 2 * len(run) for run in _BLANKS.findall(text))
+    cost += _UNIT * len(_BLANK.findall(text))
+    return cost + sum(_UNIT + 2 * len(run) for run in _BLANKS.findall(text))
 
 
 _SHORT = 1_000
@@ -86,23 +86,23 @@ _known_cost = lru_cache(maxsize=32)(_cost)
 def _word(word: str) -> int:
     """The cost of letters that stand together: capitals, or one at most and small letters."""
     if len(word) > 1 and word[1].isupper():
-        return _WHOLE + 15 * (len(word) - 1)  # less than a token for each
+        return _UNIT + 15 * (len(word) - 1)  # less than a token for each
     letters = word.lower()
     uncommon = sum(first + second not in _PAIRS for first, second in pairwise(letters))
-    return min(_WHOLE * len(word), _WHOLE + 18 * uncommon + 6 * max(0, len(word) - 4))
+    return min(_UNIT * len(word), _UNIT + 18 * uncommon + 6 * max(0, len(word) - 4))
 
 
 @lru_cache(maxsize=1 << 14)
 def _char(char: str) -> int:
     """The cost of a character that is no ASCII letter."""
     if char.isascii():
-        return _WHOLE
+        return _UNIT
     number = ord(char)
     for first, last, cost in _RANGES:
         if first <= number <= last:
             return cost
     size = len(char.encode("utf-8", "surrogatepass"))
-    return _WHOLE * size if not 0x4E00 <= number <= 0x9FFF else _hanzi(char)
+    return _UNIT * size if not 0x4E00 <= number <= 0x9FFF else _hanzi(char)
 
 
 def _hanzi(char: str) -> int:
@@ -111,7 +111,7 @@ def _hanzi(char: str) -> int:
         common = char.encode("gb2312")[0] <= 0xD7
     except UnicodeEncodeError:
         common = False
-    return 45 if common else 3 * _WHOLE
+    return 45 if common else 3 * _UNIT
 
 
 def estimate_input(request: ModelRequest, /, *, image_tokens: int) -> int:
@@ -120,8 +120,8 @@ def estimate_input(request: ModelRequest, /, *, image_tokens: int) -> int:
         part.text for turn in request.messages for part in turn.parts if isinstance(part, TextPart)
     ]
     texts += [str(dict(tool)) for tool in request.tools]
-    cost = sum(map(_known_cost, texts)) + _WHOLE * max(0, len(texts) - 1)
-    return -(-cost // _WHOLE) + request.images * image_tokens + 4 * len(request.messages)
+    cost = sum(map(_known_cost, texts)) + _UNIT * max(0, len(texts) - 1)
+    return -(-cost // _UNIT) + request.images * image_tokens + 4 * len(request.messages)
 
 
 def prefix_within(text: str, tokens: int, *, end: str = "") -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["tell_made"]
+__all__ = ["describe_sequence_progress"]
 
 
-def tell_made(made: int, of: int, why: str = "") -> str:
+def describe_sequence_progress(executed: int, planned: int, reason: str = "") -> str:
     """A sentence on how many of a sequence's actions were made, and why not more."""
-    if made == of:
-        return f"All {of} actions were made."
-    if not made:
-        return f"None of the {of} actions was made."
-    rest = f"{of}" if made + 1 == of else f"{made + 1} to {of}"
-    return f"Only {made} of {of} actions were made; {rest} not, because {why}."
+    if executed == planned:
+        return f"All {planned} actions were made."
+    if not executed:
+        return f"None of the {planned} actions was made."
+    rest = f"{planned}" if executed + 1 == planned else f"{executed + 1} to {planned}"
+    return f"Only {executed} of {planned} actions were made; {rest} not, because {reason}."

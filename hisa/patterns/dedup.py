@@ -18,7 +18,7 @@ from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Embedder, Pattern
 
-__all__ = ["CANDIDATES", "CONDITIONS", "Stored", "remember"]
+__all__ = ["CANDIDATES", "CONDITIONS", "StoredPattern", "remember"]
 
 CANDIDATES = 20
 """Older patterns compared by their lessons, at the price of an embedding each."""
@@ -27,7 +27,7 @@ CONDITIONS = 8
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredPattern:
     """A pattern, and the older ones it superseded, closest first.
 
     ``confirmed``: it is an older one, which a further run taught again.
@@ -40,7 +40,7 @@ class Stored:
 
 def remember(
     store: VectorStore, patterns: Sequence[Pattern], *, embedder: Embedder, threshold: float
-) -> tuple[Stored, ...]:
+) -> tuple[StoredPattern, ...]:
     """Store patterns that belong together; they do not supersede each other.
 
     Args:
@@ -55,14 +55,18 @@ def remember(
     if not patterns:
         return ()
     vectors = _Vectors(embedder)
-    vectors.add(text for one in patterns for text in (one.lesson, *retrieval_texts(one)))
+    vectors.add(
+        text for pattern in patterns for text in (pattern.lesson, *retrieval_texts(pattern))
+    )
     with store.session():
         older: dict[str, Pattern] = {}
         for pattern in patterns:
-            older |= _nearby(store, pattern, vectors)
+            older |= _find_candidates(store, pattern, vectors)
         for pattern in patterns:
             older.pop(pattern.id, None)
-        return tuple(_stored(store, pattern, older, vectors, threshold) for pattern in patterns)
+        return tuple(
+            _store_pattern(store, pattern, older, vectors, threshold) for pattern in patterns
+        )
 
 
 class _Vectors:
@@ -81,33 +85,35 @@ class _Vectors:
         return [self._known[text] for text in texts]
 
 
-def _nearby(store: VectorStore, pattern: Pattern, vectors: _Vectors) -> dict[str, Pattern]:
-    found: dict[str, Pattern] = {}
+def _find_candidates(store: VectorStore, pattern: Pattern, vectors: _Vectors) -> dict[str, Pattern]:
+    candidates: dict[str, Pattern] = {}
     for vector in vectors.of([pattern.lesson, *retrieval_texts(pattern)]):
         hits = store.search(vector, domain=pattern.domain, limit=CANDIDATES, threshold=-1.0)
-        found.update((hit.pattern.id, hit.pattern) for hit in hits)
-    return found
+        candidates.update((hit.pattern.id, hit.pattern) for hit in hits)
+    return candidates
 
 
-def _stored(
+def _store_pattern(
     store: VectorStore,
     pattern: Pattern,
     older: dict[str, Pattern],
     vectors: _Vectors,
     threshold: float,
-) -> Stored:
+) -> StoredPattern:
     """The pattern stored, or an older one confirmed; ``older`` loses what was superseded."""
     mine = pattern.domain, pattern.kind
     near = [old for old in older.values() if (old.domain, old.kind) == mine]
     equal = next((old for old in near if same_words(old.lesson, pattern.lesson)), None)
     if equal is not None:
         again = equal.source_run != pattern.source_run or not pattern.source_run
-        seen = replace(_joined(equal, [pattern]), confirmed=equal.confirmed + again)
-        store.put(seen, *vectors.of(retrieval_texts(seen)))
-        older[seen.id] = seen
-        return Stored(seen, confirmed=True)
+        confirmed_pattern = replace(
+            _merge_conditions(equal, [pattern]), confirmed=equal.confirmed + again
+        )
+        store.put(confirmed_pattern, *vectors.of(retrieval_texts(confirmed_pattern)))
+        older[confirmed_pattern.id] = confirmed_pattern
+        return StoredPattern(confirmed_pattern, confirmed=True)
     same = _same(pattern, near, vectors, threshold)
-    new = replace(_joined(pattern, same), embedder=vectors.embedder.name)
+    new = replace(_merge_conditions(pattern, same), embedder=vectors.embedder.name)
     for old in same:
         new = replace(
             new,
@@ -119,7 +125,7 @@ def _stored(
     for old in same:
         store.amend(replace(old, status="superseded", superseded_by=new.id))
         del older[old.id]
-    return Stored(new, same)
+    return StoredPattern(new, same)
 
 
 def _same(
@@ -133,10 +139,14 @@ def _same(
     return tuple(old for score, old in scored if score >= threshold)
 
 
-def _joined(pattern: Pattern, others: Sequence[Pattern]) -> Pattern:
+def _merge_conditions(pattern: Pattern, others: Sequence[Pattern]) -> Pattern:
     """The pattern with the kinds of tasks of the others among its own, its first one first."""
     own, more = pattern.conditions, [text for other in others for text in other.conditions]
-    kept = list(dict.fromkeys([*own, *more]))
-    if len(kept) > CONDITIONS:
-        kept = [kept[0], *kept[1 - CONDITIONS :]]
-    return replace(pattern, condition=kept[0] if kept else "", other_conditions=tuple(kept[1:]))
+    conditions = list(dict.fromkeys([*own, *more]))
+    if len(conditions) > CONDITIONS:
+        conditions = [conditions[0], *conditions[1 - CONDITIONS :]]
+    return replace(
+        pattern,
+        condition=conditions[0] if conditions else "",
+        other_conditions=tuple(conditions[1:]),
+    )

@@ -26,8 +26,8 @@ _STEP = re.compile(r"\AStep (\d+):")
 
 def step_numbers(lines: Sequence[str]) -> dict[int, str]:
     """Lines of steps, keyed by the step number that they begin with."""
-    found = ((_STEP.match(line), line) for line in lines)
-    return {int(match[1][:9]): line for match, line in found if match}
+    matches = ((_STEP.match(line), line) for line in lines)
+    return {int(match[1][:9]): line for match, line in matches if match}
 
 
 def verdict(line: str) -> StepVerdict | None:
@@ -71,11 +71,11 @@ def excerpt(lines: Sequence[str], limit: int) -> list[str]:
     return _with_gaps(flat, set(order[:most]))
 
 
-def _with_gaps(lines: Sequence[str], kept: set[int]) -> list[str]:
+def _with_gaps(lines: Sequence[str], places: set[int]) -> list[str]:
     shown: list[str] = []
     gap: Counter[str] = Counter()
     for place, line in enumerate([*lines, ""]):
-        if place == len(lines) or place in kept:
+        if place == len(lines) or place in places:
             if gap:
                 counts = ", ".join(f"{number} {verdict}" for verdict, number in gap.items())
                 shown.append(f"({gap.total()} steps are left out here: {counts})")

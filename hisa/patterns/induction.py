@@ -18,7 +18,7 @@ from hisa.errors import InvalidReply
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
-from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, generalised, unbinding, wordings
+from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, generalise, unbinding, wordings
 from hisa.protocols import Message, Model, ModelRequest, Pattern, Scope, Task, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
@@ -55,7 +55,7 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-def _parsed(text: str) -> _Reply:
+def _parse_reply(text: str) -> _Reply:
     """The reply, checked.
 
     Raises:
@@ -89,9 +89,11 @@ def _fault(item: _Lesson, lines: dict[int, str]) -> str:
 
 
 def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
-    wanted = block(task.instruction)
-    room = longest(len(wanted), lambda size: estimate_tokens(wanted[:size]) <= _TASK_TOKENS)
-    text = sections({"task": wanted[:room], "steps": "\n".join(lines)})
+    instruction = block(task.instruction)
+    room = longest(
+        len(instruction), lambda size: estimate_tokens(instruction[:size]) <= _TASK_TOKENS
+    )
+    text = sections({"task": instruction[:room], "steps": "\n".join(lines)})
     system = render("pattern_induction", most=MOST, chars=LESSON_CHARS, tried=TRIED)
     return ModelRequest(
         role="state",
@@ -105,14 +107,14 @@ async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> li
     """Returns what is sound of a reply, which is asked for again where nothing is."""
     first = await model.complete(request)
     try:
-        return _sound(_parsed(first.text), lines)
+        return _sound(_parse_reply(first.text), lines)
     except InvalidReply as error:
         demand = (
             f"That answer could not be used: {error}. Answer again with the one JSON object that "
             "the instructions describe and nothing around it."
         )
         second = await model.complete(with_correction(request, first, demand))
-    lessons = _parsed(second.text).patterns
+    lessons = _parse_reply(second.text).patterns
     return [item for item in lessons if not _fault(item, lines)]
 
 
@@ -147,8 +149,8 @@ async def induce(
     if not any(worked) and len(worked) < TRIED:
         return ()
     lessons = await _ask(model, _request(task, shown), numbered)
-    made = [_pattern(item, task.domain, run_id) for item in lessons]
-    new = {new.lesson: new for new in made if new.lesson and not _repeats(new, task)}
+    patterns = [_pattern(item, task.domain, run_id) for item in lessons]
+    new = {new.lesson: new for new in patterns if new.lesson and not _repeats(new, task)}
     return tuple(new.values())
 
 
@@ -171,5 +173,5 @@ def _pattern(item: _Lesson, domain: str, run_id: str) -> Pattern:
 def _repeats(pattern: Pattern, task: Task) -> bool:
     """Whether a lesson has nothing but the words of the task or of a part of it, in their order."""
     words = wordings(pattern.lesson)
-    texts = (task.instruction, generalised(task.instruction), *pattern.conditions)
+    texts = (task.instruction, generalise(task.instruction), *pattern.conditions)
     return any(f" {words} " in f" {wordings(text)} " for text in texts)

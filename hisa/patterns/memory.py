@@ -15,14 +15,14 @@ from hisa.config import PatternSettings, StateSettings
 from hisa.errors import ConfigError, InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.dedup import Stored, remember
+from hisa.patterns.dedup import StoredPattern, remember
 from hisa.patterns.embedders import open_embedder, thresholds_of
 from hisa.patterns.induction import induce
-from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
+from hisa.patterns.pattern_text import clauses, generalise, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, conditions, load_sops, render_rules, rules_for
 from hisa.patterns.stores.vector_store import VectorStore
-from hisa.patterns.synthesis import CitedAdvice, synthesise, used
+from hisa.patterns.synthesis import CitedAdvice, is_cited, synthesise
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Advice, Embedder, Emit, Model, Pattern, PatternHit, StepSummary, Task
 from hisa.text.prompt_text import speaks_of
@@ -100,7 +100,7 @@ class PatternMemory:
         binding = rules_for(self._sops, task.domain)
         rules = [rule for rule in binding if rule not in needed or speaks_of(words, needed[rule])]
         waiting = {rule: needed[rule] for rule in binding if rule not in rules}
-        told = render_rules(rules, domain=task.domain, limit=self._advice_tokens)
+        rules_section = render_rules(rules, domain=task.domain, limit=self._advice_tokens)
         lessons = await self._unless_it_fails(
             "synthesis",
             synthesise(
@@ -108,18 +108,18 @@ class PatternMemory:
             ),
             CitedAdvice(),
         )
-        text = "\n".join(part for part in (told.text, lessons.text) if part)
+        text = "\n".join(part for part in (rules_section.text, lessons.text) if part)
         ids = {hit.pattern.id for hit in lessons.hits}
         rest = tuple(hit for hit in hits if hit.pattern.id not in ids)
         uses = [_use(hit, shown=True) for hit in lessons.hits]
         uses += [_use(hit, shown=False) for hit in rest]
-        shown = tuple(rule for rule in rules if rule not in told.left_out)
+        shown = tuple(rule for rule in rules if rule not in rules_section.left_out)
         self._emit(
             Guidance(
                 patterns=tuple(uses),
                 sops=shown,
                 advice=text,
-                left_out=told.left_out,
+                left_out=rules_section.left_out,
                 waiting=waiting,
             )
         )
@@ -171,7 +171,7 @@ class PatternMemory:
             self._emit(_event(item))
         return tuple(item.pattern for item in stored)
 
-    def _remember(self, task: Task, induced: Sequence[Pattern]) -> tuple[Stored, ...]:
+    def _remember(self, task: Task, induced: Sequence[Pattern]) -> tuple[StoredPattern, ...]:
         patterns = [self._findable(pattern, task) for pattern in induced]
         return remember(
             self.store, patterns, embedder=self.embedder, threshold=self._thresholds.same
@@ -191,7 +191,7 @@ class PatternMemory:
         nearest = max(cosine(query, place) for query in queries for place in places)
         if pattern.conditions and nearest >= least + _MARGIN:
             return pattern
-        parts = clauses(task.instruction) or [generalised(task.instruction)]
+        parts = clauses(task.instruction) or [generalise(task.instruction)]
         lesson, *vectors = self.embedder.embed([pattern.lesson, *parts])
         skill = max(zip(parts, vectors, strict=True), key=lambda pair: cosine(lesson, pair[1]))[0]
         if not pattern.condition:
@@ -219,7 +219,7 @@ class PatternMemory:
     def _credit(self, ids: Sequence[str], steps: Sequence[StepSummary], won: bool | None) -> None:
         with self.store.session():
             for number, pattern_id in enumerate(ids, start=1):
-                counted = self._successor(pattern_id) if used(number, steps) else None
+                counted = self._successor(pattern_id) if is_cited(number, steps) else None
                 if counted is not None:
                     self.store.amend(
                         replace(
@@ -232,10 +232,10 @@ class PatternMemory:
 
     def _successor(self, pattern_id: str) -> Pattern | None:
         """The pattern, or the active one that replaced it."""
-        seen = set()
+        visited_ids = set()
         pattern = self.store.get(pattern_id)
-        while pattern and pattern.superseded_by and pattern.id not in seen:
-            seen.add(pattern.id)
+        while pattern and pattern.superseded_by and pattern.id not in visited_ids:
+            visited_ids.add(pattern.id)
             pattern = self.store.get(pattern.superseded_by)
         return pattern
 
@@ -251,7 +251,7 @@ def _use(hit: PatternHit, *, shown: bool) -> PatternUse:
     )
 
 
-def _event(item: Stored) -> Induced:
+def _event(item: StoredPattern) -> Induced:
     return Induced(
         pattern=item.pattern.id,
         kind=item.pattern.kind,

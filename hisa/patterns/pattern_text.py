@@ -21,7 +21,7 @@ __all__ = [
     "clauses",
     "clean",
     "cut",
-    "generalised",
+    "generalise",
     "query_texts",
     "retrieval_texts",
     "same_words",
@@ -51,8 +51,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 def clean(text: str, limit: int = LESSON_CHARS) -> str:
     """One line without control characters or line breaks, at most ``limit`` characters."""
-    kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: limit * 20])
-    return cut(" ".join("".join(kept).split()), limit)
+    printable_chars = (
+        " " if unicodedata.category(char)[0] in "CZ" else char for char in text[: limit * 20]
+    )
+    return cut(" ".join("".join(printable_chars).split()), limit)
 
 
 def block(text: str, limit: int = 4000) -> str:
@@ -70,16 +72,16 @@ def cut(text: str, limit: int) -> str:
     """At most ``limit`` characters: whole sentences where they fit, else whole words and "…"."""
     if len(text) <= limit:
         return text
-    kept = ""
+    beginning = ""
     for sentence in sentences(text):
-        longer = f"{kept} {sentence}".strip()
+        longer = f"{beginning} {sentence}".strip()
         if len(longer) > limit:
             break
-        kept = longer
-    return kept or text[: limit - 1].rsplit(" ", 1)[0][: limit - 1] + "…"
+        beginning = longer
+    return beginning or text[: limit - 1].rsplit(" ", 1)[0][: limit - 1] + "…"
 
 
-def generalised(instruction: str) -> str:
+def generalise(instruction: str) -> str:
     """The instruction without its values: quotes, files, addresses and numbers."""
     text = _URL.sub("a page", instruction)
     text = _QUOTED.sub("a text", text)
@@ -89,7 +91,7 @@ def generalised(instruction: str) -> str:
 
 def clauses(instruction: str) -> list[str]:
     """The parts of an instruction without its values, those of a single word left out."""
-    parts = (part.strip(" .;,") for part in _CLAUSE_END.split(generalised(instruction)))
+    parts = (part.strip(" .;,") for part in _CLAUSE_END.split(generalise(instruction)))
     return [part for part in dict.fromkeys(parts) if len(part.split()) > 1][:_CLAUSES]
 
 
@@ -99,7 +101,7 @@ def query_texts(instruction: str) -> list[str]:
     Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its
     vector away from the tasks of its own family; without them the two texts are alike.
     """
-    return list(dict.fromkeys((instruction, generalised(instruction), *clauses(instruction))))
+    return list(dict.fromkeys((instruction, generalise(instruction), *clauses(instruction))))
 
 
 def retrieval_texts(pattern: Pattern) -> tuple[str, ...]:

@@ -43,9 +43,9 @@ def retrieve(
             store, queries, task.domain, "application", settings.top, least.application, margin=_TIE
         )
     room = max(settings.top - len(near), min(WIDE, settings.top))
-    general = _ranked(wide.values())[:room]
-    own = _ranked(near.values())[: settings.top - len(general)]
-    return tuple(_ranked([*own, *general]))
+    general = _rank_hits(wide.values())[:room]
+    own = _rank_hits(near.values())[: settings.top - len(general)]
+    return tuple(_rank_hits([*own, *general]))
 
 
 def search(
@@ -64,8 +64,8 @@ def search(
     """
     queries = embedder.embed(query_texts(text))
     with store.session():
-        found = _best(store, queries, domain, None, limit, threshold)
-    return tuple(_ranked(found.values())[:limit])
+        hits_by_id = _best(store, queries, domain, None, limit, threshold)
+    return tuple(_rank_hits(hits_by_id.values())[:limit])
 
 
 def _best(
@@ -88,5 +88,5 @@ def _best(
     return best
 
 
-def _ranked(hits: Iterable[PatternHit]) -> list[PatternHit]:
+def _rank_hits(hits: Iterable[PatternHit]) -> list[PatternHit]:
     return sorted(hits, key=lambda hit: -hit.score)

@@ -57,11 +57,11 @@ def _bad(file: Path, line: int, message: str) -> ConfigError:
 
 
 def _domains(file: Path, line: int, names: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(name.strip() for name in names)
-    for name in found:
+    domains = tuple(name.strip() for name in names)
+    for name in domains:
         if not DOMAIN.fullmatch(name):
             raise _bad(file, line, f"domain {name!r}: want lower-case letters, digits and _")
-    return found
+    return domains
 
 
 def _rule(file: Path, line: int, text: str) -> str:
@@ -72,10 +72,10 @@ def _rule(file: Path, line: int, text: str) -> str:
 
 
 def _conditions(file: Path, line: int, words: Iterable[str], key: str = "when") -> tuple[str, ...]:
-    found = tuple(clean(word).casefold() for word in words if word.strip())
-    if not found:
+    cleaned_words = tuple(clean(word).casefold() for word in words if word.strip())
+    if not cleaned_words:
         raise _bad(file, line, f"{key}: names no word")
-    return found
+    return cleaned_words
 
 
 def _from_markdown(file: Path, text: str) -> Sop:
@@ -98,10 +98,10 @@ def _from_markdown(file: Path, text: str) -> Sop:
             rules[-1] = start, f"{begun} {line.strip()}"
         elif rules and line.strip():
             raise _bad(file, number, f"{line[:40]!r} is neither a rule ('- …') nor part of one")
-    told = tuple(_rule(file, number, rule) for number, rule in rules)
-    needed = {told[at]: words for at, words in when.items()}
+    rule_texts = tuple(_rule(file, number, rule) for number, rule in rules)
+    needed = {rule_texts[at]: words for at, words in when.items()}
     domains = domains or _domains(file, 1, [file.stem])
-    return Sop(file, domains, told, when=needed, words=words)
+    return Sop(file, domains, rule_texts, when=needed, words=words)
 
 
 def _load(file: Path) -> Sop:
@@ -121,7 +121,7 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
     Raises:
         ConfigError: a folder is missing or a file is wrong, with file and line.
     """
-    found: list[Sop] = []
+    sops: list[Sop] = []
     for folder in folders:
         if not folder.is_dir():
             raise ConfigError(
@@ -132,8 +132,8 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
             if file.suffix in {".yaml", ".yml"}:  # rules bind: none is left out silently
                 raise _bad(file, 1, "rules are written in Markdown: NAME.md")
         markdown = (file for file in files if file.suffix == ".md" and file.stem != "README")
-        found += [replace(_load(file), own=own) for file in markdown]
-    return tuple(found)
+        sops += [replace(_load(file), own=own) for file in markdown]
+    return tuple(sops)
 
 
 def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
@@ -148,12 +148,12 @@ def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
 
 def conditions(sops: Iterable[Sop], domain: str) -> dict[str, tuple[str, ...]]:
     """Returns what rules of a domain wait for; none for those that the user marked MUST."""
-    found: dict[str, tuple[str, ...]] = {}
+    words_by_rule: dict[str, tuple[str, ...]] = {}
     for sop in _binding(sops, domain):
         for rule, words in sop.when.items():
             if not (sop.own and rule.startswith("MUST")):
-                found[rule] = words
-    return found
+                words_by_rule[rule] = words
+    return words_by_rule
 
 
 def _binding(sops: Iterable[Sop], domain: str) -> list[Sop]:
@@ -171,18 +171,18 @@ class RulesSection:
 
 def render_rules(rules: Sequence[str], *, domain: str, limit: int) -> RulesSection:
     """Each rule whole, in its order, as long as there is room within ``limit`` tokens."""
-    told = [_line(rule) for rule in rules]
-    if _tokens(told) <= limit:
-        return RulesSection("\n".join(told))
-    kept: list[str] = []
+    all_lines = [_line(rule) for rule in rules]
+    if _tokens(all_lines) <= limit:
+        return RulesSection("\n".join(all_lines))
+    shown_lines: list[str] = []
     left: list[str] = []
     for rule in rules:
-        note = _note(len(rules) - len(kept), domain)
-        if _tokens([*kept, _line(rule), note]) <= limit:
-            kept.append(_line(rule))
+        note = _note(len(rules) - len(shown_lines), domain)
+        if _tokens([*shown_lines, _line(rule), note]) <= limit:
+            shown_lines.append(_line(rule))
         else:
             left.append(rule)
-    return RulesSection("\n".join([*kept, _note(len(left), domain)]), tuple(left))
+    return RulesSection("\n".join([*shown_lines, _note(len(left), domain)]), tuple(left))
 
 
 def _line(rule: str) -> str:

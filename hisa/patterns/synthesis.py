@@ -16,7 +16,15 @@ from hisa.protocols import Message, Model, ModelRequest, PatternHit, StepSummary
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
 
-__all__ = ["BULLETS", "CitedAdvice", "bounded", "cited", "mark", "synthesise", "used"]
+__all__ = [
+    "BULLETS",
+    "CitedAdvice",
+    "find_citations",
+    "is_cited",
+    "limit_bullets",
+    "mark",
+    "synthesise",
+]
 
 BULLETS = 5
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
@@ -38,15 +46,15 @@ def mark(number: int) -> str:
     return f"p{number}"
 
 
-def cited(thought: str) -> frozenset[str]:
+def find_citations(thought: str) -> frozenset[str]:
     """The marks that a thought names."""
     groups = _CITATION.findall(thought)
-    return frozenset(found for group in groups for found in re.findall(r"p\d+", group))
+    return frozenset(cited_mark for group in groups for cited_mark in re.findall(r"p\d+", group))
 
 
-def used(number: int, steps: Sequence[StepSummary]) -> bool:
+def is_cited(number: int, steps: Sequence[StepSummary]) -> bool:
     """Whether a step cites the pattern at that place of the advice."""
-    return any(mark(number) in cited(step.thought) for step in steps)
+    return any(mark(number) in find_citations(step.thought) for step in steps)
 
 
 def _lesson(hit: PatternHit) -> str:
@@ -77,42 +85,42 @@ def _request(
     )
 
 
-def _bullets(text: str) -> list[str]:
+def _split_bullets(text: str) -> list[str]:
     """One bullet a line; other lines continue the bullet above, and prose before is dropped.
 
     An answer without any bullet is one bullet.
     """
-    found: list[str] = []
+    bullets: list[str] = []
     for line in text[:20_000].splitlines():
         if _BULLET.match(line):
-            found.append(_BULLET.sub("", line))
-        elif found:
-            found[-1] += f" {line}"
-    cleaned = [clean(bullet, 2000) for bullet in found or [text[:20_000]]]
+            bullets.append(_BULLET.sub("", line))
+        elif bullets:
+            bullets[-1] += f" {line}"
+    cleaned = [clean(bullet, 2000) for bullet in bullets or [text[:20_000]]]
     return [bullet for bullet in cleaned if bullet]
 
 
-def _joined(bullets: Sequence[str]) -> str:
+def _join_bullets(bullets: Sequence[str]) -> str:
     return "\n".join(f"- {bullet}" for bullet in bullets)
 
 
-def bounded(text: str, limit: int) -> str:
+def limit_bullets(text: str, limit: int) -> str:
     """At most `BULLETS` bullets within ``limit`` tokens, whole but for a first that is too long."""
-    kept: list[str] = []
-    bullets = _bullets(text)[:BULLETS]
+    shown_bullets: list[str] = []
+    bullets = _split_bullets(text)[:BULLETS]
     for bullet in bullets:
-        if estimate_tokens(_joined([*kept, bullet])) > limit:
+        if estimate_tokens(_join_bullets([*shown_bullets, bullet])) > limit:
             break
-        kept.append(bullet)
-    if bullets and not kept:
-        return prefix_within(_joined(bullets[:1]), limit, end=" …").rstrip() + " …"
-    return _joined(kept)
+        shown_bullets.append(bullet)
+    if bullets and not shown_bullets:
+        return prefix_within(_join_bullets(bullets[:1]), limit, end=" …").rstrip() + " …"
+    return _join_bullets(shown_bullets)
 
 
 def _marks(line: str) -> frozenset[str]:
     """The marks that a line, with or without its bullet, begins with."""
-    found = _LEADING.match(_BULLET.sub("", line).lstrip())
-    return frozenset(re.findall(r"p\d+", found[0])) if found else frozenset()
+    match = _LEADING.match(_BULLET.sub("", line).lstrip())
+    return frozenset(re.findall(r"p\d+", match[0])) if match else frozenset()
 
 
 async def synthesise(
@@ -137,24 +145,28 @@ async def synthesise(
     marks = frozenset(mark(number) for number in range(1, len(hits) + 1))
     request = _request(instruction, hits, rules, limit)
     text = (await model.complete(request)).text.strip()
-    lines = [line for line in _bullets(text) if _marks(line) & marks]
+    lines = [line for line in _split_bullets(text) if _marks(line) & marks]
     if text and not lines:
         lines = [f"[{mark(number)}] {_lesson(hit)}" for number, hit in enumerate(hits, 1)]
-    return _told(bounded(_joined([_plain(line, marks) for line in lines]), limit), hits)
+    return _renumber_marks(
+        limit_bullets(_join_bullets([_plain(line, marks) for line in lines]), limit), hits
+    )
 
 
 def _plain(line: str, marks: frozenset[str]) -> str:
     """The line with its known marks in front, and nothing else in it that looks like one."""
-    known = sorted(_marks(line) & marks, key=lambda found: int(found[1:]))
+    known = sorted(_marks(line) & marks, key=lambda cited_mark: int(cited_mark[1:]))
     return f"[{', '.join(known)}] {unbinding(_MARKS.sub('', line).strip())}"
 
 
-def _told(text: str, hits: Sequence[PatternHit]) -> CitedAdvice:
+def _renumber_marks(text: str, hits: Sequence[PatternHit]) -> CitedAdvice:
     """The lines, their marks renumbered by the lessons that they cite."""
-    named = sorted({int(found[1:]) for line in text.splitlines() for found in _marks(line)})
+    named = sorted(
+        {int(cited_mark[1:]) for line in text.splitlines() for cited_mark in _marks(line)}
+    )
     new = {mark(old): mark(place) for place, old in enumerate(named, 1)}
     lines = (
-        _MARKS.sub(lambda found: re.sub(r"p\d+", lambda m: new[m[0]], found[0]), line, count=1)
+        _MARKS.sub(lambda match: re.sub(r"p\d+", lambda m: new[m[0]], match[0]), line, count=1)
         for line in text.splitlines()
     )
     return CitedAdvice("\n".join(lines), tuple(hits[number - 1] for number in named))

@@ -14,7 +14,7 @@ __all__ = ["Form", "NumberedList"]
 class NumberedList(Protocol):
     """Lists what is on the screen by numbers that a reply may name."""
 
-    def listed(self, task: Task, observation: Observation) -> str:
+    def build_list(self, task: Task, observation: Observation) -> str:
         """Returns the list for a prompt; hostile text in it is made safe."""
         ...
 

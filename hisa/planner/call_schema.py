@@ -9,7 +9,7 @@ from typing import Any
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 
-__all__ = ["NOTE", "Functions", "Schema", "bounded", "one_of", "reply_schema", "text"]
+__all__ = ["NOTE", "Functions", "Schema", "bound_schema", "one_of", "reply_schema", "text"]
 
 Schema = Mapping[str, Any]
 Functions = Callable[[Task, Observation], Sequence[Schema]]
@@ -24,7 +24,7 @@ _DEEP = 5
 """Levels of an argument that are described; what lies deeper may be anything."""
 _LARGE = 4000
 """Characters of a tool's schema above which only its kind is held to: a server may send any."""
-_KEPT = ("type", "enum", "const", "required")
+_COPIED_KEYS = ("type", "enum", "const", "required")
 
 
 def text(most: int, *choices: str) -> Schema:
@@ -55,31 +55,36 @@ def one_of(alternatives: Iterable[Mapping[str, Schema]], *, needed: int | None =
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
-def bounded(parameters: Schema) -> Schema:
+def bound_schema(parameters: Schema) -> Schema:
     """The schema of a tool's input, without what servers leave unread and with a limit on texts."""
-    kept = _kept(parameters, parameters.get("$defs", {}), _DEEP)
-    return kept if len(json.dumps(kept, default=str)) <= _LARGE else {"type": "object"}
+    schema = _reduce_schema(parameters, parameters.get("$defs", {}), _DEEP)
+    return schema if len(json.dumps(schema, default=str)) <= _LARGE else {"type": "object"}
 
 
-def _kept(schema: object, defs: object, deep: int) -> dict[str, Any]:
+def _reduce_schema(schema: object, defs: object, deep: int) -> dict[str, Any]:
     if not isinstance(schema, Mapping) or deep < 1:
         return {}
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
-        return _kept(defs.get(name) if isinstance(defs, Mapping) else None, defs, deep - 1)
-    kept: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
-    if kept.get("type") == "string" and "enum" not in kept:
-        kept["maxLength"] = TEXT
+        return _reduce_schema(defs.get(name) if isinstance(defs, Mapping) else None, defs, deep - 1)
+    reduced_schema: dict[str, Any] = {key: schema[key] for key in _COPIED_KEYS if key in schema}
+    if reduced_schema.get("type") == "string" and "enum" not in reduced_schema:
+        reduced_schema["maxLength"] = TEXT
     if isinstance(fields := schema.get("properties"), Mapping):
-        kept["properties"] = {name: _kept(field, defs, deep - 1) for name, field in fields.items()}
-        kept["additionalProperties"] = False
+        reduced_schema["properties"] = {
+            name: _reduce_schema(field, defs, deep - 1) for name, field in fields.items()
+        }
+        reduced_schema["additionalProperties"] = False
     elif isinstance(more := schema.get("additionalProperties"), Mapping):
-        kept["additionalProperties"] = _kept(more, defs, deep - 1)
+        reduced_schema["additionalProperties"] = _reduce_schema(more, defs, deep - 1)
     if "items" in schema:
-        kept |= {"items": _kept(schema["items"], defs, deep - 1), "maxItems": _ITEMS}
+        reduced_schema |= {
+            "items": _reduce_schema(schema["items"], defs, deep - 1),
+            "maxItems": _ITEMS,
+        }
     if isinstance(forms := schema.get("anyOf"), Sequence):
-        kept["anyOf"] = [_kept(form, defs, deep - 1) for form in forms]
-    return kept
+        reduced_schema["anyOf"] = [_reduce_schema(form, defs, deep - 1) for form in forms]
+    return reduced_schema
 
 
 def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
@@ -92,7 +97,7 @@ def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
         {**thought, "tool": text(0, "gui_action"), "input": text(TEXT), **description}
     ]
     for tool in tools:
-        taken = bounded(tool["parameters"])
+        taken = bound_schema(tool["parameters"])
         calls.append({**thought, "tool": text(0, tool["name"]), "input": taken, **description})
     call = one_of(calls, needed=len(thought) + 2)
     if most == 1:

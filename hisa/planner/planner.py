@@ -29,10 +29,16 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import printable, sections, untrusted
+from hisa.text.prompt_text import mark_untrusted, printable, sections
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner", "Programs", "planned", "planned_calls", "told_once"]
+__all__ = [
+    "GlobalPlanner",
+    "Programs",
+    "build_planned_event",
+    "planned_calls",
+    "read_programs_once",
+]
 
 Programs = Callable[[], Awaitable[str]]
 """Tells what is installed."""
@@ -42,7 +48,7 @@ SHOWN_REPLY = 2000
 """Characters of a rejected reply that the event and the correction keep; chosen by hand."""
 
 
-async def told_once(programs: Programs | None, view: StateView) -> str:
+async def read_programs_once(programs: Programs | None, view: StateView) -> str:
     """The programs of the machine, at the first step; empty at any other."""
     first = not view.steps and not view.refined
     return await programs() if first and programs is not None else ""
@@ -52,16 +58,16 @@ def planned_calls(calls: Iterable[ToolCall]) -> tuple[PlannedCall, ...]:
     """Calls as events tell them."""
     return tuple(
         PlannedCall(
-            tool=each.tool,
-            input=each.input,
-            description=each.description,
-            description_2=each.description_2,
+            tool=call.tool,
+            input=call.input,
+            description=call.description,
+            description_2=call.description_2,
         )
-        for each in calls
+        for call in calls
     )
 
 
-def planned(call: ToolCall) -> Planned:
+def build_planned_event(call: ToolCall) -> Planned:
     """Returns the event of a step's call; every kind of planner has its calls written down so."""
     return Planned(
         thought=call.thought,
@@ -195,7 +201,7 @@ class GlobalPlanner:
 
     def record(self, call: ToolCall) -> None:
         """Write down that this is the step's call."""
-        self._emit(planned(call))
+        self._emit(build_planned_event(call))
 
     def _correction(self, error: str, reply: str) -> str:
         if self._form is not None:
@@ -209,12 +215,12 @@ class GlobalPlanner:
             view,
             elements=self._reads_elements,
             room=self._room,
-            programs=await told_once(self._programs, view),
+            programs=await read_programs_once(self._programs, view),
             tools=self._toolbox.offer(task, observation),
         )
         if self._marks is not None:
-            listed = await asyncio.to_thread(self._marks.listed, task, observation)
-            text += "\n" + sections({untrusted("elements"): listed})
+            listed = await asyncio.to_thread(self._marks.build_list, task, observation)
+            text += "\n" + sections({mark_untrusted("elements"): listed})
         return text
 
     def _read(self, reply: ModelReply) -> ToolCall:
@@ -225,8 +231,8 @@ class GlobalPlanner:
         else:
             numbered = self._marks is not None
             call = parse_reply(reply.text, most=self._sequence, numbered=numbered)
-        for each in call.sequence:
-            self._toolbox.check(each)
+        for part in call.sequence:
+            self._toolbox.check(part)
             if self._marks is not None:
-                self._marks.check(each)
+                self._marks.check(part)
         return call

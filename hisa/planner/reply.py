@@ -20,7 +20,7 @@ from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 from hisa.text.thinking import without_thinking
 
-__all__ = ["REPLY_SCHEMA", "find_object", "parse_reply", "sequence_schema", "whole_characters"]
+__all__ = ["REPLY_SCHEMA", "check_characters", "find_object", "parse_reply", "sequence_schema"]
 
 MAX_REPLY = 200_000
 """Characters; a longer reply is refused unread."""
@@ -108,14 +108,14 @@ def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, A
             ``several`` says what to do then. One that is broken counts with them.
     """
     answer = without_thinking(text)
-    values, gaps, problem = _decoded(answer)
+    values, gaps, problem = _decode_objects(answer)
     objects = [value for value in values if isinstance(value, dict)]
     fitting = [value for value in objects if any(key in value for key in keys)]
-    done = [{key: value[key] for key in value.keys() - _SAID} for value in fitting]
+    instructions = [{key: value[key] for key in value.keys() - _REMARKS} for value in fitting]
     begins = re.compile(rf"""\{{[^{{}}]*"(?:{"|".join(keys)})"\s*:\s*["\[]""")
     broken = any(begins.search(gap) for gap in gaps)
-    if (broken and fitting) or any(other != done[0] for other in done):
-        number = len(done) + broken
+    if (broken and fitting) or any(other != instructions[0] for other in instructions):
+        number = len(instructions) + broken
         raise InvalidReply(f"{number} objects where one is due, and none was used: {several}")
     if broken or not objects:
         unread = "" if answer == text else "; what stands in thinking tags is not read"
@@ -123,7 +123,7 @@ def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, A
     return (fitting or objects)[0]
 
 
-def _decoded(text: str) -> tuple[list[Any], list[str], str]:
+def _decode_objects(text: str) -> tuple[list[Any], list[str], str]:
     """The JSON values that begin with a brace, the text around them, and the last problem."""
     values: list[Any] = []
     gaps: list[str] = []
@@ -152,15 +152,15 @@ def _explain(error: ValidationError, form: type[BaseModel]) -> str:
     for item in error.errors():
         first, *inner = item["loc"]
         listed = first == "actions" and len(inner) > 1
-        key, where = (inner[1], f"action {int(inner[0]) + 1}: ") if listed else (first, "")
+        key, prefix = (inner[1], f"action {int(inner[0]) + 1}: ") if listed else (first, "")
         match item["type"]:
             case "extra_forbidden":
                 allowed = ", ".join((_Call if listed else form).model_fields)
-                parts.append(f"{where}unknown key {key!r}; allowed: {allowed}")
+                parts.append(f"{prefix}unknown key {key!r}; allowed: {allowed}")
             case "missing":
-                parts.append(f"{where}key {key!r} is missing")
+                parts.append(f"{prefix}key {key!r} is missing")
             case _:
-                parts.append(f"{where}{key!r}: {item['msg']}")
+                parts.append(f"{prefix}{key!r}: {item['msg']}")
     return "; ".join(dict.fromkeys(parts))
 
 
@@ -179,19 +179,19 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
     return actions
 
 
-_SAID = frozenset({"thought", "note"})
+_REMARKS = frozenset({"thought", "note"})
 """Keys of a reply that nothing is done by."""
 _NUMBERED = {"element": "description", "element_2": "description_2"}
 _PROSE = frozenset({"thought", "description", "description_2", "note"})
 
 
-def whole_characters(found: dict[str, Any]) -> dict[str, Any]:
+def check_characters(fields: dict[str, Any]) -> dict[str, Any]:
     """The object without what no screen or file can hold; JSON can write halves of characters.
 
     Prose is cleaned. Anything that would be executed is refused, not changed.
     """
     checked = {}
-    for key, value in found.items():
+    for key, value in fields.items():
         if key in _PROSE and isinstance(value, str):
             checked[key] = printable(value)
         elif wrong := next(filter(None, map(broken_character, _strings([key, value]))), ""):
@@ -242,25 +242,32 @@ def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
     several = "say one call" if most == 1 else "put the calls into one 'actions' list, in order"
-    found = find_object(printable(text), "tool", "actions", several=several)
-    found |= {"note": _note(found["note"])} if "note" in found else {}
-    if "actions" in found:
-        return _read_sequence(found, most, numbered)
-    reply = _validated(_Reply, _prepared(found, numbered))
+    fields = find_object(printable(text), "tool", "actions", several=several)
+    fields |= {"note": _note(fields["note"])} if "note" in fields else {}
+    if "actions" in fields:
+        return _read_sequence(fields, most, numbered)
+    reply = _validate_form(_Reply, _prepare_fields(fields, numbered))
     return replace(_tool_call(reply.thought, reply), note=reply.note)
 
 
-def _read_sequence(found: dict[str, Any], most: int, numbered: bool) -> ToolCall:
+def _read_sequence(fields: dict[str, Any], most: int, numbered: bool) -> ToolCall:
     """The calls of a list, the first one with the others as its ``following``."""
     if most == 1:
         raise InvalidReply("one call a reply: give 'tool' and 'input', and no 'actions'")
-    items = found["actions"]
+    items = fields["actions"]
     if isinstance(items, list):
-        items = [_prepared(item, numbered) if isinstance(item, dict) else item for item in items]
-    reply = _validated(_Sequence, {**whole_characters({**found, "actions": []}), "actions": items})
+        items = [
+            _prepare_fields(item, numbered) if isinstance(item, dict) else item for item in items
+        ]
+    reply = _validate_form(
+        _Sequence, {**check_characters({**fields, "actions": []}), "actions": items}
+    )
     if len(reply.actions) > most:
         raise InvalidReply(f"{len(reply.actions)} actions in one reply; at most {most}")
-    calls = [_numbered(reply.thought, number, item) for number, item in enumerate(reply.actions, 1)]
+    calls = [
+        _read_numbered_call(reply.thought, number, item)
+        for number, item in enumerate(reply.actions, 1)
+    ]
     ending = next((call.tool for call in calls if call.tool in _ENDING), "")
     if ending and len(calls) > 1:
         raise InvalidReply(
@@ -276,7 +283,7 @@ def _note(value: object) -> object:
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _numbered(thought: str, number: int, item: _Call) -> ToolCall:
+def _read_numbered_call(thought: str, number: int, item: _Call) -> ToolCall:
     """A call of a list; what is wrong with it is told with its number."""
     try:
         return _tool_call(thought, item)
@@ -284,20 +291,20 @@ def _numbered(thought: str, number: int, item: _Call) -> ToolCall:
         raise InvalidReply(f"action {number}: {error}") from error
 
 
-def _prepared(found: dict[str, Any], numbered: bool) -> dict[str, Any]:
+def _prepare_fields(fields: dict[str, Any], numbered: bool) -> dict[str, Any]:
     """A call's object in whole characters, with a number as the text that it stands for."""
-    found = whole_characters(found)
+    fields = check_characters(fields)
     for key, prose in _NUMBERED.items() if numbered else ():
-        if key in found and str(found[key]).isdecimal():
-            found[prose] = f"element: {found.pop(key)}"
-    if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
-        found["input"] = str(found["input"])
-    return found
+        if key in fields and str(fields[key]).isdecimal():
+            fields[prose] = f"element: {fields.pop(key)}"
+    if isinstance(fields.get("input"), int | float) and not isinstance(fields["input"], bool):
+        fields["input"] = str(fields["input"])
+    return fields
 
 
-def _validated(form: type[_Form], found: dict[str, Any]) -> _Form:
+def _validate_form(form: type[_Form], fields: dict[str, Any]) -> _Form:
     try:
-        return form.model_validate(found)
+        return form.model_validate(fields)
     except ValidationError as error:
         raise InvalidReply(_explain(error, form)) from error
 

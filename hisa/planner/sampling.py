@@ -25,7 +25,7 @@ def key_of(call: ToolCall) -> str:
     They have the same tools and inputs, and name their targets by the same words. White space and
     capitals of descriptions, and the spelling of actions, make no difference.
     """
-    return json.dumps([_key(each) for each in call.sequence], ensure_ascii=False, default=str)
+    return json.dumps([_key(part) for part in call.sequence], ensure_ascii=False, default=str)
 
 
 def _key(call: ToolCall) -> list[object]:

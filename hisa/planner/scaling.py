@@ -67,7 +67,7 @@ class ScaledPlanner:
         picked = await self._pick(candidates, view)
         if picked is None:
             await candidates.sample(self._samples - first)
-            picked = await self._judged(candidates, must_pick=True)
+            picked = await self._ask_judge(candidates, must_pick=True)
         pick, by, detail = picked
         self._tell(candidates, pick.n, by, detail)
         self._planner.record(pick.call)
@@ -86,10 +86,10 @@ class ScaledPlanner:
         if len(candidates.distinct) == 1 and not doubted:
             return usable[0], "agreement", ""
         last = candidates.count >= self._samples
-        picked = await self._judged(candidates, must_pick=last)
+        picked = await self._ask_judge(candidates, must_pick=last)
         return picked if last or picked[1] == "judge" else None
 
-    async def _judged(self, candidates: Candidates, *, must_pick: bool) -> _Pick:
+    async def _ask_judge(self, candidates: Candidates, *, must_pick: bool) -> _Pick:
         """Returns the judge's pick, or what most candidates would do where it does not decide."""
         distinct = candidates.distinct
         question = step_question(candidates.question, distinct, must_pick=must_pick)
@@ -98,8 +98,8 @@ class ScaledPlanner:
             return distinct[judgement.index - 1], "judge", ""
         pick = candidates.favourite
         votes = sum(candidate.key == pick.key for candidate in candidates.usable)
-        why = judgement.invalid or f"the judge picked none: {judgement.explaining}"
-        return pick, "votes", f"{why}; {votes} of {len(candidates.usable)} would do this"
+        reason = judgement.invalid or f"the judge picked none: {judgement.explaining}"
+        return pick, "votes", f"{reason}; {votes} of {len(candidates.usable)} would do this"
 
     def _tell(self, candidates: Candidates, n: int | None, by: ChosenBy, detail: str = "") -> None:
         widened = candidates.count > _FIRST
@@ -136,19 +136,21 @@ def open_scaling(
             f"{samples}: a planner with a computer tool is asked once a step",
             fix="--set planner.samples=1, or --set planner.kind=chat",
         )
-    if alike := _alike(model, profile):
-        raise ConfigError(f"{samples}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
+    if sameness := _explain_sameness(model, profile):
+        raise ConfigError(
+            f"{samples}: {sameness[0]}", fix=f"--set planner.samples=1, or {sameness[1]}"
+        )
     return ScaledPlanner(planner, Judge(judge, emit=emit), emit=emit, settings=settings)
 
 
-def _alike(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
+def _explain_sameness(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
     """Returns why all samples would be alike, and what mends it; None where they vary."""
     if profile.reads_elements:
         return f"{profile.name} always answers the same", "give --model"
     if model.temperature == 0 and profile.temperature:
-        why = "with models.planner.temperature = 0 all samples are alike"
-        return why, "leave that out, for planner.sample_temperature"
+        reason = "with models.planner.temperature = 0 all samples are alike"
+        return reason, "leave that out, for planner.sample_temperature"
     if model.seed is not None and profile.seed:
-        why = f"with models.planner.seed = {model.seed} all samples are alike"
-        return why, "leave the seed out"
+        reason = f"with models.planner.seed = {model.seed} all samples are alike"
+        return reason, "leave the seed out"
     return None

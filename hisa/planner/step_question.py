@@ -22,26 +22,26 @@ by hand."""
 
 
 def step_question(
-    asked: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool
+    request: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool
 ) -> tuple[Message, Message]:
     """Returns the messages that ask which candidate is carried out.
 
     Args:
-        asked: the planner's request: the judge sees what it shows.
+        request: the planner's request: the judge sees what it shows.
         candidates: no two with the same key, so that their number does not sway the judge.
         must_pick: it is offered no refusal.
     """
-    _, user = asked.messages
-    system = render("judge", picture=asked.images > 0, must_pick=must_pick)
+    _, user = request.messages
+    system = render("judge", picture=request.images > 0, must_pick=must_pick)
     calls = [candidate.call for candidate in candidates]
-    listed = TextPart(sections({"candidates": _listed(calls)}))
+    listed = TextPart(sections({"candidates": _list_calls(calls)}))
     return (
         Message("system", (TextPart(system),)),
         replace(user, parts=(*user.parts, listed)),
     )
 
 
-def _listed(calls: Sequence[ToolCall]) -> str:
+def _list_calls(calls: Sequence[ToolCall]) -> str:
     """Returns the calls, one a line; where they are too long, thoughts give way to actions."""
     most = max(len(text) for call in calls for text in _words(call).values())
 
@@ -52,8 +52,8 @@ def _listed(calls: Sequence[ToolCall]) -> str:
             for index, call in enumerate(calls, 1)
         )
 
-    if _fits(whole := lines(most, thoughts=True)):
-        return whole
+    if _fits(full_text := lines(most, thoughts=True)):
+        return full_text
     return lines(longest(most, lambda size: _fits(lines(size))))
 
 
@@ -61,7 +61,7 @@ def _common(texts: Sequence[str]) -> int:
     """Returns the number of characters with which all texts begin alike."""
     first, last = min(texts), max(texts)
     pairs = enumerate(zip(first, last, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), len(first))
+    return next((at for at, (character, other) in pairs if character != other), len(first))
 
 
 def _fits(text: str) -> bool:
@@ -89,12 +89,12 @@ def _line(index: int, call: ToolCall, *, thoughts: bool, cut: Callable[[str], st
     fields: dict[str, object] = {"index": index}
     if thoughts and call.thought:
         fields["thought"] = call.thought
-    calls = [_call(each, cut) for each in call.sequence]
+    calls = [_call(part, cut) for part in call.sequence]
     fields |= calls[0] if len(calls) == 1 else {"actions": calls}
     return without_tags(json.dumps(fields, ensure_ascii=False))
 
 
 def _call(call: ToolCall, cut: Callable[[str], str]) -> dict[str, object]:
     words = {name: cut(text) for name, text in _words(call).items()}
-    kept = {name: text for name, text in words.items() if text or name == "input"}
-    return {"tool": call.tool, **kept}
+    texts = {name: text for name, text in words.items() if text or name == "input"}
+    return {"tool": call.tool, **texts}

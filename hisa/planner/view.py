@@ -11,7 +11,7 @@ from hisa.screen.bubbles import in_front
 from hisa.screen.left_out import left_out
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT
-from hisa.text.prompt_text import ends, guard_tags, one_line, untrusted
+from hisa.text.prompt_text import ends, guard_tags, mark_untrusted, one_line
 
 __all__ = ["element_lines", "state_text"]
 
@@ -38,7 +38,7 @@ def _short(text: str) -> str:
 
 
 def _element_line(element: Element, observation: Observation) -> str:
-    x, y = observation.convert_box(element.box, "image").centre.rounded()
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
     parts = [f'- {_short(element.role)} "{_short(element.name)}"']
     if element.text and element.text != element.name:
         parts.append(f'text="{_short(element.text)}"')
@@ -107,20 +107,24 @@ def state_text(
         tools: the further tools for this step; they have a limit of their own.
     """
     several = len(observation.windows) > 1
-    windows = _section(untrusted("windows"), "\n".join(_windows(observation)) if several else "")
-    told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
-    told = "\n".join(filter(None, (told, windows)))
+    windows = _section(
+        mark_untrusted("windows"), "\n".join(_windows(observation)) if several else ""
+    )
+    machine_text = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
+    machine_text = "\n".join(filter(None, (machine_text, windows)))
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
     text = _state(task, view, tools)
-    if room is not None and estimate_tokens(text) > (left := room - estimate_tokens(told)):
+    if room is not None and estimate_tokens(text) > (left := room - estimate_tokens(machine_text)):
 
-        def shortened(chars: int) -> str:
+        def shorten_output(chars: int) -> str:
             return _state(task, replace(view, output=ends(view.output, chars)), tools)
 
-        size = longest(len(view.output), lambda chars: estimate_tokens(shortened(chars)) <= left)
-        text = shortened(size) if size else _state(task, replace(view, output=""), tools)
+        size = longest(
+            len(view.output), lambda chars: estimate_tokens(shorten_output(chars)) <= left
+        )
+        text = shorten_output(size) if size else _state(task, replace(view, output=""), tools)
     screen = "\n".join(element_lines(observation)) if elements else ""
-    parts = (text, told, _section(untrusted("elements"), screen))
+    parts = (text, machine_text, _section(mark_untrusted("elements"), screen))
     return "\n".join(part for part in parts if part)
 
 
@@ -138,7 +142,7 @@ def _state(task: Task, view: StateView, tools: str) -> str:
         _section("refined_context", view.refined),
         _section("notes", view.notes),
         _section("execution_history", "\n".join(view.steps)),
-        _section(untrusted("last_output"), view.output),
+        _section(mark_untrusted("last_output"), view.output),
         _section("notice", view.notice),
     )
     return "\n".join(section for section in sections if section)

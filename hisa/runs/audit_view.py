@@ -13,7 +13,7 @@ from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.wording import one_line
 
-__all__ = ["audit_json", "audit_lines", "decision_tone", "told_decision", "who_allowed"]
+__all__ = ["audit_json", "audit_lines", "decision_tone", "describe_decision", "who_allowed"]
 
 _WHO = {
     "once": "a person, once", "kind": "a person, for the whole run",
@@ -38,7 +38,7 @@ def decision_tone(decided: Decided) -> str:
     return "good" if decided.answer else "calm"
 
 
-def told_decision(decided: Decided) -> str:
+def describe_decision(decided: Decided) -> str:
     """A decision on one line: verdict, rule, and who allowed it."""
     about = f" {'; '.join(decided.about)}" if decided.about else ""
     return f"{decided.verdict}: {decided.rule} ({who_allowed(decided)}){about}"
@@ -51,8 +51,8 @@ def audit_lines(run: Run) -> Iterator[Text]:
             case Decided():
                 yield from _block(event)
             case Confirmed():
-                said = "allowed" if event.allowed else "refused"
-                yield Text(f"step {event.step}  {said} by a person: {one_line(event.what, 400)}")
+                answer = "allowed" if event.allowed else "refused"
+                yield Text(f"step {event.step}  {answer} by a person: {one_line(event.what, 400)}")
             case PersonActed():
                 yield Text(f"step {event.step}  {one_line(wording.person_act(event), 400)}")
             case _:

@@ -69,5 +69,9 @@ class _Cutter:
     def text(self, text: str) -> str:
         keep = max(0, min(FIELD_LIMIT, self.left))
         self.left -= min(len(text), keep)
-        whole = encodable(text)
-        return whole if len(whole) <= keep else f"{whole[:keep]}[{len(whole) - keep}{_MARK}"
+        full_text = encodable(text)
+        return (
+            full_text
+            if len(full_text) <= keep
+            else f"{full_text[:keep]}[{len(full_text) - keep}{_MARK}"
+        )

@@ -14,26 +14,26 @@ from hisa.machine import plugins
 from hisa.runs.read import Run
 from hisa.runs.turns import Turn, turns
 
-__all__ = ["chosen_turns", "export_runs", "export_turns"]
+__all__ = ["export_runs", "export_turns", "select_turns"]
 
 _GROUP = "runs.export."
 
 
-def chosen_turns(
-    runs: Iterable[Run], *, min_score: float | None = None, whole: bool = False
+def select_turns(
+    runs: Iterable[Run], *, min_score: float | None = None, complete_only: bool = False
 ) -> Iterator[Turn]:
     """Yields the model calls of runs, in order.
 
     Args:
         runs: whose calls.
         min_score: only of runs that were scored, and not below this; an unscored one is not 0.
-        whole: only what was answered, with nothing redacted or cut, of runs whose machine did not
-            fail.
+        complete_only: only what was answered, not redacted and not cut, of runs whose machine
+            did not fail.
     """
     for turn in (turn for run in runs for turn in turns(run)):
         scored = min_score is None or (turn.score is not None and turn.score >= min_score)
         lacking = turn.redacted or turn.cut or turn.reply is None or turn.machine_failed
-        if scored and not (whole and lacking):
+        if scored and not (complete_only and lacking):
             yield turn
 
 
@@ -43,7 +43,7 @@ def export_runs(
     output: Path | None,
     *,
     min_score: float | None = None,
-    whole: bool = False,
+    complete_only: bool = False,
 ) -> Path:
     """Write the chosen turns of runs in a format; returns the file or folder.
 
@@ -52,7 +52,7 @@ def export_runs(
     """
     if not runs:
         raise UsageError("there is no run to export", fix="hisa runs ls")
-    chosen = list(chosen_turns(runs, min_score=min_score, whole=whole))
+    chosen = list(select_turns(runs, min_score=min_score, complete_only=complete_only))
     path = output or runs[0].folder / f"turns.{kind}"
     if kind == "jsonl":
         return export_turns(chosen, path)

@@ -32,23 +32,25 @@ def listing(since: int | None, patterns: Iterable[str]) -> dict[str, Any]:
             all below it; what is not absolute is below the home folder.
     """
     home = os.path.expanduser("~")
-    made = [] if since is None else list(itertools.islice(_changed(home, since), MAX_FILES + 1))
-    wanted = {}
+    changed_files = (
+        [] if since is None else list(itertools.islice(_find_changed(home, since), MAX_FILES + 1))
+    )
+    files_by_pattern = {}
     for pattern in patterns:
-        found = list(itertools.islice(_matches(home, pattern), MAX_FILES + 1))
-        wanted[pattern] = {"files": found[:MAX_FILES], "more": len(found) > MAX_FILES}
+        matches = list(itertools.islice(_find_matches(home, pattern), MAX_FILES + 1))
+        files_by_pattern[pattern] = {"files": matches[:MAX_FILES], "more": len(matches) > MAX_FILES}
     return {
         "home": home,
-        "made": {"files": made[:MAX_FILES], "more": len(made) > MAX_FILES},
-        "wanted": wanted,
+        "made": {"files": changed_files[:MAX_FILES], "more": len(changed_files) > MAX_FILES},
+        "wanted": files_by_pattern,
     }
 
 
-def _changed(home: str, since: int) -> Iterator[dict[str, Any]]:
+def _find_changed(home: str, since: int) -> Iterator[dict[str, Any]]:
     for path in _below(home, hidden=False):
         about = _plain(path)
         if about is not None and max(about.st_mtime_ns, about.st_ctime_ns) > since:
-            yield _told(path, about.st_size)
+            yield _describe_file(path, about.st_size)
 
 
 def _is_own(place: str, name: str) -> bool:
@@ -56,21 +58,21 @@ def _is_own(place: str, name: str) -> bool:
     return not name.startswith(".") and not os.path.ismount(os.path.join(place, name))
 
 
-def _matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
+def _find_matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
     full = os.path.join(home, os.path.expanduser(pattern))
-    found = [full] if os.path.lexists(full) else sorted(glob.iglob(full, recursive=True))
-    seen = set()
-    for path in found:
+    paths = [full] if os.path.lexists(full) else sorted(glob.iglob(full, recursive=True))
+    known_paths = set()
+    for path in paths:
         if path != full and os.path.islink(path) and os.path.isdir(path):
             continue  # nobody asked for what it leads to
-        for each in _below(path, hidden=True) if os.path.isdir(path) else [path]:
-            about = _plain(each)
-            if about is not None and each not in seen:
-                seen.add(each)
-                yield _told(each, about.st_size)
+        for file_path in _below(path, hidden=True) if os.path.isdir(path) else [path]:
+            about = _plain(file_path)
+            if about is not None and file_path not in known_paths:
+                known_paths.add(file_path)
+                yield _describe_file(file_path, about.st_size)
 
 
-def _told(path: str, size: int) -> dict[str, Any]:
+def _describe_file(path: str, size: int) -> dict[str, Any]:
     """A file; a name that is not valid text is written with its bytes escaped."""
     shown = os.fsencode(path).decode("utf-8", "backslashreplace")
     return {"path": shown, "size": size, "text": shown == path}

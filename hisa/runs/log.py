@@ -140,7 +140,7 @@ class RunLog:
             log._write_manifest()
         except (OSError, LogFailed) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise _unwritten(root, error) from error
+            raise _unwritable_error(root, error) from error
         return log
 
     @classmethod
@@ -232,18 +232,18 @@ class RunLog:
         """
         if self._redactor.data(text) != text:
             return ""
-        given = {name: value for name, value in asdict(tokens).items() if value is not None}
-        return await asyncio.to_thread(self._keep, f"{TOKENS}/{turn}.json", given)
+        known_fields = {name: value for name, value in asdict(tokens).items() if value is not None}
+        return await asyncio.to_thread(self._keep, f"{TOKENS}/{turn}.json", known_fields)
 
-    async def keep(self, look: Observation, /) -> tuple[str, str]:
+    async def keep(self, observation: Observation, /) -> tuple[str, str]:
         """Keep a look's picture and its elements, each under its hash; both are returned.
 
         The second is empty where the look has no elements.
         """
-        picture = await self.save(look.screenshot)
-        if look.elements != self._elements[0]:
-            name = await asyncio.to_thread(self._keep_elements, look.elements or ())
-            self._elements = look.elements, name
+        picture = await self.save(observation.screenshot)
+        if observation.elements != self._elements[0]:
+            name = await asyncio.to_thread(self._keep_elements, observation.elements or ())
+            self._elements = observation.elements, name
         return picture, self._elements[1]
 
     def _keep_elements(self, elements: Sequence[Element]) -> str:
@@ -263,7 +263,7 @@ class RunLog:
                 path.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
                 replace_file(path, text.encode())
             except OSError as error:
-                raise self._refused(name, error) from error
+                raise self._mark_failed(name, error) from error
         return name
 
     def amend(
@@ -314,9 +314,9 @@ class RunLog:
         try:
             self._file.append(line)
         except OSError as error:
-            raise self._refused(EVENTS, error) from error
+            raise self._mark_failed(EVENTS, error) from error
 
-    def _refused(self, name: str, error: OSError) -> LogFailed:
+    def _mark_failed(self, name: str, error: OSError) -> LogFailed:
         self._failed = LogFailed(
             f"cannot write {self.folder / name}: {error.strerror or error}",
             fix=f"free some space, then: {command_on(self.folder)}",
@@ -346,20 +346,20 @@ class RunLog:
         try:
             self._redactor.data(self.manifest).write(self.folder / MANIFEST)
         except OSError as error:
-            raise self._refused(MANIFEST, error) from error
+            raise self._mark_failed(MANIFEST, error) from error
 
     def _save(self, picture: Screenshot) -> str:
         name = picture.sha256
         path = self.folder / IMAGES / f"{name}.png"
-        whole, boxes = picture.part_of or (None, ())
-        if whole is not None and (path.parent / f"{whole.sha256}.png").exists():
+        full_picture, boxes = picture.part_of or (None, ())
+        if full_picture is not None and (path.parent / f"{full_picture.sha256}.png").exists():
             cut = [[box.left, box.top, box.right, box.bottom] for box in boxes]
-            self._keep(f"{IMAGES}/{name}.json", {"part_of": whole.sha256, "boxes": cut})
+            self._keep(f"{IMAGES}/{name}.json", {"part_of": full_picture.sha256, "boxes": cut})
         elif not path.exists():
             try:
                 replace_file(path, picture.png)
             except OSError as error:
-                raise self._refused(f"{IMAGES}/{path.name}", error) from error
+                raise self._mark_failed(f"{IMAGES}/{path.name}", error) from error
         return name
 
 
@@ -381,7 +381,7 @@ def _new_folder(root: Path) -> Path:
         ) from error
 
 
-def _unwritten(root: Path, error: OSError | LogFailed) -> LogFailed:
+def _unwritable_error(root: Path, error: OSError | LogFailed) -> LogFailed:
     why = error.strerror if isinstance(error, OSError) else str(error)
     return LogFailed(
         f"cannot write a run into {str(root)!r}: {why}",
@@ -413,5 +413,5 @@ def key_variables(settings: Mapping[str, Any]) -> set[str]:
     models, by_name = settings.get("models") or {}, settings.get("secrets") or {}
     roles = [role for role in models.values() if isinstance(role, Mapping)]
     named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}
-    named |= {str(each["env"]) for each in by_name.values() if each.get("env")}
+    named |= {str(secret["env"]) for secret in by_name.values() if secret.get("env")}
     return named | set(re.findall(r"\{env:(\w+)\}", str(settings.get("environment", ""))))

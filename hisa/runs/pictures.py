@@ -30,8 +30,8 @@ class Picture:
 def embed(paths: Iterable[tuple[str, Path]]) -> dict[str, Picture]:
     """Pictures by name; files that are no whole picture are left out."""
     with ThreadPoolExecutor() as pool:
-        found = pool.map(lambda item: (item[0], _picture(item[1])), paths)
-        return {name: picture for name, picture in found if picture is not None}
+        pictures = pool.map(lambda item: (item[0], _picture(item[1])), paths)
+        return {name: picture for name, picture in pictures if picture is not None}
 
 
 def _picture(path: Path) -> Picture | None:

@@ -110,7 +110,7 @@ class Run:
     @property
     def status(self) -> RunStatus:
         """The exit status; "running" or "unfinished" where the run has not ended."""
-        ended = self._ended
+        ended = self._end_event
         if ended is not None:
             return ended.exit_status
         return "running" if self.running else "unfinished"
@@ -118,12 +118,12 @@ class Run:
     @property
     def ended(self) -> bool:
         """Whether it came to an end; learning from it may still go on."""
-        return self._ended is not None
+        return self._end_event is not None
 
     @property
     def message(self) -> str:
         """The last word of the run."""
-        return "" if self._ended is None else self._ended.message
+        return "" if self._end_event is None else self._end_event.message
 
     @property
     def score(self) -> float | None:
@@ -143,11 +143,11 @@ class Run:
     @cached_property
     def scoring(self) -> Scoring:
         """The score, or why there is none, since the run was last taken up."""
-        found = Scoring("unscored")
+        scoring = Scoring("unscored")
         for event in reversed(self.events):
             match event:
                 case RunFinished():
-                    found = Scoring(
+                    scoring = Scoring(
                         event.score_state, event.score, event.score_detail, partial=event.partial
                     )
                     if event.score_detail:
@@ -160,7 +160,7 @@ class Run:
                     break
                 case _:
                     pass
-        return found
+        return scoring
 
     @cached_property
     def steps(self) -> tuple[StepRecord, ...]:
@@ -211,19 +211,19 @@ class Run:
         return path if path.is_file() and not path.is_symlink() else None
 
     def _cut_out(self, path: Path) -> None:
-        kept = json.loads(path.with_suffix(".json").read_text("utf-8"))
-        whole = path.parent / f"{kept['part_of']}.png"
-        if not _SHA256.fullmatch(whole.stem) or whole.is_symlink():
+        record = json.loads(path.with_suffix(".json").read_text("utf-8"))
+        full_path = path.parent / f"{record['part_of']}.png"
+        if not _SHA256.fullmatch(full_path.stem) or full_path.is_symlink():
             return
-        picture = Screenshot.from_png(whole.read_bytes())
-        boxes = [BoundingBox(*box) for box in kept["boxes"]]
+        picture = Screenshot.from_png(full_path.read_bytes())
+        boxes = [BoundingBox(*box) for box in record["boxes"]]
         all_of_it = BoundingBox(0, 0, picture.size.width, picture.size.height)
         inside = all(all_of_it.intersection(box) == box for box in boxes)  # anybody may write it
-        if inside and (part := picture.parts(boxes)).sha256 == path.stem:
+        if inside and (part := picture.join_parts(boxes)).sha256 == path.stem:
             replace_file(path, part.png)
 
     @property
-    def _ended(self) -> RunFinished | None:
+    def _end_event(self) -> RunFinished | None:
         """The end of the run, unless it was taken up again after it."""
         for event in reversed(self.events):
             if isinstance(event, RunFinished):
@@ -274,14 +274,14 @@ def find_run(name: str, root: Path) -> Path:
             f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix=ls
         )
     exact = [folder for folder in folders if folder.name == name]
-    found = exact or [f for f in folders if f.name.startswith(name)]
-    found = found or [f for f in folders if f.name.endswith(name)]
-    if len(found) == 1:
-        return found[0]
-    what = f"{len(found)} runs begin with" if found else "no run is called"
+    matches = exact or [f for f in folders if f.name.startswith(name)]
+    matches = matches or [f for f in folders if f.name.endswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    problem = f"{len(matches)} runs begin with" if matches else "no run is called"
     near = close_names(name, [folder.name for folder in folders])
-    some = ": " + ", ".join(folder.name for folder in found[:5]) if found else near
-    raise UsageError(f"{what} {name!r}{some}", fix=ls)
+    some = ": " + ", ".join(folder.name for folder in matches[:5]) if matches else near
+    raise UsageError(f"{problem} {name!r}{some}", fix=ls)
 
 
 def command_on(folder: Path, verb: str = "resume") -> str:

@@ -24,7 +24,7 @@ from hisa.machine.storage import replace_file
 from hisa.models.spending import Totals
 from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
-from hisa.runs.audit_view import decision_tone, told_decision
+from hisa.runs.audit_view import decision_tone, describe_decision
 from hisa.runs.failure_class import FAILURES, failure_of
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run, command_on
@@ -71,7 +71,7 @@ def write_report(run: Run, path: Path) -> Path:
 
 def render_report(run: Run) -> str:
     """The page as text."""
-    pictures = embed(_wanted(run))
+    pictures = embed(_list_pictures(run))
     names = {sha: f"i{number}" for number, sha in enumerate(pictures, 1)}
     script = _text("report.js")
     return _template("report.html.j2").render(
@@ -115,7 +115,7 @@ def _looks(record: StepRecord) -> tuple[Observed | None, ...]:
     return record.before, record.judged_from, record.after
 
 
-def _wanted(run: Run) -> list[tuple[str, Path]]:
+def _list_pictures(run: Run) -> list[tuple[str, Path]]:
     """Names and files of the pictures that are shown, in the order of the steps."""
     looks = [look for record in run.steps for look in _looks(record) if look]
     looks = looks or [event for event in run.events if isinstance(event, Observed)][-1:]
@@ -133,9 +133,9 @@ def _template(name: str) -> jinja2.Template:
         "in_order": _in_order,
         "money": wording.money,
         "fresh_and_cached": lambda role: wording.fresh_and_cached(role.tokens_in, role.cached_in),
-        "chosen": wording.chosen,
-        "judged": wording.judged,
-        "sampled": wording.sampled,
+        "chosen": wording.describe_choice,
+        "judged": wording.describe_judgement,
+        "sampled": wording.describe_sample,
         "role_money": lambda role: wording.role_money(role.usd, role.calls, role.unpriced),
         "trim_bullet": lambda line: line.removeprefix("- "),
     }
@@ -150,10 +150,10 @@ def _template(name: str) -> jinja2.Template:
         "roles": _roles,
         "score": wording.score,
         "score_tone": wording.score_tone,
-        "told_decision": told_decision,
+        "told_decision": describe_decision,
         "tone": wording.tone,
         "total_money": wording.total_money,
-        "tried": wording.tried,
+        "tried": wording.describe_try,
         "verdict_tone": wording.verdict_tone,
         "verdict_words": verdict_words,
     }

@@ -99,10 +99,10 @@ class Results(Hook):
         """
         if not {"throw_away", "execute"} <= self._environment.capabilities:
             return
-        done = await self._environment.execute("date +%s%N", timeout=patience(_SECONDS))
-        said = done.output.strip()
-        if done.exit_code == 0 and said.isdecimal():
-            self._log.amend(results=ResultsRecord(since=int(said)))
+        result = await self._environment.execute("date +%s%N", timeout=patience(_SECONDS))
+        output = result.output.strip()
+        if result.exit_code == 0 and output.isdecimal():
+            self._log.amend(results=ResultsRecord(since=int(output)))
 
     async def fetch_results(self) -> None:
         """List what was made and fetch what was asked for; what is missing is written down."""
@@ -111,28 +111,34 @@ class Results(Hook):
             return
         record = ResultsRecord(since=since)
         if not self._log.manifest.totals.steps:  # what is there is the setup's
-            record.missed = [f"{safe_name(each)}: no step was done" for each in self._patterns]
+            record.missed = [
+                f"{safe_name(pattern)}: no step was done" for pattern in self._patterns
+            ]
             self._log.amend(results=record)
             return
         try:
-            answer = await self._listed(since)
+            answer = await self._list_files(since)
             record.made = [safe_name(file.path) for file in answer.made.files]
             record.more = answer.made.more
             await self._fetch_all(answer, record)
         except (EnvironmentFailed, OSError) as error:
-            record.missed += [f"{safe_name(each)}: {error}" for each in self._patterns]
+            record.missed += [f"{safe_name(pattern)}: {error}" for pattern in self._patterns]
         self._log.amend(results=record)
 
-    async def _listed(self, since: int | None) -> _Answer:
+    async def _list_files(self, since: int | None) -> _Answer:
         script = inspect.getsource(listing)
         line = ["python3", "-c", script, json.dumps([since, list(self._patterns)])]
-        done = await self._environment.execute(
+        result = await self._environment.execute(
             line, timeout=patience(_SECONDS), limit=_ANSWER_CHARACTERS
         )
         try:
-            return _Answer.model_validate_json(done.output)
+            return _Answer.model_validate_json(result.output)
         except ValidationError as error:
-            why = "took too long" if done.timed_out else (done.error or done.output)[-200:].strip()
+            why = (
+                "took too long"
+                if result.timed_out
+                else (result.error or result.output)[-200:].strip()
+            )
             raise EnvironmentFailed(
                 f"the machine cannot list its files: {safe_name(why)}"
             ) from error
@@ -141,13 +147,15 @@ class Results(Hook):
         left = MAX_TOTAL
         known: set[str] = set()
         for pattern in self._patterns:
-            found = answer.wanted.get(pattern)
-            if found is None or not found.files:
+            matches = answer.wanted.get(pattern)
+            if matches is None or not matches.files:
                 record.missed.append(f"{safe_name(pattern)}: not there")
                 continue
-            if found.more:
-                record.missed.append(f"{safe_name(pattern)}: only {len(found.files)} of its files")
-            for file in found.files:
+            if matches.more:
+                record.missed.append(
+                    f"{safe_name(pattern)}: only {len(matches.files)} of its files"
+                )
+            for file in matches.files:
                 if file.path in known:
                     continue
                 known.add(file.path)
@@ -183,8 +191,8 @@ def _place(path: str, home: str) -> Path:
     pure, base = PurePosixPath(path), PurePosixPath(home)
     inside = pure.is_relative_to(base)
     parts = pure.relative_to(base).parts if inside else ("outside-home", *pure.parts)
-    kept = [_safe(part) for part in parts if part not in ("/", "//", "..", ".", "")]
-    return Path(FILES, *kept) if kept else Path(FILES, "unnamed")
+    safe_parts = [_safe(part) for part in parts if part not in ("/", "//", "..", ".", "")]
+    return Path(FILES, *safe_parts) if safe_parts else Path(FILES, "unnamed")
 
 
 def _safe(part: str) -> str:

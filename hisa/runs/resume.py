@@ -28,7 +28,7 @@ from hisa.screen.geometry import Size
 from hisa.text.redact import REDACTED, holds_redacted
 from hisa.tools.registry import ToolRegistry
 
-__all__ = ["ReplayAct", "ResumePoint", "replay", "resume_point", "without_secrets"]
+__all__ = ["ReplayAct", "ResumePoint", "replay", "require_no_secrets", "resume_point"]
 
 _COMMAND_SECONDS = 120.0  # chosen by hand
 
@@ -38,7 +38,7 @@ class ReplayAct:
     """Something that was done, to be done again on a fresh desktop.
 
     ``input`` is in image pixels (or the command); ``image`` is the size of that image and
-    ``screen`` that of the desktop, both in pixels. ``whole`` is False where the log cut it,
+    ``screen`` that of the desktop, both in pixels. ``is_complete`` is False where the log cut it,
     ``redacted`` is True where the log took a secret out of it.
     """
 
@@ -48,7 +48,7 @@ class ReplayAct:
     ok: bool
     image: tuple[int, int] | None = None
     screen: tuple[int, int] | None = None
-    whole: bool = True
+    is_complete: bool = True
     redacted: bool = False
 
 
@@ -70,7 +70,7 @@ class ResumePoint:
     desktop: Mapping[str, Any]
     decisions: tuple[Decided, ...] = ()
     """Every decision of the policy, those of cut-off steps included."""
-    ended: Outcome | None = None
+    end_outcome: Outcome | None = None
     """What the last complete step came to, where that ended the run: it has only to be scored."""
 
 
@@ -82,16 +82,16 @@ def resume_point(run: Run) -> ResumePoint:
         task=run.manifest.task.task(),
         settings=run.manifest.settings,
         step=run.last_step,
-        events=_settled(run.events, dropped),
+        events=_drop_unfinished(run.events, dropped),
         acts=_acts(run.events, records),
         calls=tuple(e for e in run.events if isinstance(e, ModelCalled)),
         desktop=run.manifest.desktop,
         decisions=tuple(e for e in run.events if isinstance(e, Decided)),
-        ended=_ended(records),
+        end_outcome=_find_end_outcome(records),
     )
 
 
-def without_secrets(point: ResumePoint) -> None:
+def require_no_secrets(point: ResumePoint) -> None:
     """Whether a run can go on with the task and the settings that its log holds.
 
     Raises:
@@ -119,7 +119,7 @@ def _in_flight(records: tuple[StepRecord, ...]) -> StepRecord | None:
     return None if last is None or last.finished or last.interrupted else last
 
 
-def _ended(records: tuple[StepRecord, ...]) -> Outcome | None:
+def _find_end_outcome(records: tuple[StepRecord, ...]) -> Outcome | None:
     last = next((record for record in reversed(records) if record.finished is not None), None)
     acted = None if last is None else last.acted
     if acted is None or acted.ends is None:
@@ -127,7 +127,7 @@ def _ended(records: tuple[StepRecord, ...]) -> Outcome | None:
     return Outcome(ok=acted.ok, output=acted.output, ends=acted.ends)
 
 
-def _settled(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
+def _drop_unfinished(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
     """Events up to the last complete step, without those of steps that were cut off."""
     last = max((i for i, e in enumerate(events) if isinstance(e, StepFinished)), default=-1)
     return tuple(
@@ -157,26 +157,26 @@ def _acts(events: tuple[Event, ...], records: tuple[StepRecord, ...]) -> tuple[R
 
 
 def _replay(act: Acted, record: StepRecord) -> ReplayAct:
-    seen = record.before
+    look = record.before
     return ReplayAct(
         step=act.step,
         tool=act.tool,
         input=act.input,
         ok=act.ok,
-        image=None if seen is None else (seen.width, seen.height),
-        screen=None if seen is None else (seen.screen_width, seen.screen_height),
-        whole=_whole(act.input),
+        image=None if look is None else (look.width, look.height),
+        screen=None if look is None else (look.screen_width, look.screen_height),
+        is_complete=_is_uncut(act.input),
         redacted=holds_redacted(act.input),
     )
 
 
-def _whole(value: Any) -> bool:
+def _is_uncut(value: Any) -> bool:
     if isinstance(value, str):
         return not is_cut(value)
     if isinstance(value, Mapping):
-        return all(_whole(item) for item in value.values())
+        return all(_is_uncut(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return all(_whole(item) for item in value)
+        return all(_is_uncut(item) for item in value)
     return True
 
 
@@ -196,18 +196,18 @@ async def replay(acts: Sequence[ReplayAct], environment: Environment, *, settle:
     Raises:
         EnvironmentFailed: an act cannot be done again, or the machine does not answer.
     """
-    done = 0
+    count = 0
     for act in acts:
         try:
-            done += await _again(act, environment)
+            count += await _repeat_act(act, environment)
         except ActionRefused as error:
             raise EnvironmentFailed(f"step {act.step} cannot be replayed: {error}") from error
         await environment.observe(settle=settle)
-    return done
+    return count
 
 
-async def _again(act: ReplayAct, environment: Environment) -> bool:
-    if not act.whole:
+async def _repeat_act(act: ReplayAct, environment: Environment) -> bool:
+    if not act.is_complete:
         raise EnvironmentFailed(f"step {act.step} cannot be replayed: its input was cut in the log")
     if act.redacted:
         raise EnvironmentFailed(
@@ -225,12 +225,12 @@ async def _again(act: ReplayAct, environment: Environment) -> bool:
             await environment.execute(command, timeout=_COMMAND_SECONDS)
         case "wait", seconds if act.ok:
             await asyncio.sleep(min(60.0, float(seconds)))
-        case name, given:
-            return await _called_again(name, given, act.step, environment)
+        case name, arguments:
+            return await _call_again(name, arguments, act.step, environment)
     return True
 
 
-async def _called_again(name: str, given: Any, step: int, environment: Environment) -> bool:
+async def _call_again(name: str, arguments: Any, step: int, environment: Environment) -> bool:
     """Call a toolkit's or a plug-in's tool again; returns whether there was something to do."""
     able = {*environment.capabilities, "person"}
     registry = ToolRegistry(capabilities=able)
@@ -242,6 +242,6 @@ async def _called_again(name: str, given: Any, step: int, environment: Environme
             f"step {step} cannot be replayed: {name} cannot be done again",
             fix="start the task again with hisa run",
         )
-    call = GroundedCall(ToolCall("", name, given), given)
+    call = GroundedCall(ToolCall("", name, arguments), arguments)
     await registry.execute(call, await environment.observe(), environment)
     return True

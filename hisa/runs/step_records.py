@@ -96,11 +96,13 @@ class StepRecord:
         """The places of what the planner described, in the order in which they were used."""
         ran = [act.input for act in self.acts]  # they are found at once, in any order
 
-        def used(grounded: Grounded) -> int:
+        def usage_index(grounded: Grounded) -> int:
             return ran.index(grounded.input) if grounded.input in ran else len(ran)
 
         return [
-            place for grounded in sorted(self.groundings, key=used) for place in grounded.places
+            place
+            for grounded in sorted(self.groundings, key=usage_index)
+            for place in grounded.places
         ]
 
     @property
@@ -147,13 +149,13 @@ class StepRecord:
                 self.acted_on = event
             else:
                 self.after = event
-        elif name := _LAST.get(type(event)):
+        elif name := _LAST_FIELDS.get(type(event)):
             setattr(self, name, event)
-        elif name := _EACH.get(type(event)):
+        elif name := _LIST_FIELDS.get(type(event)):
             getattr(self, name).append(event)
 
 
-_LAST: Mapping[type, str] = {
+_LAST_FIELDS: Mapping[type, str] = {
     Planned: "planned",
     SequenceStopped: "stopped",
     Chosen: "chosen",
@@ -162,7 +164,7 @@ _LAST: Mapping[type, str] = {
     StepFinished: "finished",
 }
 """Fields that hold the last event of a type."""
-_EACH: Mapping[type, str] = {
+_LIST_FIELDS: Mapping[type, str] = {
     Acted: "acts",
     Grounded: "groundings",
     PlanRejected: "rejected",
@@ -190,7 +192,7 @@ def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
     records: list[StepRecord] = []
     finished: set[int] = set()
     between: list[PersonActed] = []
-    seen: Observed | None = None
+    last_look: Observed | None = None
     ended = False
     for event in events:
         ended = (ended or isinstance(event, RunFinished)) and not isinstance(event, RunResumed)
@@ -199,7 +201,7 @@ def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
         elif not ended and event.step > 0 and event.step not in finished:
             record = records[-1] if records else None
             if record is None or record.number != event.step or record.interrupted:
-                record = StepRecord(event.step, before=seen)
+                record = StepRecord(event.step, before=last_look)
                 records.append(record)
                 while between:
                     record.take(between.pop(0))
@@ -207,7 +209,7 @@ def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
         elif isinstance(event, PersonActed):
             between.append(event)
         if isinstance(event, Observed):
-            seen = event
+            last_look = event
         elif isinstance(event, StepFinished):
             finished.add(event.step)
     for event in between if records else ():

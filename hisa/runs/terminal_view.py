@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hisa.errors import UsageError
 from hisa.runs import wording
-from hisa.runs.audit_view import told_decision
+from hisa.runs.audit_view import describe_decision
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import Run, command_on
 from hisa.runs.step_records import StepRecord
@@ -22,17 +22,17 @@ __all__ = ["head", "run_json", "run_table", "step_json", "step_text", "summary",
 
 def table(rows: Sequence[Mapping[str, object]], *, cut: Sequence[str] = ()) -> Table:
     """Rows of equal keys as a table; ``cut``: columns that give way where the line is too long."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in rows[0]:
-        made.add_column(name, no_wrap=name not in cut, min_width=10 if name in cut else None)
+        grid.add_column(name, no_wrap=name not in cut, min_width=10 if name in cut else None)
     for row in rows:
-        made.add_row(*(_cell(value, whole=name not in cut) for name, value in row.items()))
-    return made
+        grid.add_row(*(_cell(value, in_full=name not in cut) for name, value in row.items()))
+    return grid
 
 
-def _cell(value: object, *, whole: bool) -> Text:
+def _cell(value: object, *, in_full: bool) -> Text:
     text = value.copy() if isinstance(value, Text) else Text(printable(str(value)))
-    if not whole:
+    if not in_full:
         text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
@@ -66,8 +66,8 @@ def head(run: Run) -> Iterator[Text]:
     yield Text(printable(run.manifest.task.instruction), "bold")
     status = Text(run.status, wording.STYLES[wording.tone(run.status)])
     if run.ended or run.score is not None:
-        said = wording.score(run.score_state, run.score)
-        status.append(f", {said}{wording.partial(run.score, run.scoring.partial)}", "default")
+        score_text = wording.score(run.score_state, run.score)
+        status.append(f", {score_text}{wording.partial(run.score, run.scoring.partial)}", "default")
     if run.message:
         status.append(f", {one_line(run.message)}", "default")
     yield status
@@ -88,8 +88,8 @@ def summary(run: Run) -> Iterator[Text | Table]:
     for line in (line for record in run.steps for line in wording.by_person(record)):
         yield Text(one_line(line, 400), wording.STYLES["live"])
     for pattern in run.induced:
-        how = "confirmed" if pattern.confirmed else "learned"
-        yield Text(f"{how} ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
+        label = "confirmed" if pattern.confirmed else "learned"
+        yield Text(f"{label} ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
     if run.torn or run.skipped:
         yield Text(f"log: {run.skipped} lines not understood, last line torn: {run.torn}", "yellow")
 
@@ -131,7 +131,7 @@ def step_text(run: Run, number: int) -> str:
     Raises:
         UsageError: the run has no such step.
     """
-    return "\n\n".join("\n".join(_lines(run, record)) for record in _records(run, number))
+    return "\n\n".join("\n".join(_lines(run, record)) for record in _find_records(run, number))
 
 
 def step_json(run: Run, number: int) -> list[dict[str, Any]]:
@@ -140,18 +140,18 @@ def step_json(run: Run, number: int) -> list[dict[str, Any]]:
     Raises:
         UsageError: the run has no such step.
     """
-    return [e.model_dump() for record in _records(run, number) for e in record.events]
+    return [e.model_dump() for record in _find_records(run, number) for e in record.events]
 
 
-def _records(run: Run, number: int) -> list[StepRecord]:
-    found = [record for record in run.steps if record.number == number]
-    if not found:
+def _find_records(run: Run, number: int) -> list[StepRecord]:
+    records = [record for record in run.steps if record.number == number]
+    if not records:
         numbers = [record.number for record in run.steps]
         have = f"it has steps {numbers[0]} to {numbers[-1]}" if numbers else "it has no steps"
         raise UsageError(
             f"run {run.id} has no step {number}; {have}", fix=command_on(run.folder, "show")
         )
-    return found
+    return records
 
 
 def _lines(run: Run, record: StepRecord) -> Iterator[str]:
@@ -174,10 +174,10 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
     yield f"input: {printable(record.source)}"
     yield from _decision(record)
     for decided in record.decisions:
-        if decided.told:
-            yield f"policy: {printable(told_decision(decided))}"
+        if decided.is_notable:
+            yield f"policy: {printable(describe_decision(decided))}"
     for step in record.tried:
-        yield f"searched: {printable(wording.tried(step))}"
+        yield f"searched: {printable(wording.describe_try(step))}"
     for place in record.places:
         score = "" if place.score is None else f" {place.score:.2f}"
         where = f"({place.x:g}, {place.y:g}) by {place.source}{score} {place.label}"
@@ -188,11 +188,11 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
 def _decision(record: StepRecord) -> Iterator[str]:
     """Tells how the call was chosen among several."""
     for sample in record.sampled:
-        yield f"sample {printable(wording.sampled(sample))}"
+        yield f"sample {printable(wording.describe_sample(sample))}"
     for judgement in record.judged:
-        yield f"judge: {printable(wording.judged(judgement))}"
+        yield f"judge: {printable(wording.describe_judgement(judgement))}"
     if record.chosen is not None:
-        yield f"chosen: {printable(wording.chosen(record.chosen))}"
+        yield f"chosen: {printable(wording.describe_choice(record.chosen))}"
 
 
 def _outcome(record: StepRecord) -> Iterator[str]:
@@ -210,8 +210,8 @@ def _outcome(record: StepRecord) -> Iterator[str]:
         if act.exit_code is not None:
             yield f"exit status: {act.exit_code}"
     if record.stopped is not None:
-        told = f"{record.stopped.made} of {record.stopped.of} made: {record.stopped.reason}"
-        yield f"sequence: {printable(told)}"
+        message = f"{record.stopped.made} of {record.stopped.of} made: {record.stopped.reason}"
+        yield f"sequence: {printable(message)}"
     if record.abstracted is not None:
         yield f"result: {printable(record.abstracted.result)}"
         yield f"changed: {record.abstracted.roi or 'nothing'}"
@@ -220,10 +220,10 @@ def _outcome(record: StepRecord) -> Iterator[str]:
     for call in record.calls:
         cost = f"{wording.money(call.usd)}, {wording.duration(call.seconds)}"
         tokens = wording.fresh_and_cached(call.tokens_in, call.cached_in)
-        said = f"{call.tokens_out} out{wording.thought(call.reasoning_out)}"
-        asked = f"{tokens}, {said}, {call.images} images, {cost}"
+        output_tokens = f"{call.tokens_out} out{wording.thought(call.reasoning_out)}"
+        usage = f"{tokens}, {output_tokens}, {call.images} images, {cost}"
         effort = f" (effort: {printable(call.effort)})" if call.effort else ""
-        yield f"model: {call.role} {printable(call.model)}{effort}: {asked}"
+        yield f"model: {call.role} {printable(call.model)}{effort}: {usage}"
     if record.finished is not None:
         phases = (f"{name} {wording.duration(s)}" for name, s in record.finished.seconds.items())
         yield f"time: {', '.join(phases)}"

@@ -10,10 +10,10 @@ from hisa.runs.read import Run
 from hisa.runs.turns import Turn, find_turn, turns
 from hisa.runs.wording import one_line
 
-__all__ = ["shown"]
+__all__ = ["show_turns"]
 
 
-def shown(run: Run, name: str | None, *, as_json: bool) -> Iterator[str]:
+def show_turns(run: Run, name: str | None, *, as_json: bool) -> Iterator[str]:
     """Yields the lines of one model call, or one line of each.
 
     Args:
@@ -28,7 +28,7 @@ def shown(run: Run, name: str | None, *, as_json: bool) -> Iterator[str]:
     if as_json:
         yield from (turn.model_dump_json() for turn in chosen)
     elif name is not None:
-        yield from _whole(run, chosen[0])
+        yield from _show_turn(run, chosen[0])
     else:
         yield from map(_line, chosen)
 
@@ -39,13 +39,13 @@ def _line(turn: Turn) -> str:
     return f"{turn.id}  step {turn.step}  {turn.role:8}  {tokens}  {one_line(end, 80)}"
 
 
-def _whole(run: Run, turn: Turn) -> Iterator[str]:
+def _show_turn(run: Run, turn: Turn) -> Iterator[str]:
     about = turn.model_dump(exclude={"request", "reply", "tokens"}, exclude_defaults=True)
     yield from (f"{key}: {_short(value)}" for key, value in about.items())
     if turn.tokens is not None:
-        given = turn.tokens
-        counts = {"prompt ids": given.prompt_ids, "reply ids": given.reply_ids}
-        counts["log-probs"] = given.logprobs  # type: ignore[assignment]
+        tokens = turn.tokens
+        counts = {"prompt ids": tokens.prompt_ids, "reply ids": tokens.reply_ids}
+        counts["log-probs"] = tokens.logprobs  # type: ignore[assignment]
         parts = (f"{len(ids)} {name}" for name, ids in counts.items() if ids is not None)
         yield f"tokens: {', '.join(parts)}"
     for key, value in turn.request.items():
@@ -68,10 +68,10 @@ def _message(run: Run, message: dict[str, Any]) -> Iterator[str]:
         if isinstance(part.get("text"), str):
             yield part["text"]
         else:
-            yield _pictured(run, part)
+            yield _show_part(run, part)
 
 
-def _pictured(run: Run, part: dict[str, Any]) -> str:
+def _show_part(run: Run, part: dict[str, Any]) -> str:
     """A part that is no text; of a picture the file."""
     address = part.get("image_url", part)
     address = address.get("url", address) if isinstance(address, dict) else address

@@ -100,7 +100,7 @@ def turns(run: Run) -> Iterator[Turn]:
     refused = _refusals(run)
     for event in run.events:
         if isinstance(event, ModelAsked):
-            yield _turn(run, event, answers.get(event.turn), texts, refused)
+            yield _build_turn(run, event, answers.get(event.turn), texts, refused)
 
 
 def find_turn(run: Run, name: str) -> Turn:
@@ -119,44 +119,44 @@ def find_turn(run: Run, name: str) -> Turn:
     )
 
 
-def _turn(
+def _build_turn(
     run: Run,
-    asked: ModelAsked,
+    request_event: ModelAsked,
     answer: ModelCalled | ModelFailed | None,
     texts: Mapping[str, str],
     refused: Mapping[str, str],
 ) -> Turn:
     called = answer if isinstance(answer, ModelCalled) else None
-    request = _restored(asked.body, texts)
+    request = _restore_texts(request_event.body, texts)
     text = json.dumps(request, ensure_ascii=False) + (called.reply if called else "")
     failure = "" if called else "no answer"
     if isinstance(answer, ModelFailed):
         failure = f"{answer.kind}: {answer.message}"
     return Turn(
-        id=asked.turn,
+        id=request_event.turn,
         run=run.id,
         task=run.manifest.task.id,
-        step=asked.step,
-        role=asked.role,
-        attempt=asked.attempt,
-        model=asked.model,
-        effort=asked.effort,
-        api=asked.api,
+        step=request_event.step,
+        role=request_event.role,
+        attempt=request_event.attempt,
+        model=request_event.model,
+        effort=request_event.effort,
+        api=request_event.api,
         request=request,
-        corrects=asked.corrects,
+        corrects=request_event.corrects,
         failure=failure,
-        refused=refused.get(asked.turn, ""),
+        refused=refused.get(request_event.turn, ""),
         redacted=holds_redacted(text),
         cut=any(map(is_cut, _texts([request, called.reply if called else ""]))),
         outcome=run.status,
         score=run.score,
         score_state=run.score_state,
         machine_failed=run.status == "environment_error",
-        **_said(run, called),
+        **_build_reply_fields(run, called),
     )
 
 
-def _said(run: Run, called: ModelCalled | None) -> dict[str, Any]:
+def _build_reply_fields(run: Run, called: ModelCalled | None) -> dict[str, Any]:
     if called is None:
         return {}
     usage = Usage(called.tokens_in, called.tokens_out, called.cached_in, called.reasoning_out)
@@ -168,16 +168,16 @@ def _said(run: Run, called: ModelCalled | None) -> dict[str, Any]:
         "seconds": called.seconds,
         "served": called.served,
         "policy": called.policy,
-        "tokens": _tokens(run, called.tokens),
+        "tokens": _read_tokens(run, called.tokens),
     }
 
 
-def _tokens(run: Run, name: str) -> TurnTokens | None:
+def _read_tokens(run: Run, name: str) -> TurnTokens | None:
     if not name:
         return None
     try:
-        given = json.loads((run.folder / name).read_text("utf-8"))
-        return TurnTokens(**{key: tuple(value) for key, value in given.items()})
+        fields = json.loads((run.folder / name).read_text("utf-8"))
+        return TurnTokens(**{key: tuple(value) for key, value in fields.items()})
     except (OSError, ValueError, TypeError):
         return None  # taken away or damaged: absent, as where no server gave them
 
@@ -204,7 +204,7 @@ def _refusals(run: Run) -> dict[str, str]:
     return refused
 
 
-def _restored(value: Any, texts: Mapping[str, str]) -> Any:
+def _restore_texts(value: Any, texts: Mapping[str, str]) -> Any:
     """A body with its texts, and hashes for pictures."""
     match value:
         case {"$text": str(digest)} if len(value) == 1:
@@ -215,9 +215,9 @@ def _restored(value: Any, texts: Mapping[str, str]) -> Any:
             except ValueError:
                 return texts.get(digest, _GONE)  # cut
         case dict():
-            return {key: _restored(item, texts) for key, item in value.items()}
+            return {key: _restore_texts(item, texts) for key, item in value.items()}
         case list():
-            return [_restored(item, texts) for item in value]
+            return [_restore_texts(item, texts) for item in value]
     return value
 
 

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 __all__ = [
     "STYLES",
     "by_person",
-    "chosen",
     "clock",
     "count",
+    "describe_choice",
+    "describe_judgement",
+    "describe_sample",
+    "describe_try",
     "duration",
     "fresh_and_cached",
-    "judged",
     "money",
     "one_line",
     "partial",
     "person_act",
     "role_money",
-    "sampled",
     "score",
     "score_tone",
     "thought",
     "tone",
     "total_money",
-    "tried",
     "verdict_tone",
 ]
 
@@ -113,36 +113,36 @@ def verdict_tone(verdict: StepVerdict | None) -> str:
     return "calm" if verdict is None else _VERDICT_TONES[verdict]
 
 
-def tried(step: GroundingTried) -> str:
+def describe_try(step: GroundingTried) -> str:
     """One step of a search for a place: who, what, where, and what became of it."""
-    said = f"{step.by}: {_TRIED[step.verdict]}"
+    text = f"{step.by}: {_TRIED[step.verdict]}"
     if step.x is not None and step.y is not None:
         score = "" if step.score is None else f", score {step.score:.2f}"
-        said += f": {step.label or 'a point'} at ({step.x:.0f}, {step.y:.0f}){score}"
+        text += f": {step.label or 'a point'} at ({step.x:.0f}, {step.y:.0f}){score}"
     if step.part is not None:
-        said += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
+        text += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
     if step.offered:
-        said += f", {len(step.offered)} things"
-    return f"{said}: {step.detail}" if step.detail else said
+        text += f", {len(step.offered)} things"
+    return f"{text}: {step.detail}" if step.detail else text
 
 
-def sampled(sample: Sampled) -> str:
+def describe_sample(sample: Sampled) -> str:
     """One of several replies: what it would do."""
     if sample.error:
         return f"{sample.n}: unusable: {sample.error}"
-    said = sample.input if isinstance(sample.input, str) else json.dumps(sample.input)
+    source = sample.input if isinstance(sample.input, str) else json.dumps(sample.input)
     words = " to ".join(filter(None, (sample.description, sample.description_2)))
-    return f"{sample.n}: {sample.tool} {said}{f' {words!r}' if words else ''}"
+    return f"{sample.n}: {sample.tool} {source}{f' {words!r}' if words else ''}"
 
 
-def judged(judgement: Judged) -> str:
+def describe_judgement(judgement: Judged) -> str:
     """The judgement in words, and the samples that it is about."""
-    asked = ", ".join(map(str, judgement.candidates))
+    candidates = ", ".join(map(str, judgement.candidates))
     if judgement.invalid:
-        return f"no judgement on {asked}: {judgement.invalid}"
+        return f"no judgement on {candidates}: {judgement.invalid}"
     if judgement.index is None:
-        return f"none good of {asked}: {judgement.explaining}"
-    return f"{judgement.candidates[judgement.index - 1]} of {asked}: {judgement.explaining}"
+        return f"none good of {candidates}: {judgement.explaining}"
+    return f"{judgement.candidates[judgement.index - 1]} of {candidates}: {judgement.explaining}"
 
 
 _CHOSEN = {
@@ -160,7 +160,7 @@ _WIDENED = {
 }
 
 
-def chosen(decision: Chosen) -> str:
+def describe_choice(decision: Chosen) -> str:
     """The way in which samples were decided between, in words."""
     which = "" if decision.n is None else f"{decision.n}: "
     counts = f"{decision.samples} samples, {decision.distinct} distinct"
@@ -172,8 +172,8 @@ def person_act(event: PersonActed) -> str:
     """``a person gave back after 12.0 s: Entry “Name” now reads “Ana”.``, in words."""
     lasted = f" after {duration(event.seconds)}" if event.seconds else ""
     error = f" (refused: {event.error})" if event.error else ""
-    what = f": {event.text}" if event.text else ""
-    return f"a person {event.did.replace('_', ' ')}{lasted}{what}{error}"
+    detail = f": {event.text}" if event.text else ""
+    return f"a person {event.did.replace('_', ' ')}{lasted}{detail}{error}"
 
 
 def by_person(record: StepRecord) -> list[str]:

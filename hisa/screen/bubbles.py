@@ -16,25 +16,25 @@ TOPS = frozenset({"alert", "dialog", "window"})
 """Roles of windows that a program opens over its own."""
 
 
-def bubbles(look: Observation) -> Mapping[str, BoundingBox]:
+def bubbles(observation: Observation) -> Mapping[str, BoundingBox]:
     """The titles of the active program's bubbles, and where they are, in screen space."""
-    active = look.active
+    active = observation.active
     if active is None:
         return {}
-    listed = {window.title for window in look.windows}
+    listed = {window.title for window in observation.windows}
     return {
         element.window: element.box
-        for element in look.elements or ()
+        for element in observation.elements or ()
         if element.role in TOPS and element.app == active.app
         if element.name == element.window != "" and element.window not in listed
     }
 
 
-def in_front(look: Observation) -> Callable[[str], bool]:
+def in_front(observation: Observation) -> Callable[[str], bool]:
     """Tells of a window's title whether it has the focus, or is a bubble over the one that has it.
 
     What belongs to no window is a menu or a list that is open.
     """
-    if look.active is None:
+    if observation.active is None:
         return lambda window: True
-    return frozenset(("", look.active.title, *bubbles(look))).__contains__
+    return frozenset(("", observation.active.title, *bubbles(observation))).__contains__

@@ -38,13 +38,13 @@ class Part:
         side = " ".join(word for word in (down, across) if word) or "middle"
         return f"the {side} part of the screen"
 
-    def shown(self, screenshot: Screenshot) -> Screenshot:
+    def enlarge(self, screenshot: Screenshot) -> Screenshot:
         """The part, enlarged."""
         width, height = round(self.box.width), round(self.box.height)
         part = screenshot.full.crop(screenshot.box_on(screenshot.full, self.box))
-        return part.resized(Size(ENLARGED * width, ENLARGED * height))
+        return part.resize_to(Size(ENLARGED * width, ENLARGED * height))
 
-    def whole(self, point: Point) -> Point:
+    def to_picture(self, point: Point) -> Point:
         """The place in the whole picture of a point on the enlarged part."""
         x, y = point.x / ENLARGED, point.y / ENLARGED
         return Point(self.box.left + x, self.box.top + y, point.space)
@@ -77,10 +77,10 @@ def _fits(points: Sequence[Point], wide: float, high: float) -> bool:
     return max(across) - min(across) <= wide and max(down) - min(down) <= high
 
 
-def _begin(values: Sequence[float], length: int, whole: int) -> int:
+def _begin(values: Sequence[float], length: int, total: int) -> int:
     """Returns the begin of a stretch on the picture that has the values in its middle."""
     middle = (min(values) + max(values)) / 2
-    return round(min(max(0.0, middle - length / 2), whole - length))
+    return round(min(max(0.0, middle - length / 2), total - length))
 
 
 def _third(share: float, words: tuple[str, str, str]) -> str:

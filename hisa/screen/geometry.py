@@ -20,8 +20,8 @@ __all__ = [
     "convert",
     "convert_box",
     "fit_within",
-    "grown",
-    "shifted",
+    "grow_box",
+    "shift_box",
 ]
 
 Space = Literal["screen", "image", "unit"]
@@ -43,7 +43,7 @@ class Point:
     y: float
     space: Space = "image"
 
-    def rounded(self) -> tuple[int, int]:
+    def to_pixels(self) -> tuple[int, int]:
         """Whole pixels, for the border where a protocol wants plain numbers."""
         return round(self.x), round(self.y)
 
@@ -81,13 +81,13 @@ class BoundingBox:
     def contains(self, point: Point) -> bool:
         """Whether a point of the same space lies inside."""
         if self.space != point.space:
-            raise _differ(self.space, point.space)
+            raise _build_space_error(self.space, point.space)
         return self.left <= point.x < self.right and self.top <= point.y < self.bottom
 
     def intersection(self, other: BoundingBox) -> BoundingBox | None:
         """The common part, or None where there is none."""
         if self.space != other.space:
-            raise _differ(self.space, other.space)
+            raise _build_space_error(self.space, other.space)
         box = BoundingBox(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -98,12 +98,12 @@ class BoundingBox:
         return box if box.right > box.left and box.bottom > box.top else None
 
 
-def grown(box: BoundingBox, by: float) -> BoundingBox:
+def grow_box(box: BoundingBox, by: float) -> BoundingBox:
     """The box with so many pixels more on each side."""
     return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
 
 
-def shifted(box: BoundingBox, across: float, down: float) -> BoundingBox:
+def shift_box(box: BoundingBox, across: float, down: float) -> BoundingBox:
     """The box so many pixels further right and down."""
     return replace(
         box,
@@ -114,8 +114,8 @@ def shifted(box: BoundingBox, across: float, down: float) -> BoundingBox:
     )
 
 
-def _differ(one: Space, other: Space) -> ValueError:
-    return ValueError(f"spaces differ: {one!r} and {other!r}; convert first")
+def _build_space_error(first: Space, second: Space) -> ValueError:
+    return ValueError(f"spaces differ: {first!r} and {second!r}; convert first")
 
 
 def _extent(space: Space, screen: Size, image: Size) -> tuple[float, float]:

@@ -13,16 +13,16 @@ __all__ = ["cut_lists", "left_out"]
 _ROLE_CHARS = 24  # chosen by hand
 
 
-def cut_lists(look: Observation) -> str:
+def cut_lists(observation: Observation) -> str:
     """Returns which lists go on where they are not shown; empty: none do."""
-    roles = (excerpt(e.role, _ROLE_CHARS) for e in look.elements or () if CUT in e.states)
+    roles = (excerpt(e.role, _ROLE_CHARS) for e in observation.elements or () if CUT in e.states)
     named = ", ".join(f"the {role}" for role in dict.fromkeys(roles))
     return named and f"of {named} only what shows is known: scroll for the rest"
 
 
-def left_out(look: Observation) -> Iterator[str]:
+def left_out(observation: Observation) -> Iterator[str]:
     """Yields the lines that end a list of the elements."""
-    if rest := cut_lists(look):
+    if rest := cut_lists(observation):
         yield f"({rest.capitalize()}.)"
-    if not look.complete:
+    if not observation.complete:
         yield "(Not all elements could be read in time: what is not listed may be there.)"

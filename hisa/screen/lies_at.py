@@ -15,13 +15,13 @@ from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
 __all__ = [
-    "Lying",
+    "HitTest",
     "cover_at",
-    "covered",
     "element_at",
+    "find_covered",
+    "find_overlaps",
     "focused_element",
-    "laid_over",
-    "lies_in",
+    "is_part_of",
 ]
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
@@ -42,7 +42,7 @@ _NESTED = 2
 
 
 @dataclass(frozen=True)
-class Lying:
+class HitTest:
     """What lies at some points and has the focus, with all that holds it; no picture.
 
     ``name`` is the machine's own name for that moment; see `Observation.name`.
@@ -54,52 +54,57 @@ class Lying:
     name: str = ""
 
 
-def element_at(point: Point, look: Observation) -> Element | None:
+def element_at(point: Point, observation: Observation) -> Element | None:
     """The element that a click at a point would meet, of any space; None where none is known.
 
     What is drawn inside a control stands for the control. Boxes that only hold or arrange others
     count where nothing else lies there.
     """
-    elements = look.elements or ()
-    top = _topmost(_at(point, look), elements)
-    return None if top is None else _lifted(top, elements)
+    elements = observation.elements or ()
+    top = _find_topmost(_at(point, observation), elements)
+    return None if top is None else _lift_to_control(top, elements)
 
 
-def cover_at(element: Element, point: Point, look: Observation) -> Element | None:
+def cover_at(element: Element, point: Point, observation: Observation) -> Element | None:
     """The element with a text of its own that lies over another at a point of it; None: none."""
-    elements = look.elements or ()
-    at = _at(point, look)
+    elements = observation.elements or ()
+    at = _at(point, observation)
     own = next((n for n in at if elements[n].box == element.box), None)
     if own is None:
         return None
-    top = _topmost([n for n in at if n >= own or _is_popped_up(n, elements)], elements)
-    if top is None or top == own or lies_in(top, own, elements) or lies_in(own, top, elements):
+    top = _find_topmost([n for n in at if n >= own or _is_popped_up(n, elements)], elements)
+    if (
+        top is None
+        or top == own
+        or is_part_of(top, own, elements)
+        or is_part_of(own, top, elements)
+    ):
         return None
-    if _runs_around(top, own, elements):
+    if _wraps_around(top, own, elements):
         return None
-    over = _lifted(top, elements)
-    return None if _says(over, element) or over is element else over
+    over = _lift_to_control(top, elements)
+    return None if _repeats_words(over, element) or over is element else over
 
 
-def covered(look: Observation) -> list[int]:
+def find_covered(observation: Observation) -> list[int]:
     """The numbers of the elements that another one lies over at their middle; see `cover_at`."""
-    elements = look.elements or ()
+    elements = observation.elements or ()
     return [
         number
-        for number, over in laid_over(look).items()
+        for number, over in find_overlaps(observation).items()
         if any(elements[row].box.contains(elements[number].box.centre) for row in over)
-        and cover_at(elements[number], elements[number].box.centre, look) is not None
+        and cover_at(elements[number], elements[number].box.centre, observation) is not None
     ]
 
 
-def laid_over(look: Observation) -> dict[int, list[int]]:
+def find_overlaps(observation: Observation) -> dict[int, list[int]]:
     """By the number of an element: those that overlap it from above and are no part of it.
 
     Empty for a look that does not tell what holds what.
     """
     import numpy as np  # which a start need not wait for
 
-    elements = look.elements or ()
+    elements = observation.elements or ()
     if not elements or any(element.parent is None for element in elements):
         return {}
     boxes = [(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements]
@@ -127,20 +132,20 @@ def _ends(elements: Sequence[Element]) -> list[int]:
     return ends
 
 
-def lies_in(inner: int, outer: int, elements: Sequence[Element]) -> bool:
+def is_part_of(inner: int, outer: int, elements: Sequence[Element]) -> bool:
     """Whether the element of one number is a part of that of another; by boxes where not told."""
     if elements[inner].parent is None:
-        return inner > outer and _inside(elements[inner], elements[outer])
+        return inner > outer and _is_box_inside(elements[inner], elements[outer])
     at: int | None = inner
     while at is not None and at > outer:
         at = elements[at].parent
     return at == outer
 
 
-def focused_element(look: Observation) -> Element | None:
+def focused_element(observation: Observation) -> Element | None:
     """The innermost element that has the keyboard focus; None where none is known."""
-    focused = [element for element in look.elements or () if "focused" in element.states]
-    active = look.active
+    focused = [element for element in observation.elements or () if "focused" in element.states]
+    active = observation.active
     in_front = [e for e in focused if active and e.window in (active.title, "")]
     return min(in_front or focused, key=lambda element: element.box.area, default=None)
 
@@ -148,12 +153,12 @@ def focused_element(look: Observation) -> Element | None:
 # ---------------------------------------------------------------- the stack of elements
 
 
-def _at(point: Point, look: Observation) -> list[int]:
+def _at(point: Point, observation: Observation) -> list[int]:
     """The numbers of the elements at a point, the lowest first, without those of lower windows."""
-    at = look.convert(point, "screen")
-    held = [n for n, e in enumerate(look.elements or ()) if e.box.contains(at) and _shows(e)]
-    hidden = _hidden_titles(at, look.windows)
-    return [n for n in held if (look.elements or ())[n].window not in hidden]
+    at = observation.convert(point, "screen")
+    held = [n for n, e in enumerate(observation.elements or ()) if e.box.contains(at) and _shows(e)]
+    hidden = _hidden_titles(at, observation.windows)
+    return [n for n in held if (observation.elements or ())[n].window not in hidden]
 
 
 def _hidden_titles(at: Point, windows: Sequence[Window]) -> set[str]:
@@ -168,17 +173,17 @@ def _shows(element: Element) -> bool:
     return not element.states or bool(element.states & {"showing", "visible"})
 
 
-def _topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
+def _find_topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
     """The number of the element on top of the others; they come as the tree has them."""
-    telling = [n for n in numbers if _is_popped_up(n, elements)]
-    telling = telling or [n for n in numbers if _tells(elements[n])]
-    if not telling:
+    hits = [n for n in numbers if _is_popped_up(n, elements)]
+    hits = hits or [n for n in numbers if _takes_hits(elements[n])]
+    if not hits:
         return numbers[-1] if numbers else None
-    if elements[telling[-1]].parent is None:  # a list without parents has no order to go by
-        return min(telling, key=lambda n: elements[n].box.area)
-    top = telling[-1]
+    if elements[hits[-1]].parent is None:  # a list without parents has no order to go by
+        return min(hits, key=lambda n: elements[n].box.area)
+    top = hits[-1]
     if elements[top].role in _OPAQUE:  # what it holds was before it in no tree
-        inside = [n for n in telling if lies_in(n, top, elements)]
+        inside = [n for n in hits if is_part_of(n, top, elements)]
         return inside[-1]
     return top
 
@@ -191,11 +196,11 @@ def _is_popped_up(number: int, elements: Sequence[Element]) -> bool:
     return elements[number].role in _MENUS and elements[parent].role in _MENUS
 
 
-def _tells(element: Element) -> bool:
+def _takes_hits(element: Element) -> bool:
     return element.role in _OPAQUE or element.role not in CONTAINERS | LAYOUT
 
 
-def _lifted(number: int, elements: Sequence[Element]) -> Element:
+def _lift_to_control(number: int, elements: Sequence[Element]) -> Element:
     """The control that holds what is drawn in it; else the element itself."""
     element = elements[number]
     at = element.parent if element.role in _WRITTEN else None
@@ -206,7 +211,7 @@ def _lifted(number: int, elements: Sequence[Element]) -> Element:
     return element
 
 
-def _inside(inner: Element, outer: Element) -> bool:
+def _is_box_inside(inner: Element, outer: Element) -> bool:
     a, b = inner.box, outer.box
     return (
         a.left >= b.left - _NESTED
@@ -216,15 +221,15 @@ def _inside(inner: Element, outer: Element) -> bool:
     )
 
 
-def _runs_around(text: int, other: int, elements: Sequence[Element]) -> bool:
+def _wraps_around(text: int, other: int, elements: Sequence[Element]) -> bool:
     """Whether a text of several lines has another part of its own paragraph within its box."""
     run, parent = elements[text], elements[text].parent
     if run.role != "static" or parent is None or parent < 0:
         return False
-    return run.box.height > 1.5 * elements[other].box.height and lies_in(other, parent, elements)
+    return run.box.height > 1.5 * elements[other].box.height and is_part_of(other, parent, elements)
 
 
-def _says(over: Element, element: Element) -> bool:
+def _repeats_words(over: Element, element: Element) -> bool:
     """Whether what lies over an element bears no word that the element itself does not."""
     return _words(over) <= _words(element)
 

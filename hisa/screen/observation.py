@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image, ImageChops
 
-from hisa.machine.made_once import made_once
+from hisa.machine.made_once import lazy_property
 from hisa.screen.geometry import BoundingBox, Point, Size, Space, convert, convert_box, fit_within
 from hisa.screen.png import encode_rgb
 
@@ -60,17 +60,17 @@ class Screenshot:
         """
         if size.width < 1 or size.height < 1 or len(rows) != 3 * size.width * size.height:
             raise ValueError(f"{len(rows)} bytes are no picture of {size.width}x{size.height}")
-        made = cls.__new__(cls)
-        made.size = size
-        made.__dict__["rgb"] = memoryview(rows)
-        return made
+        picture = cls.__new__(cls)
+        picture.size = size
+        picture.__dict__["rgb"] = memoryview(rows)
+        return picture
 
-    @made_once
+    @lazy_property
     def pixels(self) -> Image.Image:
         """The picture for Pillow."""
         return self.band(0, self.size.height)
 
-    @made_once
+    @lazy_property
     def rgb(self) -> memoryview:
         """The rows: red, green and blue of every pixel, a byte each."""
         return memoryview(self.pixels.tobytes())
@@ -81,17 +81,17 @@ class Screenshot:
         part = self.rgb[3 * width * top : 3 * width * bottom]
         return Image.frombytes("RGB", (width, bottom - top), part)
 
-    @made_once
+    @lazy_property
     def png(self) -> bytes:
         """The picture as PNG, lossless."""
         return encode_rgb(self.size.width, self.size.height, self.rgb)
 
-    @made_once
+    @lazy_property
     def sha256(self) -> str:
         """Hash of ``png``: the picture's name in a run's ``images`` folder."""
         return hashlib.sha256(self.png).hexdigest()
 
-    @made_once
+    @lazy_property
     def data_url(self) -> str:
         """The PNG as an address that holds it, for requests."""
         return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
@@ -112,51 +112,53 @@ class Screenshot:
         rows = [self.rgb[at : at + 3 * size.width] for at in starts[: size.height]]
         return Screenshot.from_rgb(size, b"".join(rows))
 
-    def parts(self, boxes: Sequence[BoundingBox]) -> Screenshot:
+    def join_parts(self, boxes: Sequence[BoundingBox]) -> Screenshot:
         """The parts inside boxes, one below the other with a magenta bar between.
 
         The picture knows that it is ``part_of`` this one, and by which boxes.
         """
         crops = [self.crop(box) for box in boxes]
-        made = crops[0] if len(crops) == 1 else _stacked(crops)
-        made.__dict__["part_of"] = self, tuple(boxes)
-        return made
+        picture = crops[0] if len(crops) == 1 else _stack_pictures(crops)
+        picture.__dict__["part_of"] = self, tuple(boxes)
+        return picture
 
     @property
     def part_of(self) -> tuple[Screenshot, tuple[BoundingBox, ...]] | None:
-        """The picture that this one was cut out of by `parts`; None: it was not."""
+        """The picture that this one was cut out of by `join_parts`; None: it was not."""
         return self.__dict__.get("part_of")
 
     def on_black(self, size: Size) -> Screenshot:
         """This picture in the corner of a larger one, black beside and below it; made once."""
-        return self._derived(("on black", size), lambda: _OnBlack(self, size))
+        return self._derive(("on black", size), lambda: _OnBlack(self, size))
 
-    def resized(self, size: Size) -> Screenshot:
+    def resize_to(self, size: Size) -> Screenshot:
         """This picture brought to a size; made once."""
         sides = (size.width, size.height)
-        return self._derived(
+        return self._derive(
             ("resized", size),
             lambda: Screenshot(self.pixels.resize(sides, Image.Resampling.BICUBIC)),
         )
 
-    def _derived(self, key: object, make: Callable[[], Screenshot]) -> Screenshot:
-        made: dict[object, Screenshot] = self.__dict__.setdefault("derived", {})
-        if key not in made:
-            made[key] = make()
-        return made[key]
+    def _derive(self, key: object, make: Callable[[], Screenshot]) -> Screenshot:
+        pictures: dict[object, Screenshot] = self.__dict__.setdefault("derived", {})
+        if key not in pictures:
+            pictures[key] = make()
+        return pictures[key]
 
-    def fitted(self, limit: Size) -> Screenshot:
+    def fit_to(self, limit: Size) -> Screenshot:
         """This picture scaled down to fit ``limit``; itself where it already fits."""
         size = fit_within(self.size, limit)
         if size == self.size:
             return self
-        made = Screenshot(self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS))
-        made.__dict__["make_full"] = lambda: self.full
-        return made
+        picture = Screenshot(
+            self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
+        )
+        picture.__dict__["make_full"] = lambda: self.full
+        return picture
 
-    @made_once
+    @lazy_property
     def full(self) -> Screenshot:
-        """The picture that this one was scaled down from by `fitted`; itself where it was not."""
+        """The picture that this one was scaled down from by `fit_to`; itself where it was not."""
         make: Callable[[], Screenshot] | None = self.__dict__.get("make_full")
         return self if make is None else make()
 
@@ -165,21 +167,21 @@ class Screenshot:
         x, y = other.size.width / self.size.width, other.size.height / self.size.height
         return BoundingBox(box.left * x, box.top * y, box.right * x, box.bottom * y, box.space)
 
-    def uncovered(self, under: UnderPointer) -> Screenshot:
+    def uncover_pointer(self, under: UnderPointer) -> Screenshot:
         """This picture with what its pointer covers; `full` too, where that is known."""
         pixels = self.pixels.copy()
         pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
-        made = Screenshot(pixels)
-        if (covered := under.full) is not None:
-            made.__dict__["make_full"] = lambda: self.full.uncovered(covered)
-        return made
+        picture = Screenshot(pixels)
+        if (full_under := under.full) is not None:
+            picture.__dict__["make_full"] = lambda: self.full.uncover_pointer(full_under)
+        return picture
 
 
 _GAP = 6
 """Height in pixels of the bar between parts."""
 
 
-def _stacked(crops: Sequence[Screenshot]) -> Screenshot:
+def _stack_pictures(crops: Sequence[Screenshot]) -> Screenshot:
     height = sum(crop.size.height for crop in crops) + _GAP * (len(crops) - 1)
     stack = Image.new("RGB", (max(crop.size.width for crop in crops), height), "#ff00ff")
     top = 0
@@ -202,7 +204,7 @@ class _OnBlack(Screenshot):
         self._shown = shown
         self._right, self._below = size.width - shown.size.width, size.height - shown.size.height
 
-    @made_once
+    @lazy_property
     def rgb(self) -> memoryview:
         """The rows, the black ones too."""
         rows, width = self._shown.rgb, 3 * self._shown.size.width
@@ -211,7 +213,7 @@ class _OnBlack(Screenshot):
         below = bytes(3 * self.size.width * self._below)
         return memoryview(beside.join((*parts, b"")) + below)
 
-    @made_once
+    @lazy_property
     def png(self) -> bytes:
         """The picture as PNG, lossless."""
         shown, size = self._shown.rgb, self._shown.size
@@ -318,13 +320,13 @@ class Observation:
         """The window that has the focus."""
         return next((window for window in self.windows if window.active), None)
 
-    @made_once
+    @lazy_property
     def without_pointer(self) -> Observation:
         """The same look with what its pointer covers, where the machine tells that; else itself."""
         under = self.under_pointer
         if under is None:
             return self
-        return replace(self, screenshot=self.screenshot.uncovered(under), under_pointer=None)
+        return replace(self, screenshot=self.screenshot.uncover_pointer(under), under_pointer=None)
 
     def shows(self, other: Observation) -> bool:
         """Whether windows and every pixel are those of another look; elements are not compared."""

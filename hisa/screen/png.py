@@ -95,21 +95,21 @@ def _stripes(view: memoryview, row: int, beside: int, last: _Picture | None) -> 
             if known.length == (end - at) // row * (1 + row + beside):
                 yield known
                 continue
-        yield _packed(view[at:end], row, beside)
+        yield _pack_rows(view[at:end], row, beside)
 
 
-def _packed(rows: memoryview, row: int, beside: int) -> _Stripe:
+def _pack_rows(rows: memoryview, row: int, beside: int) -> _Stripe:
     black = bytes(beside)
     parts = [rows[at : at + row] for at in range(0, len(rows), row)]
-    return _deflated(b"".join((b"\0", (black + b"\0").join(parts), black)))
+    return _deflate(b"".join((b"\0", (black + b"\0").join(parts), black)))
 
 
 @lru_cache(_REMEMBERED)
 def _black(row: int, height: int) -> tuple[_Stripe, ...]:
-    return (_deflated(bytes(height * (1 + row))),) if height else ()
+    return (_deflate(bytes(height * (1 + row))),) if height else ()
 
 
-def _deflated(data: bytes) -> _Stripe:
+def _deflate(data: bytes) -> _Stripe:
     """Data as blocks of a stream that need nothing before them and end at a byte."""
     from isal import isal_zlib
 

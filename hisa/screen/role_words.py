@@ -185,7 +185,7 @@ def find_kind(text: str) -> tuple[Kind | None, str]:
     ("checkbox wrap text"), else any.
     """
     for words, where in _SEARCHES:
-        if found := _pattern(words, where).search(text):
-            rest = f"{text[: found.start()]} {text[found.end() :]}"
-            return _KINDS[found[1]], " ".join(rest.split())
+        if match := _pattern(words, where).search(text):
+            rest = f"{text[: match.start()]} {text[match.end() :]}"
+            return _KINDS[match[1]], " ".join(rest.split())
     return None, text

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["is_same_drawing", "outlines_alike", "similarity"]
+__all__ = ["compare_outlines", "is_same_drawing", "similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
@@ -25,16 +25,16 @@ _SAME_OUTLINES = 0.5
 window of 22 labels in 12 styles has 0.98; with another label, a single digit too, -0.04 at most."""
 
 
-def similarity(one: Screenshot, other: Screenshot) -> float:
+def similarity(first: Screenshot, second: Screenshot) -> float:
     """Mean structural similarity (SSIM; Wang et al., 2004) of two pictures in grey, at most 1.
 
     Windows are square and evenly weighted. Pictures of different sizes have none: 0.
     """
     import numpy as np
 
-    if one.size != other.size:
+    if first.size != second.size:
         return 0.0
-    x, y = (np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other))
+    x, y = (np.asarray(picture.pixels.convert("L"), np.float64) for picture in (first, second))
     side = min(_WINDOW, *x.shape)
     count = side * side
     mean_x, mean_y = _mean(x, side), _mean(y, side)
@@ -42,19 +42,19 @@ def similarity(one: Screenshot, other: Screenshot) -> float:
     var_x = unbiased * (_mean(x * x, side) - mean_x**2)
     var_y = unbiased * (_mean(y * y, side) - mean_y**2)
     both = unbiased * (_mean(x * y, side) - mean_x * mean_y)
-    alike = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
-    return float((alike / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
+    likeness = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
+    return float((likeness / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
 
 
-def outlines_alike(one: Screenshot, other: Screenshot) -> float:
+def compare_outlines(first: Screenshot, second: Screenshot) -> float:
     """The correlation of the outlines in two pictures, whatever their colours: -1..1.
 
     Pictures of different sizes have none in common: 0.
     """
     import numpy as np
 
-    greys = [np.asarray(picture.pixels.convert("L"), np.float64) for picture in (one, other)]
-    if one.size != other.size or min(greys[0].shape) < 2:
+    greys = [np.asarray(picture.pixels.convert("L"), np.float64) for picture in (first, second)]
+    if first.size != second.size or min(greys[0].shape) < 2:
         return 0.0
     x, y = (np.hypot(*np.gradient(grey)).ravel() for grey in greys)
     x, y = x - x.mean(), y - y.mean()
@@ -65,7 +65,7 @@ def outlines_alike(one: Screenshot, other: Screenshot) -> float:
 
 
 def is_same_drawing(
-    one: Screenshot, other: Screenshot, at: tuple[float, float] | None = None
+    first: Screenshot, second: Screenshot, at: tuple[float, float] | None = None
 ) -> bool:
     """Whether two pictures have the same outlines everywhere, in whatever colours.
 
@@ -76,9 +76,9 @@ def is_same_drawing(
     """
     import numpy as np
 
-    if one.size != other.size or min(one.size.width, one.size.height) < 2:
+    if first.size != second.size or min(first.size.width, first.size.height) < 2:
         return False
-    x, y = (_outlines(picture) for picture in (one, other))
+    x, y = (_outlines(picture) for picture in (first, second))
     across, down = at or (None, None)
     part = _inside(y.T, x.T, down), _inside(y, x, across)
     x, y = x[part], y[part]
@@ -143,6 +143,6 @@ def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:
     import numpy as np
 
     sums = np.pad(values, ((1, 0), (1, 0))).cumsum(0).cumsum(1)
-    whole = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
-    mean: NDArray[np.float64] = whole / (side * side)
+    totals = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    mean: NDArray[np.float64] = totals / (side * side)
     return mean

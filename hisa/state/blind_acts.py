@@ -27,5 +27,5 @@ class BlindActs(Hook):
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Wait before a later press, unless it may be the second one of a double click."""
-        if action.done and action.done[-1:] != action.call.actions[:1]:
+        if action.earlier_actions and action.earlier_actions[-1:] != action.call.actions[:1]:
             await step.environment.observe(settle=self._between)

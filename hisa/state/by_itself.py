@@ -13,11 +13,11 @@ from hisa.actions import points
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot
-from hisa.state.changes import compared
+from hisa.state.changes import compare_elements
 from hisa.state.facts import is_complete
-from hisa.state.roi import changed_mask, whole_pair
+from hisa.state.roi import changed_mask, full_pair
 
-__all__ = ["ByItself", "LookAgain"]
+__all__ = ["BackgroundChanges", "LookAgain"]
 
 LookAgain = Callable[[], Awaitable[Observation]]
 """Looks at the screen once more, with its elements."""
@@ -37,7 +37,7 @@ class _Place:
     times: int = 0
 
 
-class ByItself:
+class BackgroundChanges:
     """Tells what a step did from what goes on without it.
 
     What changed twice while nothing was done does so by itself; so does what changed with a step
@@ -52,76 +52,78 @@ class ByItself:
         self._places: list[_Place] = []
         self._still = 0.0
 
-    def watch(self, one: Observation | None, other: Observation | None) -> None:
+    def watch(self, earlier: Observation | None, later: Observation | None) -> None:
         """Note what differs in two looks between which nothing was done."""
-        if one is None or other is None or one is other:
+        if earlier is None or later is None or earlier is later:
             return
-        self._still = max(self._still, other.at - one.at)
-        for was, now in _in_place(one, other):
+        self._still = max(self._still, later.at - earlier.at)
+        for was, now in _find_changes_in_place(earlier, later):
             place = self._place(now.box) or _Place(now.box, _letters(now))
             place.letters = place.letters if place.letters == _letters(was) else None
             place.times += 1
             if place.times == 1:
                 self._places.append(place)
 
-    def without(self, one: Observation | None, other: Observation) -> Observation | None:
+    def without(self, earlier: Observation | None, later: Observation) -> Observation | None:
         """The first of two looks, with what goes on by itself as the second has it."""
-        if one is None or one is other or not self._places:
-            return one
-        pairs = _in_place(one, other)
+        if earlier is None or earlier is later or not self._places:
+            return earlier
+        pairs = _find_changes_in_place(earlier, later)
         goes_on = [(was, now) for was, now in pairs if self._goes_on(was, now)]
         if not goes_on:
-            return one
+            return earlier
         newer = {id(was): replace(now, parent=was.parent) for was, now in goes_on}
         others = [now.box for was, now in pairs if id(was) not in newer]
-        pixels = one.screenshot.pixels.copy()
+        pixels = earlier.screenshot.pixels.copy()
         for was, now in goes_on:
             for box in (was.box, now.box):
                 if not any(box.intersection(other_box) for other_box in others):
-                    _paste(other.screenshot, pixels, one.convert_box(box, "image"))
-        elements = tuple(newer.get(id(element), element) for element in one.elements or ())
-        return replace(one, screenshot=Screenshot(pixels), elements=elements)
+                    _paste(later.screenshot, pixels, earlier.convert_box(box, "image"))
+        elements = tuple(newer.get(id(element), element) for element in earlier.elements or ())
+        return replace(earlier, screenshot=Screenshot(pixels), elements=elements)
 
     async def look_before(
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> Observation:
         """The look before a step, with what went on by itself as the look after it has it."""
         before = _without_hover(self.without(before, after) or before, after)
-        pairs, self._still = self._undecided(call, before, after), 0.0
+        pairs, self._still = self._find_undecided(call, before, after), 0.0
         if self._again is None or not pairs:
             return before
         await asyncio.sleep(max(0.0, after.at + _AGAIN - time.time()))
         later = await self._again()
-        moved = [now.box for _, now in _in_place(after, later)]
+        moved = [now.box for _, now in _find_changes_in_place(after, later)]
         for _, now in pairs:
-            if any(_is_same(now.box, box) for box in moved):
+            if any(_is_same_place(now.box, box) for box in moved):
                 place = self._place(now.box) or _Place(now.box, _letters(now))
                 self._places = [*(p for p in self._places if p is not place), place]
                 place.times += 1
         self.watch(after, later)
         return self.without(before, after) or before
 
-    def _undecided(
+    def _find_undecided(
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> list[tuple[Element, Element]]:
         """Returns the changes of a step if all of them may go on by themselves and nobody knows."""
-        pair = whole_pair(before, after)
-        pairs = _in_place(before, after)
+        pair = full_pair(before, after)
+        pairs = _find_changes_in_place(before, after)
         if not (call.actions and pair and 0 < len(pairs) <= _PLACES):
             return []
         if self._still >= _AGAIN and not any(self._place(now.box) for _, now in pairs):
             return []  # it stood still for longer before the step
         known = {id(element) for both in pairs for element in both}
-        changed, come, gone = compared(list(before.elements or ()), list(after.elements or ()))
+        changed, come, gone = compare_elements(
+            list(before.elements or ()), list(after.elements or ())
+        )
         rest = [*come, *gone, *(element for both in changed for element in both)]
         at = [after.convert(point, "screen") for point in points(call.actions)]
         own = any(
             now.box.contains(point) or "editable" in now.states for point in at for _, now in pairs
         )
-        return [] if own or any(id(each) not in known for each in rest) else pairs
+        return [] if own or any(id(element) not in known for element in rest) else pairs
 
     def _place(self, box: BoundingBox) -> _Place | None:
-        return next((place for place in self._places if _is_same(place.box, box)), None)
+        return next((place for place in self._places if _is_same_place(place.box, box)), None)
 
     def _goes_on(self, was: Element, now: Element) -> bool:
         place = self._place(now.box)
@@ -134,7 +136,11 @@ def _without_hover(before: Observation, after: Observation) -> Observation:
     """The first look without the highlight of what the pointer has left since then."""
     if before.cursor is None or after.cursor is None or before.image != after.image:
         return before
-    old, new = (look.convert(look.cursor, "screen") for look in (before, after) if look.cursor)
+    old, new = (
+        observation.convert(observation.cursor, "screen")
+        for observation in (before, after)
+        if observation.cursor
+    )
     at = [e for e in before.elements or () if e.box.contains(old) and not e.box.contains(new)]
     left = min(at, key=lambda element: element.box.area, default=None)
     if left is None or left not in (after.elements or ()):
@@ -150,27 +156,29 @@ def _paste(picture: Screenshot, pixels: Image.Image, box: BoundingBox) -> None:
     pixels.paste(picture.pixels.crop((left, top, right, bottom)), (left, top))
 
 
-def _in_place(one: Observation, other: Observation) -> list[tuple[Element, Element]]:
+def _find_changes_in_place(
+    earlier: Observation, later: Observation
+) -> list[tuple[Element, Element]]:
     """The elements that say something else in two looks at the same place."""
-    if not (is_complete(one) and is_complete(other)) or changed_mask(one, other) is None:
+    if not (is_complete(earlier) and is_complete(later)) or changed_mask(earlier, later) is None:
         return []
-    pairs, come, gone = compared(list(one.elements or ()), list(other.elements or ()))
-    pairs = [(was, now) for was, now in pairs if _is_same(was.box, now.box)]
+    pairs, come, gone = compare_elements(list(earlier.elements or ()), list(later.elements or ()))
+    pairs = [(was, now) for was, now in pairs if _is_same_place(was.box, now.box)]
     for was in gone:
-        now = next((e for e in come if e.role == was.role and _is_same(e.box, was.box)), None)
+        now = next((e for e in come if e.role == was.role and _is_same_place(e.box, was.box)), None)
         if now is not None:
             pairs.append((was, now))
             come.remove(now)
     return [(was, now) for was, now in pairs if _words(was) != _words(now)]
 
 
-def _is_same(one: BoundingBox, other: BoundingBox) -> bool:
+def _is_same_place(first: BoundingBox, second: BoundingBox) -> bool:
     """Whether two boxes are one place: a text may be longer than the one before it."""
-    common = one.intersection(other)
+    common = first.intersection(second)
     return (
         common is not None
-        and common.area >= 0.6 * min(one.area, other.area)
-        and (abs(one.height - other.height) <= 4)
+        and common.area >= 0.6 * min(first.area, second.area)
+        and (abs(first.height - second.height) <= 4)
     )
 
 

@@ -14,7 +14,7 @@ from hisa.screen.roles import CONTAINERS, PASSWORD
 from hisa.state.facts import DIALOGS, is_complete, is_inside, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line, short
 
-__all__ = ["IDLE", "compared", "describe_changes"]
+__all__ = ["IDLE", "compare_elements", "describe_changes"]
 
 _LOOK = "The look of "
 IDLE = ("The focus is on ", _LOOK)
@@ -77,13 +77,13 @@ def describe_changes(
         focus = _focus_sentence(before, after) if known else []
         return (*windows, *focus) if known or windows else None
     old, new = _inside(before, roi), _inside(after, roi)
-    pairs, come, gone = compared(old, new)
+    pairs, come, gone = compare_elements(old, new)
     listed = {_identity(element)[:4] for element in hidden}  # it was there all the time
     pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in listed]
     come, gone = _seen_changes(come, gone)
     come = [element for element in come if _identity(element)[:4] not in listed]
-    come, gone = _telling(_painted(come, after)), _telling(_painted(gone, before))
-    acted = _acted_on(pairs, call, after) if call is not None else []
+    come, gone = _telling(_select_painted(come, after)), _telling(_select_painted(gone, before))
+    acted = _select_acted_pairs(pairs, call, after) if call is not None else []
     others = [pair for pair in pairs if pair not in acted]
     rows = [text for pair in pairs if (text := _new_rows(*pair))]
     values = [*_value_sentence(others, _VALUES)]
@@ -94,8 +94,8 @@ def describe_changes(
         *(f"New in the terminal: “{text}”." for text in rows[:1]),
         *_order_sentence(old, new),
         *(_selection_sentence(call, before, after) if call is not None and not pairs else ()),
-        *_listed("New on the screen", come, " ".join(values)),
-        *_listed("Gone", gone),
+        *_list_things("New on the screen", come, " ".join(values)),
+        *_list_things("Gone", gone),
     ]
     if not sentences:
         sentences += _painted_sentences(before, after, old)
@@ -103,7 +103,7 @@ def describe_changes(
     return tuple(sentences or _look_sentence(after, roi))
 
 
-def _quoted(text: str, chars: int = _NAME_CHARS) -> str:
+def _quote(text: str, chars: int = _NAME_CHARS) -> str:
     return f"“{short(excerpt(text, chars), chars)}”"
 
 
@@ -111,45 +111,45 @@ def _name(element: Element) -> str:
     return element.name or element.label or element.description
 
 
-def _named(element: Element, name: str | None = None) -> str:
+def _describe(element: Element, name: str | None = None) -> str:
     """Role and name of an element."""
     name = _name(element) if name is None else name
     role = excerpt(element.role, 24)
-    return f"{role} {_quoted(name)}" if name else role
+    return f"{role} {_quote(name)}" if name else role
 
 
 def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _look_sentence(look: Observation, roi: BoundingBox) -> list[str]:
+def _look_sentence(observation: Observation, roi: BoundingBox) -> list[str]:
     """The smallest element with a name around a change that no element tells of."""
-    region = look.convert_box(roi, "screen")
+    region = observation.convert_box(roi, "screen")
     around = (
         element
-        for element in look.elements or ()
+        for element in observation.elements or ()
         if (element.name or element.label) and element.box.intersection(region) == region
     )
     smallest = min(around, key=lambda element: element.box.area, default=None)
     if smallest is None:
         return []
-    return [f"{_LOOK}{_named(smallest)} changed; no listed text or value did."]
+    return [f"{_LOOK}{_describe(smallest)} changed; no listed text or value did."]
 
 
-def _painted(elements: list[Element], look: Observation) -> list[Element]:
+def _select_painted(elements: list[Element], observation: Observation) -> list[Element]:
     """Those of them that are painted, if any is: others lie under a cover, or await the pointer."""
-    return [element for element in elements if not _is_plain(element, look)] or elements
+    return [element for element in elements if not _is_plain(element, observation)] or elements
 
 
-def _is_plain(element: Element, look: Observation) -> bool:
+def _is_plain(element: Element, observation: Observation) -> bool:
     """Whether an element's box has one colour all over."""
-    box = look.convert_box(element.box, "image")
+    box = observation.convert_box(element.box, "image")
     left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
-    size = look.image
+    size = observation.image
     corners = max(0, left), max(0, top), min(size.width, right), min(size.height, bottom)
     if min(corners[2] - corners[0], corners[3] - corners[1]) < _LEAST_PIXELS:
         return False
-    return bool(look.without_pointer.screenshot.pixels.crop(corners).getcolors(1))
+    return bool(observation.without_pointer.screenshot.pixels.crop(corners).getcolors(1))
 
 
 def _painted_sentences(
@@ -158,9 +158,9 @@ def _painted_sentences(
     """Tells of what was there all the time, and is painted only now."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
     sentences: list[str] = []
-    for head, one, other in (("New on the screen", before, after), ("Gone", after, before)):
-        bare = [e for e in named if _is_plain(e, one) and not _is_plain(e, other)]
-        sentences += _listed(head, _telling(bare))
+    for head, first, second in (("New on the screen", before, after), ("Gone", after, before)):
+        bare = [e for e in named if _is_plain(e, first) and not _is_plain(e, second)]
+        sentences += _list_things(head, _telling(bare))
     return sentences
 
 
@@ -171,7 +171,7 @@ def _selection_sentence(
     last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
     selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
     if selects and after.selection not in ("", before.selection):
-        yield f"The text {_quoted(after.selection, _ROW_CHARS)} is selected."
+        yield f"The text {_quote(after.selection, _ROW_CHARS)} is selected."
 
 
 def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
@@ -189,7 +189,7 @@ def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
             places = [_corners(old[_same_words(e)])[1 - edge] for e in column]
             for at, place in enumerate(places[:-1]):
                 if place > places[at + 1]:
-                    first, second = (_named(e, _words(e)) for e in column[at : at + 2])
+                    first, second = (_describe(e, _words(e)) for e in column[at : at + 2])
                     return [f"{_capital(first)} now stands before {second}."]
     return []
 
@@ -203,7 +203,7 @@ def _window_sentences(
 ) -> Iterator[str]:
     """Tell what opened and what closed, else the window that came to the front."""
     old, new = map(_title, (before, after))
-    was, now = (_titles(one, other) for one, other in ((before, after), (after, before)))
+    was, now = (_titles(look, other) for look, other in ((before, after), (after, before)))
     opened, closed = now - was, was - now
     renamed = old != new and closed[old] > 0 and opened[new] > 0
     appeared = [("window", t) for t in opened if t and not (renamed and t == new)]
@@ -212,40 +212,42 @@ def _window_sentences(
     went += [(e.role, _name(e)) for e in gone if e.role in _WINDOWS and _name(e)]
     if appeared:
         role, name = next((pair for pair in appeared if pair[1]), appeared[0])
-        yield f"{_capital(role)} {_quoted(name, 60)} appeared." if name else f"A {role} appeared."
+        yield f"{_capital(role)} {_quote(name, 60)} appeared." if name else f"A {role} appeared."
     if went:
-        yield f"{_capital(went[0][0])} {_quoted(went[0][1], 60)} is gone."
+        yield f"{_capital(went[0][0])} {_quote(went[0][1], 60)} is gone."
     elif old != new and not appeared:
-        yield f"The window in front is now {_quoted(new or '(none)', 70)}."
+        yield f"The window in front is now {_quote(new or '(none)', 70)}."
 
 
-def _titles(look: Observation, other: Observation) -> Counter[str]:
+def _titles(observation: Observation, other: Observation) -> Counter[str]:
     """The titles of a look's windows, but for those that bear another in the other look."""
     named = {window.id: window.title for window in other.windows}
-    return Counter(w.title for w in look.windows if named.get(w.id, w.title) == w.title)
+    return Counter(w.title for w in observation.windows if named.get(w.id, w.title) == w.title)
 
 
-def _title(look: Observation) -> str:
+def _title(observation: Observation) -> str:
     """The title of the window in front; by the elements where no window is known."""
-    if look.active is not None:
-        return look.active.title
-    frames = (e for e in look.elements or () if e.role in _TITLED and "active" in e.states)
-    return "" if look.windows else next((frame.name for frame in frames), "")
+    if observation.active is not None:
+        return observation.active.title
+    frames = (e for e in observation.elements or () if e.role in _TITLED and "active" in e.states)
+    return "" if observation.windows else next((frame.name for frame in frames), "")
 
 
 def _focus_sentence(before: Observation, after: Observation) -> list[str]:
-    old, new = (smallest_focused(look.elements or ()) for look in (before, after))
+    old, new = (smallest_focused(observation.elements or ()) for observation in (before, after))
     places = [element and (*_identity(element)[:3], element.box) for element in (old, new)]
     if places[0] == places[1]:
         return []
-    return [f"{IDLE[0]}{_named(new) if new else '(none)'}."]
+    return [f"{IDLE[0]}{_describe(new) if new else '(none)'}."]
 
 
-def _inside(look: Observation, roi: BoundingBox) -> list[Element]:
+def _inside(observation: Observation, roi: BoundingBox) -> list[Element]:
     """The elements that the box touches; the box is converted once, not each element."""
-    region = look.convert_box(roi, "screen")
+    region = observation.convert_box(roi, "screen")
     return [
-        element for element in look.elements or () if element.box.intersection(region) is not None
+        element
+        for element in observation.elements or ()
+        if element.box.intersection(region) is not None
     ]
 
 
@@ -269,7 +271,7 @@ def _identity(element: Element) -> _Identity:
     return (element.role, element.name, element.label, _says(element), _corners(element))
 
 
-def compared(
+def compare_elements(
     before: list[Element], after: list[Element]
 ) -> tuple[list[_Pair], list[Element], list[Element]]:
     """The elements that changed, those that came, and those that are gone."""
@@ -291,26 +293,30 @@ def compared(
 
 def _is_entry(element: Element) -> bool:
     """Whether it is one of many that its words tell from the others."""
-    told = element.text in ("", element.name) or not element.name
-    return element.role in _ENTRIES and told and "editable" not in element.states
+    has_single_text = element.text in ("", element.name) or not element.name
+    return element.role in _ENTRIES and has_single_text and "editable" not in element.states
 
 
-def _acted_on(pairs: list[_Pair], call: GroundedCall, look: Observation) -> list[_Pair]:
+def _select_acted_pairs(
+    pairs: list[_Pair], call: GroundedCall, observation: Observation
+) -> list[_Pair]:
     """Those of the changed elements that the step clicked or typed into, in its order.
 
     Of several at a clicked place it is the smallest: the others hold it.
     """
-    found: list[_Pair] = []
+    acted_pairs: list[_Pair] = []
     for place in (*(place.point for place in call.places), *points(call.actions)):
         here = [
             pair
             for pair in pairs
-            if pair[1].role not in CONTAINERS and _holds(pair, look.convert(place, "screen"))
+            if pair[1].role not in CONTAINERS and _holds(pair, observation.convert(place, "screen"))
         ]
-        found += sorted(here, key=lambda pair: pair[1].box.area)[:1]
+        acted_pairs += sorted(here, key=lambda pair: pair[1].box.area)[:1]
     if any(isinstance(action, Write | Press | Hotkey) for action in call.actions):
-        found += [pair for pair in pairs if any("focused" in each.states for each in pair)]
-    return [pair for number, pair in enumerate(found) if pair not in found[:number]]
+        acted_pairs += [
+            pair for pair in pairs if any("focused" in element.states for element in pair)
+        ]
+    return [pair for number, pair in enumerate(acted_pairs) if pair not in acted_pairs[:number]]
 
 
 def _holds(pair: _Pair, at: Point) -> bool:
@@ -322,17 +328,19 @@ def _without_common(
 ) -> tuple[list[Element], list[Element]]:
     """The elements of either list that have no counterpart in the other."""
     old, new = [key(element) for element in before], [key(element) for element in after]
-    return _rest(before, old, Counter(new)), _rest(after, new, Counter(old))
+    return _select_rest(before, old, Counter(new)), _select_rest(after, new, Counter(old))
 
 
-def _rest(elements: list[Element], keys: list[object], other: Counter[object]) -> list[Element]:
-    kept = []
+def _select_rest(
+    elements: list[Element], keys: list[object], other: Counter[object]
+) -> list[Element]:
+    rest = []
     for element, key in zip(elements, keys, strict=True):
         if other[key] > 0:
             other[key] -= 1
         else:
-            kept.append(element)
-    return kept
+            rest.append(element)
+    return rest
 
 
 def _pairs(gone: list[Element], come: list[Element], key: _Key) -> list[_Pair]:
@@ -354,21 +362,21 @@ def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
 def _value_sentence(pairs: list[_Pair], most: int) -> Iterator[str]:
     """A sentence on the values that changed; things to which the same befell share a clause."""
     clauses: dict[str, list[str]] = {}
-    changes = [change for pair in _once(pairs) for change in _value_changes(*pair)]
+    changes = [change for pair in _drop_repeats(pairs) for change in _value_changes(*pair)]
     for thing, change in changes[:most]:
         clauses.setdefault(change, []).append(thing)
     if clauses:
         yield "; ".join(_clause(things, change) for change, things in clauses.items()) + "."
 
 
-def _once(pairs: list[_Pair]) -> Iterator[_Pair]:
+def _drop_repeats(pairs: list[_Pair]) -> Iterator[_Pair]:
     """Values before words that head others, and of words that say the same the first."""
-    said: set[tuple[str, str]] = set()
+    known_words: set[tuple[str, str]] = set()
     for old, new in sorted(pairs, key=lambda pair: _PROSE_ORDER.get(pair[1].role, 0)):
         words = (_words(old), _words(new))
-        if new.role not in _PROSE_ORDER or words not in said:
+        if new.role not in _PROSE_ORDER or words not in known_words:
             yield old, new
-        said.add(words)
+        known_words.add(words)
 
 
 def _clause(things: Sequence[str], change: str) -> str:
@@ -392,7 +400,7 @@ def _value_changes(old: Element, new: Element) -> Iterator[tuple[str, str]]:
     if was != now:
         changes = [f"is now {state}" for state in sorted(now - was)]
         changes += [f"is no longer {state}" for state in sorted(was - now)]
-        yield _named(new), " and ".join(changes)
+        yield _describe(new), " and ".join(changes)
     texts = [_text(old), _text(new)]
     if texts[0] == texts[1]:
         texts = [old.name, new.name]
@@ -400,8 +408,8 @@ def _value_changes(old: Element, new: Element) -> Iterator[tuple[str, str]]:
         texts = [text.replace("\n", _LINE_END) for text in texts]
     if one_line(texts[0]) == one_line(texts[1]):
         return
-    shown = _quoted(_from_difference(*texts), _VALUE_CHARS)
-    named = _named(old)
+    shown = _quote(_from_difference(*texts), _VALUE_CHARS)
+    named = _describe(old)
     yield excerpt(old.role, 24) if named.endswith(shown) else named, f"now reads {shown}"
 
 
@@ -433,15 +441,16 @@ def _telling(elements: list[Element]) -> list[Element]:
     first: dict[object, Element] = {}
     for element in telling:  # a paragraph and the text in it say the same
         first.setdefault(_words(element) if element.role in _PROSE else id(element), element)
-    return [element for element in telling if any(element is kept for kept in first.values())]
+    return [element for element in telling if any(element is unique for unique in first.values())]
 
 
-def _listed(head: str, elements: Sequence[Element], told: str = "") -> Iterator[str]:
+def _list_things(head: str, elements: Sequence[Element], earlier_text: str = "") -> Iterator[str]:
     """A sentence on what came or went, but for windows and for what was just told."""
     things = [
         f"{excerpt(element.role, 24)} {name}"
         for element in elements
-        if element.role not in _WINDOWS and (name := _quoted(_shown(element), 60)) not in told
+        if element.role not in _WINDOWS
+        and (name := _quote(_shown(element), 60)) not in earlier_text
     ]
     more = f" and {len(things) - _NAMED} more" if len(things) > _NAMED else ""
     if things:

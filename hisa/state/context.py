@@ -10,12 +10,12 @@ from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
 from hisa.state.base import NewSteps
-from hisa.state.kept_values import kept_values, without_values
+from hisa.state.kept_values import build_values_line, without_values
 from hisa.state.token_limits import ask_within, cut_at_sentence, cut_at_word, words_of
 from hisa.text.prompt_text import clean, excerpt, sections
 from hisa.text.prompts import render
 
-__all__ = ["ContextRefiner", "in_short"]
+__all__ = ["ContextRefiner", "shorten_line"]
 
 _AT = re.compile(
     r"(pyautogui\.(?:\w*[cC]lick|moveTo|dragTo|mouseDown|mouseUp)\()"
@@ -56,14 +56,14 @@ class ContextRefiner:
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        values = kept_values(previous, steps, self._tokens)
+        values = build_values_line(previous, steps, self._tokens)
         beside = "\n".join(filter(None, (values, steps.notes)))
         room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)
         previous = without_values(previous)
         lines = [_without_unproven(line) for line in steps.lines]
         text, span = "", f"Steps {first}~{last}: "
         if not (self._by_facts or steps.by_program):
-            request = _request(task, previous, lines, room, first=first, last=last)
+            request = _build_request(task, previous, lines, room, first=first, last=last)
             text = without_values(await ask_within(self._model, request, room))
         if not any(char.isalnum() for char in text):
             text = _own_summary(previous, lines, room, span=span)
@@ -73,11 +73,11 @@ class ContextRefiner:
         return f"{text}\n{values}" if values else text
 
 
-def _request(
+def _build_request(
     task: Task, previous: str, lines: Sequence[str], room: int, *, first: int, last: int
 ) -> ModelRequest:
     system = render("context_refinement", first=first, last=last, limit=room, words=words_of(room))
-    told = {
+    texts = {
         "task": clean(task.instruction),
         "previous_summary": previous,
         "new_steps": "\n".join(lines),
@@ -86,7 +86,7 @@ def _request(
         role="state",
         messages=(
             Message("system", (TextPart(system),)),
-            Message("user", (TextPart(sections(told)),)),
+            Message("user", (TextPart(sections(texts)),)),
         ),
     )
 
@@ -100,7 +100,7 @@ def _without_unproven(line: str) -> str:
 
 def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str) -> str:
     """A summary without a model: the steps in short and, as far as room goes, the old summary."""
-    steps = span + "; ".join(map(in_short, lines))
+    steps = span + "; ".join(map(shorten_line, lines))
     if not previous:
         return cut_at_word(steps, tokens)
     steps = cut_at_word(f"{steps}.", tokens * 3 // 4)
@@ -108,17 +108,17 @@ def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str)
     return f"{steps} Earlier: {earlier}" if earlier else steps
 
 
-def in_short(line: str) -> str:
+def shorten_line(line: str) -> str:
     """Tool, input and result of a history line, without its thought."""
     head, _, result = line.partition(_RESULT)
     call, *fields = head.split(" | ")
     source = next((field[7:] for field in fields if field.startswith("Input: ")), "")
     number = _STEP_HEAD.match(call)
     name = call[number.end() :] if number else call
-    return f"{name} {excerpt(source, 60)}: {_result_in_short(result.rstrip('.'))}"
+    return f"{name} {excerpt(source, 60)}: {_shorten_result(result.rstrip('.'))}"
 
 
-def _result_in_short(result: str) -> str:
+def _shorten_result(result: str) -> str:
     """Both ends of a result; of what came and went only the beginning.
 
     The beginning of one quotation and the end of another would be read as one, and so would one
@@ -126,5 +126,5 @@ def _result_in_short(result: str) -> str:
     """
     if "“" not in result or result.startswith("Failed."):
         return excerpt(result, 80)
-    told = shorten(result, 80, placeholder=" …")
-    return f"{told}”" if told.rfind("“") > told.rfind("”") else told
+    text = shorten(result, 80, placeholder=" …")
+    return f"{text}”" if text.rfind("“") > text.rfind("”") else text

@@ -10,12 +10,11 @@ from hisa.protocols import GroundedCall
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
-from hisa.state.written_files import Written
+from hisa.state.written_files import WrittenPaths
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = [
     "DIALOGS",
-    "called",
     "disabled_facts",
     "field_facts",
     "held_facts",
@@ -23,7 +22,8 @@ __all__ = [
     "is_inside",
     "is_same",
     "letters",
-    "quoted",
+    "name_element",
+    "quote_text",
     "smallest_focused",
     "written_facts",
 ]
@@ -34,9 +34,9 @@ _NAMED_FILES = 3
 """A step's line has some 100 tokens for its result; three paths take half of them."""
 
 
-def is_complete(look: Observation) -> bool:
+def is_complete(observation: Observation) -> bool:
     """Whether the look's elements can be relied on: a partial list proves nothing missing."""
-    return look.all_elements is not None
+    return observation.all_elements is not None
 
 
 def field_facts(call: GroundedCall, before: Observation, after: Observation) -> tuple[bool, str]:
@@ -49,10 +49,10 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
     if new is None:
         return False, ""
     name = field_text(excerpt(new.name or new.label, 40)).replace('"', "'")
-    told = f'The focus is on {new.role} "{name}"'
+    sentence = f'The focus is on {new.role} "{name}"'
     if new.text and new.role != PASSWORD:
-        told += f', which holds "{field_text(excerpt(new.text, 80))}"'
-    return old is not None and _is_effect(call, old, new), f"{told}."
+        sentence += f', which holds "{field_text(excerpt(new.text, 80))}"'
+    return old is not None and _is_effect(call, old, new), f"{sentence}."
 
 
 def held_facts(call: GroundedCall, before: Observation, after: Observation) -> str:
@@ -64,7 +64,7 @@ def held_facts(call: GroundedCall, before: Observation, after: Observation) -> s
     return " ".join([*sentences, f"Still held down: {', '.join(since)}."] if since else sentences)
 
 
-def written_facts(written: Written) -> str:
+def written_facts(written: WrittenPaths) -> str:
     """Returns a sentence on the files written, or that none was; empty where that is not known."""
     names = [field_text(excerpt(path, 80)) for path in written.paths]
     if not names:
@@ -95,8 +95,8 @@ def _content(element: Element) -> tuple[object, ...]:
 
 def smallest_focused(elements: Iterable[Element]) -> Element | None:
     """The smallest element with the focus: frames and panels claim it for what they hold."""
-    found = [element for element in elements if "focused" in element.states]
-    return min(found, key=lambda element: element.box.area, default=None)
+    candidates = [element for element in elements if "focused" in element.states]
+    return min(candidates, key=lambda element: element.box.area, default=None)
 
 
 def is_inside(element: Element, dialog: Element) -> bool:
@@ -105,13 +105,13 @@ def is_inside(element: Element, dialog: Element) -> bool:
     return same and dialog.box.contains(element.box.centre)
 
 
-def disabled_facts(call: GroundedCall, look: Observation) -> str:
+def disabled_facts(call: GroundedCall, observation: Observation) -> str:
     """Returns a sentence on the disabled thing that was clicked; empty for none, or not known."""
     clicks = [action for action in call.actions if isinstance(action, Click)]
-    if not any("enabled" in element.states for element in look.elements or ()):
+    if not any("enabled" in element.states for element in observation.elements or ()):
         return ""
     for point in points(clicks):
-        element = element_at(point, look)
+        element = element_at(point, observation)
         named = element is not None and (element.name or element.label)
         if element is not None and named and not element.states & {"enabled", "sensitive"}:
             name = field_text(excerpt(named, 40))
@@ -127,17 +127,17 @@ def letters(text: str) -> str:
     return re.sub(r"[\W\d]", "", text)
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """The beginning of a text as it is told to a planner."""
     return f"“{field_text(excerpt(text, 60))}”"
 
 
-def is_same(one: Element, other: Element) -> bool:
+def is_same(first: Element, second: Element) -> bool:
     """Whether two looks tell of the same thing, wherever it lies."""
-    return (one.role, one.name, one.label) == (other.role, other.name, other.label)
+    return (first.role, first.name, first.label) == (second.role, second.name, second.label)
 
 
-def called(element: Element) -> str:
+def name_element(element: Element) -> str:
     """The role and name of an element, as a planner is told."""
     name = element.name or element.label or element.description
-    return f"{field_text(element.role)} {quoted(name)}" if name else field_text(element.role)
+    return f"{field_text(element.role)} {quote_text(name)}" if name else field_text(element.role)

@@ -16,7 +16,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.state.base import NewSteps
 from hisa.text.prompt_text import field_text
 
-__all__ = ["kept_values", "without_values"]
+__all__ = ["build_values_line", "without_values"]
 
 _NOTED = "Noted: "
 _BETWEEN = "; "
@@ -27,7 +27,7 @@ _OF_A_TEXT = {"Thought": 8, "Result": 4}
 sentences of a thought have two or three each."""
 _SERIES = 3
 """Like values from which on they are a series: two of a kind are a coincidence. Chosen by hand."""
-_ALIKE = 0.5
+_MIN_COMMON_SHARE = 0.5
 """Words that the labels of a series have in common, of all of theirs; chosen by hand."""
 _LABEL = 48
 """Characters before a value that say what it is; chosen by hand: some six words."""
@@ -61,7 +61,7 @@ _VALUE = re.compile(
 )
 _COUNTED = re.compile(r"\d{1,3}$|[A-Z]{1,3}\d{1,4}$|\d\.\d+$")
 """Counts, cells and seconds: they tell where the work stands, which the summary does."""
-_SAID = re.compile(
+_VALUE_LEAD = re.compile(
     r"(?:\b(?:is|are|was|reads?|holds?|shows?|to)|[=:]|;\s*[^\W\d]+(?:\s[^\W\d]+)?)\s*$"
 )
 """What makes a small number a value: a verb, a colon, or its place in a list of facts."""
@@ -69,7 +69,7 @@ _STEP = re.compile(r"\bsteps?\s*$", re.IGNORECASE)
 _START = re.compile(r"[.!?;|“”\"]\s+|\n|:\s+(?=(?:\S+\s+){3})")
 
 
-def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
+def build_values_line(previous: str, steps: NewSteps, tokens: int) -> str:
     """The line of values below a summary of ``tokens``; empty if there are none.
 
     Args:
@@ -77,12 +77,14 @@ def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
         steps: those since; what their notes tell is kept there.
         tokens: of the whole summary.
     """
-    items = _listed(previous)
+    items = _read_items(previous)
     for name, text in _texts(steps):
-        for label, value in [*_values(text)][: _OF_A_TEXT[name]]:
-            if not _tells(steps.notes, value):
-                item = _item(label, value)
-                items = [o for o in items if o not in item and not _tells(o, value)] + [item]
+        for label, value in [*_find_values(text)][: _OF_A_TEXT[name]]:
+            if not _contains_value(steps.notes, value):
+                item = _build_item(label, value)
+                items = [o for o in items if o not in item and not _contains_value(o, value)] + [
+                    item
+                ]
     return _within(items, tokens * _SHARE[1] // _SHARE[0])
 
 
@@ -91,7 +93,7 @@ def without_values(summary: str) -> str:
     return "\n".join(line for line in summary.split("\n") if not line.startswith(_NOTED))
 
 
-def _listed(summary: str) -> list[str]:
+def _read_items(summary: str) -> list[str]:
     lines = [line for line in summary.split("\n") if line.startswith(_NOTED)]
     return lines[-1].removeprefix(_NOTED).split(_BETWEEN) if lines else []
 
@@ -100,7 +102,7 @@ def _within(items: Sequence[str], room: int) -> str:
     """As many of the items as fit, on one line: series give way, then what is oldest."""
     items = items[-_MOST:]
     kinds = [_kind(item) for item in items]
-    like = [{at for at, other in enumerate(kinds) if _are_alike(kind, other)} for kind in kinds]
+    like = [{at for at, other in enumerate(kinds) if _are_similar(kind, other)} for kind in kinds]
     left = [*range(len(items))]
     while left:
         line = _NOTED + _BETWEEN.join(items[at] for at in left)
@@ -114,17 +116,19 @@ def _within(items: Sequence[str], room: int) -> str:
 
 def _kind(item: str) -> tuple[str, frozenset[str]]:
     """The form of an item's value, and the words that say what it is."""
-    label, value = next(reversed([*_values(item)]), ("", item))
+    label, value = next(reversed([*_find_values(item)]), ("", item))
     form = re.sub(r"[^\W\d]+", "a", re.sub(r"\d+", "0", value))
     return form, frozenset(re.findall(r"[^\W\d]+", label.casefold()))
 
 
-def _are_alike(one: tuple[str, frozenset[str]], other: tuple[str, frozenset[str]]) -> bool:
+def _are_similar(first: tuple[str, frozenset[str]], second: tuple[str, frozenset[str]]) -> bool:
     """Whether two values may be of one series: the same form, and much the same said of them."""
-    (form, words), (other_form, other_words) = one, other
+    (form, words), (other_form, other_words) = first, second
     every = words | other_words
     short = len(words) == len(other_words) <= 1  # "Ada: 12; Bob: 14"
-    return form == other_form and (short or len(words & other_words) >= _ALIKE * len(every))
+    return form == other_form and (
+        short or len(words & other_words) >= _MIN_COMMON_SHARE * len(every)
+    )
 
 
 def _texts(steps: NewSteps) -> Iterator[tuple[str, str]]:
@@ -142,14 +146,14 @@ def _texts(steps: NewSteps) -> Iterator[tuple[str, str]]:
             yield "Result", _PLACE.sub("", _VERDICT.sub("", result))
 
 
-def _values(text: str) -> Iterator[tuple[str, str]]:
+def _find_values(text: str) -> Iterator[tuple[str, str]]:
     """Values and the words before each, that say what it is."""
-    for found in _VALUE.finditer(text):
-        kind = found.lastgroup or ""
-        value = found[kind].rstrip(".,:;/-") if kind != "path" else found[kind].rstrip(".")
-        at = found.start(kind)
+    for match in _VALUE.finditer(text):
+        kind = match.lastgroup or ""
+        value = match[kind].rstrip(".,:;/-") if kind != "path" else match[kind].rstrip(".")
+        at = match.start(kind)
         if kind == "number" and (
-            _STEP.search(text[:at]) or (_COUNTED.match(value) and not _SAID.search(text[:at]))
+            _STEP.search(text[:at]) or (_COUNTED.match(value) and not _VALUE_LEAD.search(text[:at]))
         ):
             continue
         if len(value) > 1 or kind == "set":
@@ -160,11 +164,11 @@ def _values(text: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def _item(label: str, value: str) -> str:
+def _build_item(label: str, value: str) -> str:
     quote = '"' if label.endswith(('"', "“")) else ""
-    told = " ".join(f"{label}{value}{quote}".replace(";", ",").split())
-    return told.lstrip(" ,.:-)”'")
+    text = " ".join(f"{label}{value}{quote}".replace(";", ",").split())
+    return text.lstrip(" ,.:-)”'")
 
 
-def _tells(item: str, value: str) -> bool:
+def _contains_value(item: str, value: str) -> bool:
     return re.search(rf"(?<![\w]){re.escape(value)}(?![\w])", item) is not None

@@ -42,8 +42,8 @@ def call_description(call: GroundedCall) -> str:
 
     Of a sequence it is that of each call that was planned, by number.
     """
-    each = [_description(one) for one in call.call.sequence]
-    return field_text(each[0] if len(each) == 1 else by_number(each))
+    descriptions = [_description(part) for part in call.call.sequence]
+    return field_text(descriptions[0] if len(descriptions) == 1 else by_number(descriptions))
 
 
 def _description(call: ToolCall) -> str:
@@ -56,8 +56,8 @@ def call_input(call: GroundedCall) -> str:
 
     Of a sequence it is that of each call that was made, by number.
     """
-    each = [_input(one) for one in call.sequence]
-    return each[0] if not call.call.following else by_number(each)
+    inputs = [_input(part) for part in call.sequence]
+    return inputs[0] if not call.call.following else by_number(inputs)
 
 
 def _input(call: GroundedCall) -> str:
@@ -80,29 +80,29 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
         "Input": call_input(call),
         "Result": result,
     }
-    if estimate_tokens(_joined(head, fields)) > limit:
-        fields["Input"] = _LITERAL.sub(_shortened, fields["Input"])
+    if estimate_tokens(_join_fields(head, fields)) > limit:
+        fields["Input"] = _LITERAL.sub(_shorten_literal, fields["Input"])
     for label, least in _GIVES_WAY:
-        fields[label] = _squeezed(head, fields, label, least=least, limit=limit)
+        fields[label] = _cut_field(head, fields, label, least=least, limit=limit)
     if not fields["Result"]:
         verdict, end, _ = result.partition(".")
         fields["Result"] = verdict + end
-    return cut_at_word(_joined(head, fields), limit)
+    return cut_at_word(_join_fields(head, fields), limit)
 
 
-def _joined(head: str, fields: Mapping[str, str]) -> str:
+def _join_fields(head: str, fields: Mapping[str, str]) -> str:
     shown = [f"{label}: {text}" for label, text in fields.items() if text or label == "Result"]
     return " | ".join([head, *shown])
 
 
-def _squeezed(head: str, fields: Mapping[str, str], label: str, *, least: int, limit: int) -> str:
+def _cut_field(head: str, fields: Mapping[str, str], label: str, *, least: int, limit: int) -> str:
     """The longest cut of a field with which the line keeps the limit, or its ``least`` tokens."""
-    if estimate_tokens(_joined(head, fields)) <= limit:
+    if estimate_tokens(_join_fields(head, fields)) <= limit:
         return fields[label]
     text, cut = fields[label], cut_at_sentence if label == "Result" else cut_at_word
 
     def fits(tokens: int) -> bool:
-        return estimate_tokens(_joined(head, {**fields, label: cut(text, tokens)})) <= limit
+        return estimate_tokens(_join_fields(head, {**fields, label: cut(text, tokens)})) <= limit
 
     room = max(least, longest(min(limit, estimate_tokens(text)), fits))
     return cut(text, room) if room >= _LEAST else ""
@@ -110,10 +110,10 @@ def _squeezed(head: str, fields: Mapping[str, str], label: str, *, least: int, l
 
 def _tools(call: ToolCall) -> str:
     """The name of the tool; of a sequence those of all its tools, each once."""
-    names = ", ".join(dict.fromkeys(each.tool for each in call.sequence))
+    names = ", ".join(dict.fromkeys(part.tool for part in call.sequence))
     return f"sequence of {names}" if call.following else call.tool
 
 
-def _shortened(match: re.Match[str]) -> str:
+def _shorten_literal(match: re.Match[str]) -> str:
     quote, text = match.groups()
     return f"{quote}{text[:24].rstrip(' ' + chr(92))}…{quote}"

@@ -18,7 +18,7 @@ from hisa.text.prompt_text import excerpt
 
 __all__ = ["Attempt", "Loop", "action_key", "find_loop", "find_tries", "refusal", "step_key"]
 
-_Deed = tuple[str, tuple[int, ...] | None]
+_ActionEffect = tuple[str, tuple[int, ...] | None]
 """The key of a step, and what it changed: None where the screen stayed as it was."""
 _TIMES = 3
 """How often the same action must run before it is a loop."""
@@ -33,7 +33,7 @@ _REASON = 200
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step: the planner's ``call``, the ``keys`` of what ran, and what was ``seen`` of it.
+    """A step: the planner's ``call``, the ``keys`` of what ran, and what was ``event`` of it.
 
     ``reason`` is why the last of what ran failed (empty: it did not), ``output`` what its tools
     printed, ``command`` whether it had an exit status, ``held`` whether it was not done at all.
@@ -41,16 +41,16 @@ class Attempt:
 
     call: ToolCall
     keys: tuple[str, ...]
-    seen: Abstracted
+    event: Abstracted
     reason: str = ""
     output: str = ""
     command: bool = False
     held: bool = False
 
     @property
-    def deed(self) -> _Deed:
+    def action_effect(self) -> _ActionEffect:
         """Its action and effect, as loops are found by."""
-        return step_key(self.keys, result=self.seen.result), self.seen.roi
+        return step_key(self.keys, result=self.event.result), self.event.roi
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
 
     What its first try changed does not count: it may have done what the others cannot do again.
     """
-    deeds = [attempt.deed for attempt in attempts]
+    effects = [attempt.action_effect for attempt in attempts]
     count = 0
-    for key, roi in reversed(deeds):
-        if key != deeds[-1][0]:
+    for key, roi in reversed(effects):
+        if key != effects[-1][0]:
             break
         count += 1
         if roi is not None:
             break
     if count < _TIMES:
         return None
-    action = _readable(deeds[-1][0])
+    action = _readable(effects[-1][0])
     notice = (
         f"You are in a loop: the last {count} steps were the same action ({action}) and the "
         "screen stayed the same. Do something different: another element, a keyboard shortcut, "
@@ -137,13 +137,13 @@ def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, At
     A command may print something else the second time, and what a change of the screen prevented
     may succeed: both have to fail twice for the same reason.
     """
-    same = [*_tried(attempts, tuple(keys))]
+    same = [*_list_attempts(attempts, tuple(keys))]
     failed = [(number, attempt) for number, attempt in same if attempt.reason]
     if failed:
         newest = failed[0][1]
-        alike = [*takewhile(lambda pair: pair[1].reason == newest.reason, failed)]
-        if len(alike) > (newest.command or newest.reason.startswith("nothing was done")):
-            return dict(reversed(alike))
+        repeats = [*takewhile(lambda pair: pair[1].reason == newest.reason, failed)]
+        if len(repeats) > (newest.command or newest.reason.startswith("nothing was done")):
+            return dict(reversed(repeats))
     quiet = [(n, a) for n, a in same if not a.reason and len(a.keys) == len(keys)]
     keyed = all(isinstance(act, _KEYS) for key in keys for act in _acts_of(key))
     return {} if keyed or len(quiet) < _QUIET else dict(reversed(quiet))
@@ -154,14 +154,16 @@ def refusal(tries: Mapping[int, Attempt], tools: Sequence[str]) -> str:
     steps = " and ".join(f"step {number}" for number in [*tries][-2:])
     reason = excerpt([*tries.values()][-1].reason, _REASON)
     failed = f"it failed in {steps} and the screen has not changed since. It said: “{reason}”"
-    told = failed if reason else f"in {steps} the same was done and nothing changed on the screen"
+    cause = failed if reason else f"in {steps} the same was done and nothing changed on the screen"
     return (
-        f"not done again: {told}. Do something else, or use another tool: {', '.join(tools)}. "
+        f"not done again: {cause}. Do something else, or use another tool: {', '.join(tools)}. "
         "If it only takes time, call wait first"
     )
 
 
-def _tried(attempts: Sequence[Attempt], keys: tuple[str, ...]) -> Iterator[tuple[int, Attempt]]:
+def _list_attempts(
+    attempts: Sequence[Attempt], keys: tuple[str, ...]
+) -> Iterator[tuple[int, Attempt]]:
     """The attempts at these calls, or at the first of them, on the present screen; newest first."""
     acts = [act for key in keys for act in _acts_of(key)]
     placeless = bool(acts) and not points(acts) and not slots(acts)
@@ -173,18 +175,18 @@ def _tried(attempts: Sequence[Attempt], keys: tuple[str, ...]) -> Iterator[tuple
             return
         if same and not attempt.held:
             yield number, attempt
-        if attempt.seen.moved:
+        if attempt.event.moved:
             return
 
 
 def _may_help(attempt: Attempt) -> bool:
     """Whether another try may end otherwise since: something was seen, done or waited for."""
-    tools = {each.tool for each in attempt.call.sequence}
+    tools = {call.tool for call in attempt.call.sequence}
     unseen = tools != {"gui_action"} and not attempt.reason  # what a tool did need not show
     acts = [act for key in attempt.keys for act in _acts_of(key)]
     slept = attempt.command and bool(_SLEEPS.search(attempt.keys[-1]))
     waited = slept or "wait" in tools or bool(acts and all(isinstance(a, Sleep) for a in acts))
     # What was typed may stand there already: it succeeds each time, and does nothing.
     idle = ("failed", "no_change", *(("succeeded",) if acts else ()))
-    seen = attempt.seen.verdict not in idle or attempt.seen.refocused
-    return waited or unseen or seen or attempt.seen.roi is not None
+    had_effect = attempt.event.verdict not in idle or attempt.event.refocused
+    return waited or unseen or had_effect or attempt.event.roi is not None

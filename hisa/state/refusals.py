@@ -16,13 +16,13 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import cover_at, element_at
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS
-from hisa.state.changes import compared
-from hisa.state.facts import DIALOGS, called, is_complete, is_inside, is_same
+from hisa.state.changes import compare_elements
+from hisa.state.facts import DIALOGS, is_complete, is_inside, is_same, name_element
 from hisa.state.lines import call_description, call_input
 from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["is_refusal", "unexpected"]
+__all__ = ["find_surprise", "is_refusal"]
 
 _ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!"})
 _ERROR_NUMBER = re.compile(r"Err:\d{3}")
@@ -60,7 +60,7 @@ _FILLED_SHARE = 0.6
 """Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
 
 
-def unexpected(call: GroundedCall, before: Observation, after: Observation) -> str:
+def find_surprise(call: GroundedCall, before: Observation, after: Observation) -> str:
     """Returns what speaks against a step: a dialog, what a page says, a cover, or a lost text.
 
     Args:
@@ -69,20 +69,20 @@ def unexpected(call: GroundedCall, before: Observation, after: Observation) -> s
         after: the look after it.
     """
     return (
-        _message(call, before, after)
-        or _answered(call, before, after)
-        or _came_over(call, before, after)
-        or _typed_otherwise(call, before, after)
+        _read_new_dialog(call, before, after)
+        or _find_page_refusal(call, before, after)
+        or _find_cover(call, before, after)
+        or _find_lost_text(call, before, after)
     )
 
 
-def _typed_otherwise(call: GroundedCall, before: Observation, after: Observation) -> str:
+def _find_lost_text(call: GroundedCall, before: Observation, after: Observation) -> str:
     writes = any(isinstance(act, Write) for act in call.actions)
     typed = read_back(call, before, after) if writes else None
     return typed.sentence if typed is not None and typed.verdict == "differs" else ""
 
 
-def _came_over(call: GroundedCall, before: Observation, after: Observation) -> str:
+def _find_cover(call: GroundedCall, before: Observation, after: Observation) -> str:
     """Returns what lies now over the thing that was described and clicked, under another name.
 
     What came in the moment of the click may have had it.
@@ -94,20 +94,20 @@ def _came_over(call: GroundedCall, before: Observation, after: Observation) -> s
             over = cover_at(element, place.point, after)
             opened = over is None or over.role in _OPENED or _is_in_dialog(over, after)
             if over is not None and not opened:
-                return f"Over {called(element)} lies {called(over)} now."
+                return f"Over {name_element(element)} lies {name_element(over)} now."
     return ""
 
 
-def _is_in_dialog(element: Element, look: Observation) -> bool:
+def _is_in_dialog(element: Element, observation: Observation) -> bool:
     """Whether an element is a dialog, or a part of one."""
-    dialogs = [each for each in look.elements or () if each.role in DIALOGS]
+    dialogs = [candidate for candidate in observation.elements or () if candidate.role in DIALOGS]
     return any(element is dialog or is_inside(element, dialog) for dialog in dialogs)
 
 
 # ---------------------------------------------------------------- a dialog that came up
 
 
-def _message(call: GroundedCall, before: Observation, after: Observation) -> str:
+def _read_new_dialog(call: GroundedCall, before: Observation, after: Observation) -> str:
     """Returns the words of a dialog that asks, alerts or refuses, unless the step named it."""
     for role, title, words, asks in _new_dialogs(before, after):
         named = _is_named(title, _intent(call))
@@ -158,9 +158,9 @@ def _dialog_words(dialog: Element, elements: Sequence[Element]) -> str:
     return field_text(excerpt(" ".join(text for text in texts if text != dialog.name), 200))
 
 
-def _only_asks(dialog: Element, look: Observation) -> bool:
+def _only_asks(dialog: Element, observation: Observation) -> bool:
     """Whether a dialog has buttons and no field: a question, not a form to be filled in."""
-    inside = [element for element in look.elements or () if is_inside(element, dialog)]
+    inside = [element for element in observation.elements or () if is_inside(element, dialog)]
     return not any(e.role in FIELDS and "editable" in e.states for e in inside) and any(
         "button" in e.role for e in inside
     )
@@ -180,14 +180,14 @@ def _intent(call: GroundedCall) -> str:
 # ---------------------------------------------------------------- what a page or a cell says
 
 
-def _answered(call: GroundedCall, before: Observation, after: Observation) -> str:
+def _find_page_refusal(call: GroundedCall, before: Observation, after: Observation) -> str:
     if not (call.actions and is_complete(before) and is_complete(after)):
         return ""
-    pairs, come, _ = compared(list(before.elements or ()), list(after.elements or ()))
+    pairs, come, _ = compare_elements(list(before.elements or ()), list(after.elements or ()))
     known = {_words(element) for element in before.elements or ()}
     opened = {w.title for w in after.windows} - {w.title for w in before.windows}
     fresh = [new for _, new in pairs if _words(new) not in known] + come
-    fresh = [element for element in fresh if element.window not in opened]  # see `_message`
+    fresh = [element for element in fresh if element.window not in opened]  # see `_read_new_dialog`
     for element in fresh:
         if error := _error(_words(element)):
             return _stands(error, element)

@@ -29,7 +29,7 @@ __all__ = [
     "is_caret",
     "roi_pair",
 ]
-__all__ += ["whole_pair", "without_pointer"]
+__all__ += ["full_pair", "without_pointer"]
 
 UNSEEN = 2
 """Steps of 256, of red, green or blue, that nobody sees; the faintest highlights have 8."""
@@ -81,17 +81,17 @@ def roi_pair(before: Observation, after: Observation) -> RoiPair | None:
     return _pair(before, after, box, shown)
 
 
-def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
+def full_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures as they are; None where nothing but pointer or caret changed."""
     box, _ = _difference(before, after)
-    return None if box is None else _pair(before, after, box, (_whole(after.screenshot),))
+    return None if box is None else _pair(before, after, box, (_full_box(after.screenshot),))
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return _pair(before, after, _whole(new), (_whole(new),))
+        return _pair(before, after, _full_box(new), (_full_box(new),))
     changed = changed_pixels(old, new, unseen=0)
     return None if changed is None else _pair(before, after, changed[1], (changed[1],))
 
@@ -101,7 +101,7 @@ def _difference(
 ) -> tuple[BoundingBox | None, Image.Image | None]:
     """The box of what is seen to differ, and its mask; two sizes differ everywhere, without one."""
     if before.screenshot.size != after.screenshot.size:
-        return _whole(after.screenshot), None
+        return _full_box(after.screenshot), None
     mask = changed_mask(before, after)
     corners = mask.getbbox() if mask is not None else None
     return (None, None) if corners is None else (BoundingBox(*corners), mask)
@@ -127,9 +127,9 @@ def _pair(
     before: Observation, after: Observation, box: BoundingBox, shown: tuple[BoundingBox, ...]
 ) -> RoiPair:
     old, new = before.screenshot, after.screenshot
-    if shown == (_whole(new),):
+    if shown == (_full_box(new),):
         return RoiPair(box, shown, old, new)
-    return RoiPair(box, shown, old.parts(shown), new.parts(shown))
+    return RoiPair(box, shown, old.join_parts(shown), new.join_parts(shown))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
@@ -137,10 +137,10 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 
     A browser that paints a part anew paints single pixels of it one step lighter.
     """
-    found = changed_pixels(before.screenshot, after.screenshot)
-    if found is None:
+    difference = changed_pixels(before.screenshot, after.screenshot)
+    if difference is None:
         return None
-    changed, box = found  # the rest is black: most of the screen
+    changed, box = difference  # the rest is black: most of the screen
     mask = Image.new("L", (after.image.width, after.image.height))
     mask.paste(_white(changed), (int(box.left), int(box.top)))
     mask = without_pointer(mask, before, after)
@@ -168,12 +168,12 @@ def changed_pixels(
     left, first, right, last = exact  # most of a screen lies outside, and is not read again
     old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
     differ = np.maximum(old, new) - np.minimum(old, new) > unseen
-    seen = _box(differ)
-    if seen is None:
+    bounds = _box(differ)
+    if bounds is None:
         return None
-    differ = differ[seen[1] : seen[3], 3 * seen[0] : 3 * seen[2]]
-    right, last = left + seen[2], first + seen[3]
-    left, first = left + seen[0], first + seen[1]
+    differ = differ[bounds[1] : bounds[3], 3 * bounds[0] : 3 * bounds[2]]
+    right, last = left + bounds[2], first + bounds[3]
+    left, first = left + bounds[0], first + bounds[1]
     pixels = differ[:, 0::3] | differ[:, 1::3] | differ[:, 2::3]
     return pixels, BoundingBox(left, top + first, right, top + last)
 
@@ -219,17 +219,17 @@ _STRIPE = 16
 """Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
 
 
-def _whole(picture: Screenshot) -> BoundingBox:
+def _full_box(picture: Screenshot) -> BoundingBox:
     return BoundingBox(0, 0, picture.size.width, picture.size.height)
 
 
 def _with_margin(box: BoundingBox, extent: Size) -> BoundingBox:
-    left, right = _widened(box.left, box.right, _MARGIN + _BESIDE, extent.width)
-    top, bottom = _widened(box.top, box.bottom, _MARGIN, extent.height)
+    left, right = _widen_range(box.left, box.right, _MARGIN + _BESIDE, extent.width)
+    top, bottom = _widen_range(box.top, box.bottom, _MARGIN, extent.height)
     return BoundingBox(left, top, right, bottom)
 
 
-def _widened(start: float, end: float, margin: int, extent: int) -> tuple[int, int]:
+def _widen_range(start: float, end: float, margin: int, extent: int) -> tuple[int, int]:
     """The range with its margin, at least `_MINIMUM` long and inside 0..``extent``."""
     first, last = int(start) - margin, int(end) + margin
     lack = max(0, _MINIMUM - (last - first))
@@ -274,7 +274,7 @@ def without_pointer(mask: Image.Image, before: Observation, after: Observation) 
     around or beside it stays.
     """
     if before.under_pointer or after.under_pointer:
-        return _uncovered(mask, before, after)
+        return _remove_pointers(mask, before, after)
     old, new = _pixel(before), _pixel(after)
     if old is None or new is None or old == new:
         return mask
@@ -283,7 +283,7 @@ def without_pointer(mask: Image.Image, before: Observation, after: Observation) 
     under = [after.screenshot.pixels.crop(places[0]), before.screenshot.pixels.crop(places[1])]
     apart = ImageChops.difference(*drawn).convert("RGB").split()
     same = ImageChops.lighter(ImageChops.lighter(*apart[:2]), apart[2]).point([255] + [0] * 255)
-    blended = _blended(drawn, under)
+    blended = _mask_blend(drawn, under)
     mask = mask.copy()
     # Both are read before either is written: the two places may overlap.
     shapes = [ImageChops.darker(same, mask.crop(place)) for place in places]
@@ -294,13 +294,13 @@ def without_pointer(mask: Image.Image, before: Observation, after: Observation) 
     return mask
 
 
-def _uncovered(mask: Image.Image, before: Observation, after: Observation) -> Image.Image:
+def _remove_pointers(mask: Image.Image, before: Observation, after: Observation) -> Image.Image:
     """The difference with both pointers taken off the pictures."""
     mask = mask.copy()
     for covered in (before.under_pointer, after.under_pointer):
         if covered is None:
             continue
-        bare = [_bare(look, covered.box) for look in (before, after)]
+        bare = [_bare(observation, covered.box) for observation in (before, after)]
         apart = ImageChops.difference(*bare).split()
         most = ImageChops.lighter(ImageChops.lighter(apart[0], apart[1]), apart[2])
         place = int(covered.box.left), int(covered.box.top)
@@ -308,18 +308,19 @@ def _uncovered(mask: Image.Image, before: Observation, after: Observation) -> Im
     return mask
 
 
-def _bare(look: Observation, box: BoundingBox) -> Image.Image:
+def _bare(observation: Observation, box: BoundingBox) -> Image.Image:
     """A part of a look without its pointer."""
-    part = look.screenshot.crop(box).pixels.copy()
-    if look.under_pointer:
-        at = look.under_pointer.box
+    part = observation.screenshot.crop(box).pixels.copy()
+    if observation.under_pointer:
+        at = observation.under_pointer.box
         part.paste(
-            look.under_pointer.picture.pixels, (int(at.left - box.left), int(at.top - box.top))
+            observation.under_pointer.picture.pixels,
+            (int(at.left - box.left), int(at.top - box.top)),
         )
     return part
 
 
-def _blended(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> Image.Image:
+def _mask_blend(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> Image.Image:
     """White where one half-transparent picture over both backgrounds explains what is seen.
 
     With opacity a and colour p, both sides are drawn = (1 - a) * under + a * p; so the two drawn
@@ -336,9 +337,13 @@ def _blended(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> Imag
     return Image.fromarray(np.where(wrong <= _ROUNDING, np.uint8(255), np.uint8(0)))
 
 
-def _pixel(look: Observation) -> tuple[int, int] | None:
+def _pixel(observation: Observation) -> tuple[int, int] | None:
     """The pointer's place in the picture; None where it is not known."""
-    return None if look.cursor is None else look.convert(look.cursor, "image").rounded()
+    return (
+        None
+        if observation.cursor is None
+        else observation.convert(observation.cursor, "image").to_pixels()
+    )
 
 
 def _reach(place: tuple[int, int]) -> tuple[int, int, int, int]:

@@ -13,12 +13,12 @@ from hisa.config import RAW_TOKENS
 from hisa.events import Abstracted
 from hisa.machine.patience import patience
 from hisa.models.tokens import estimate_tokens
-from hisa.outcomes.made import tell_made
+from hisa.outcomes.made import describe_sequence_progress
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
+    ExecutedCall,
     GroundedCall,
     ImagePart,
-    MadeCall,
     Message,
     Model,
     ModelRequest,
@@ -33,16 +33,25 @@ from hisa.state.base import Looks
 from hisa.state.changes import IDLE, describe_changes
 from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.lines import call_description, call_input, history_line
-from hisa.state.refusals import unexpected
+from hisa.state.refusals import find_surprise
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.token_limits import ask_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.typed_text import read_back
-from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
+from hisa.state.written_files import NOTHING_KNOWN, WrittenPaths, WrittenSince
 from hisa.text.prompt_text import ends, excerpt, field_text, one_line, sections
 from hisa.text.prompts import render
 
-__all__ = ["Effect", "Evidence", "Judged", "Pair", "StepAbstractor", "effects", "judge", "merged"]
-__all__ += ["quiet", "shown", "stopped", "surprises"]
+__all__ = [
+    "Effect",
+    "Evidence",
+    "Judgement",
+    "Pair",
+    "StepAbstractor",
+    "find_effects",
+    "judge",
+    "merge_calls",
+]
+__all__ += ["describe_quiet_actions", "describe_stop", "describe_surprise", "with_executed_calls"]
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input
@@ -63,7 +72,11 @@ _VERDICT = re.compile(
     r"""[*_"'`]*\s*(?:[.:,;!–—-]+[*_"'`]*\s*|$)""",
     re.IGNORECASE,
 )
-_MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
+_VERDICTS_BY_LETTER: Mapping[str, StepVerdict] = {
+    "s": "succeeded",
+    "f": "failed",
+    "u": "unexpected",
+}
 """Verdict by the first letter of a model's word for it; any other is "no change"."""
 
 
@@ -106,45 +119,54 @@ class StepAbstractor:
         self._seen_tokens = tokens * 4 // 5
 
     async def abstract(
-        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
+        self, step: int, call: GroundedCall, observations: Looks, outcome: Outcome
     ) -> Abstracted:
-        """The step in words; ``looks`` are before and after. Of a sequence one request is made.
+        """The step in words; ``observations`` are before and after. A sequence takes one request.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
             EnvironmentFailed: the machine does not answer.
         """
-        made = effects(call, looks, outcome, self._pair)
-        last = made[-1]
-        pair = last.pair if len(made) == 1 else self._pair(*looks)
-        whole = merged(call, outcome.made)
-        changed = any(effect.pair for effect in made)
-        telling = outcome.ends is None and (changed or _unexplained(outcome))
-        changes = self._changes(looks, pair, whole) if telling and not self._raw else ()
-        written = await self._files(last)
-        said = ""
-        if asked := telling and not (self._by_facts or call.call.by_program):
-            request = self._request(step, whole, outcome, pair, changes=changes, made=made)
-            said = one_line(await ask_within(self._model, request, self._asked_tokens(outcome)))
-        evidence = Evidence(made, written, outcome, pair, changes, said, asked)
-        seen = judge(call, evidence)
-        size, held = 1 + _PER_ACTION * (len(made) - 1), held_facts(whole, *looks)
+        step_effects = find_effects(call, observations, outcome, self._pair)
+        last = step_effects[-1]
+        pair = last.pair if len(step_effects) == 1 else self._pair(*observations)
+        merged_call = merge_calls(call, outcome.executed_calls)
+        changed = any(effect.pair for effect in step_effects)
+        telling = outcome.ends is None and (changed or _is_unexplained(outcome))
+        changes = (
+            self._changes(observations, pair, merged_call) if telling and not self._raw else ()
+        )
+        written = await self._find_written(last)
+        reply = ""
+        if was_queried := telling and not (self._by_facts or call.call.by_program):
+            request = self._build_request(
+                step, merged_call, outcome, pair, changes=changes, step_effects=step_effects
+            )
+            reply = one_line(await ask_within(self._model, request, self._reply_tokens(outcome)))
+        evidence = Evidence(step_effects, written, outcome, pair, changes, reply, was_queried)
+        judgement = judge(call, evidence)
+        size, held = (
+            1 + _PER_ACTION * (len(step_effects) - 1),
+            held_facts(merged_call, *observations),
+        )
         limit = RAW_TOKENS if self._raw else round(size * self._tokens)
-        result = _result(seen, outcome, round(size * self._seen_tokens), held)
+        result = _build_result(judgement, outcome, round(size * self._seen_tokens), held)
         if self._raw:
-            result = _raw_result(seen, outcome, held)
-        line = history_line(step, shown(call, outcome.made), result, limit=limit)
+            result = _build_raw_result(judgement, outcome, held)
+        line = history_line(
+            step, with_executed_calls(call, outcome.executed_calls), result, limit=limit
+        )
         return Abstracted(
             line=line,
             result=result,
-            roi=_rounded(pair.box) if pair else None,
-            asked_model=asked,
-            verdict=seen.verdict,
+            roi=_round_box(pair.box) if pair else None,
+            asked_model=was_queried,
+            verdict=judgement.verdict,
         )
 
-    async def _files(self, last: Effect) -> Written:
+    async def _find_written(self, last: Effect) -> WrittenPaths:
         """The files that an act wrote: the screen seldom says which."""
-        call, outcome = last.made.call, last.made.outcome
+        call, outcome = last.executed_call.call, last.executed_call.outcome
         if self._written is None or not call.actions or not outcome.ok or outcome.ends:
             return NOTHING_KNOWN
         began = outcome.began or last.looks[0].at
@@ -155,26 +177,33 @@ class StepAbstractor:
             written = await self._written(began)
         return written
 
-    def _changes(self, looks: Looks, pair: RoiPair | None, call: GroundedCall) -> tuple[str, ...]:
+    def _changes(
+        self, observations: Looks, pair: RoiPair | None, call: GroundedCall
+    ) -> tuple[str, ...]:
         """Returns what changed in words, by the elements."""
-        lines = describe_changes(*looks, pair.box if pair else None, call, hidden=self._hidden)
-        self._keep_hidden(*looks)
+        lines = describe_changes(
+            *observations, pair.box if pair else None, call, hidden=self._hidden
+        )
+        self._keep_hidden(*observations)
         return lines or ()
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
         """Keep what a dialog hides until it is gone."""
-        waits = [any(e.role in DIALOGS for e in look.elements or ()) for look in (before, after)]
+        waits = [
+            any(e.role in DIALOGS for e in observation.elements or ())
+            for observation in (before, after)
+        ]
         if waits[1] and not waits[0]:
             self._hidden = before.elements or ()
         elif not waits[1]:
             self._hidden = ()
 
-    def _asked_tokens(self, outcome: Outcome) -> int:
+    def _reply_tokens(self, outcome: Outcome) -> int:
         """Returns the tokens left for the model: those of a result, less those of the facts."""
         facts = estimate_tokens(_facts(outcome, self._result_tokens // 2))
         return self._result_tokens - facts
 
-    def _request(
+    def _build_request(
         self,
         step: int,
         call: GroundedCall,
@@ -182,22 +211,25 @@ class StepAbstractor:
         pair: RoiPair | None,
         *,
         changes: Sequence[str],
-        made: Sequence[Effect],
+        step_effects: Sequence[Effect],
     ) -> ModelRequest:
-        limit = self._asked_tokens(outcome)
+        limit = self._reply_tokens(outcome)
         system = render(
             "step_abstraction",
             limit=limit,
             words=words_of(limit),
-            actions=len(made),
+            actions=len(step_effects),
             pictures=self._pictures,
         )
-        told = {
+        section_lines = {
             "action": _action_lines(call),
-            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *_each_lines(made)],
+            "outcome": [
+                *_outcome_lines(outcome, pair, shown=self._pictures),
+                *_effect_lines(step_effects),
+            ],
             "changes": changes,
         }
-        text = sections({tag: "\n".join(lines) for tag, lines in told.items()})
+        text = sections({tag: "\n".join(lines) for tag, lines in section_lines.items()})
         parts: list[Part] = [TextPart(text)]
         if pair is not None and self._pictures:
             parts += [ImagePart(pair.before), ImagePart(pair.after)]
@@ -211,22 +243,22 @@ class StepAbstractor:
 class Evidence:
     """What is known of a step when it is judged.
 
-    ``made`` are its calls with their effects, ``written`` the files that the last one wrote,
+    ``effects`` are its calls with their effects, ``written`` the files that the last one wrote,
     ``pair`` what changed from first to last (None: nothing) and ``changes`` the same in words;
-    ``said`` is a model's answer, and ``asked`` whether one was asked.
+    ``reply`` is a model's answer, and ``was_queried`` whether one was asked.
     """
 
-    made: Sequence[Effect]
-    written: Written
+    effects: Sequence[Effect]
+    written: WrittenPaths
     outcome: Outcome
     pair: RoiPair | None
     changes: Sequence[str] = ()
-    said: str = ""
-    asked: bool = False
+    reply: str = ""
+    was_queried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """The evidence on a step: the verdict, what speaks against it, and what changed."""
 
     verdict: StepVerdict
@@ -234,145 +266,154 @@ class Judged:
     body: str
 
 
-def judge(call: GroundedCall, seen: Evidence) -> Judged:
+def judge(call: GroundedCall, evidence: Evidence) -> Judgement:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
     A sequence succeeded only if all was made and each action had an effect. What was typed has
     succeeded where a field tells that it arrived, whatever else was seen.
     """
-    outcome = seen.outcome
+    outcome = evidence.outcome
     if outcome.ends is not None:
-        return Judged("succeeded", "", "")
-    word, body = _reading(seen.said)
-    body = body or _own_words(seen.pair, seen.changes)
-    trouble = surprises(seen.made)
-    told = stopped(call, outcome) if call.call.following else ""
-    if told and not outcome.made:
-        trouble, told = f"{told} {trouble}".strip(), ""
-    ending = _ending(seen, word, body)
-    silent = quiet(seen.made, ending.verdict)
+        return Judgement("succeeded", "", "")
+    word, body = _read_verdict(evidence.reply)
+    body = body or _own_words(evidence.pair, evidence.changes)
+    trouble = describe_surprise(evidence.effects)
+    stop_sentence = describe_stop(call, outcome) if call.call.following else ""
+    if stop_sentence and not outcome.executed_calls:
+        trouble, stop_sentence = f"{stop_sentence} {trouble}".strip(), ""
+    ending = _judge_last_action(evidence, word, body)
+    silent = describe_quiet_actions(evidence.effects, ending.verdict)
     if not outcome.ok:
         verdict: StepVerdict = "failed"
     elif trouble or outcome.stopped:
         verdict = "failed" if word == "failed" else "unexpected"
-    elif len(seen.made) == 1:
+    elif len(evidence.effects) == 1:
         verdict, body = ending.verdict, ending.body
     elif silent:
-        verdict = "no_change" if seen.pair is None else "unexpected"
+        verdict = "no_change" if evidence.pair is None else "unexpected"
     else:
-        verdict = word or _unjudged(outcome, asked=seen.asked)
+        verdict = word or _default_verdict(outcome, was_queried=evidence.was_queried)
         body = body if word or verdict != "unexpected" else f"Not judged: {body}"
-    several = len(seen.made) > 1 and seen.written.paths
-    files = written_facts(seen.written) if several else ""
-    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
-    return _as_typed(seen, judged)
+    several = len(evidence.effects) > 1 and evidence.written.paths
+    files = written_facts(evidence.written) if several else ""
+    judgement = Judgement(
+        verdict, trouble, " ".join(filter(None, (stop_sentence, silent, files, body)))
+    )
+    return _doubt_typed_text(evidence, judgement)
 
 
-def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
+def _judge_last_action(evidence: Evidence, word: StepVerdict | None, body: str) -> Judgement:
     """The verdict on the last action, against which nothing was said, by files, tool and model."""
-    last = seen.made[-1]
-    only = len(seen.made) == 1
-    files = written_facts(seen.written)
-    wrote = files if seen.written.paths else ""
-    idle = all(sentence.startswith(IDLE) for sentence in seen.changes)
+    last = evidence.effects[-1]
+    only = len(evidence.effects) == 1
+    files = written_facts(evidence.written)
+    wrote = files if evidence.written.paths else ""
+    idle = all(sentence.startswith(IDLE) for sentence in evidence.changes)
     if (last.pair is None or (only and idle)) and (
-        dead := disabled_facts(last.made.call, last.looks[0])
+        dead := disabled_facts(last.executed_call.call, last.looks[0])
     ):
-        return Judged("no_change", "", dead)
+        return Judgement("no_change", "", dead)
     if last.pair is None:
-        changed, field = field_facts(last.made.call, *last.looks)
+        changed, field = field_facts(last.executed_call.call, *last.looks)
         if changed or wrote:
-            return Judged(
+            return Judgement(
                 "succeeded", "", " ".join(filter(None, (field if changed else "", wrote)))
             )
-        if _told(last.made.outcome):
-            return Judged("succeeded", "", "")
-        return Judged("no_change", "", " ".join(filter(None, (files, field))))
-    if word == "no_change" and (wrote or _told(seen.outcome)):
+        if _has_report(last.executed_call.outcome):
+            return Judgement("succeeded", "", "")
+        return Judgement("no_change", "", " ".join(filter(None, (files, field))))
+    if word == "no_change" and (wrote or _has_report(evidence.outcome)):
         word = "succeeded"
     if word is None:
-        word = _unjudged(seen.outcome, asked=seen.asked)
+        word = _default_verdict(evidence.outcome, was_queried=evidence.was_queried)
         body = f"Not judged: {body}" if word == "unexpected" else body
-    return Judged(word, "", " ".join(filter(None, (wrote, body))))
+    return Judgement(word, "", " ".join(filter(None, (wrote, body))))
 
 
-def _as_typed(seen: Evidence, judged: Judged) -> Judged:
+def _doubt_typed_text(evidence: Evidence, judgement: Judgement) -> Judgement:
     """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
-    if judged.verdict != "succeeded":
-        return judged
-    ends = (seen.made[0].looks[0], seen.made[-1].looks[1])  # looks in between may lack elements
-    for effect in seen.made:
-        call = effect.made.call
+    if judgement.verdict != "succeeded":
+        return judgement
+    ends = (
+        evidence.effects[0].looks[0],
+        evidence.effects[-1].looks[1],
+    )  # looks in between may lack elements
+    for effect in evidence.effects:
+        call = effect.executed_call.call
         if not any(isinstance(act, Write) for act in call.actions):
             continue
-        first, *others = (read_back(call, *looks) for looks in (effect.looks, ends))
+        first, *others = (read_back(call, *observations) for observations in (effect.looks, ends))
         arrived = any(read and read.verdict == "arrived" for read in (first, *others))
         if first and not arrived:
-            return Judged("changed", judged.surprise, f"{judged.body} {first.sentence}".strip())
-    return judged
+            return Judgement(
+                "changed", judgement.surprise, f"{judgement.body} {first.sentence}".strip()
+            )
+    return judgement
 
 
-def _each_lines(made: Sequence[Effect]) -> list[str]:
+def _effect_lines(step_effects: Sequence[Effect]) -> list[str]:
     """A line for each action of a sequence: whether the screen changed after it, and where."""
-    if len(made) == 1:
+    if len(step_effects) == 1:
         return []
     return [
         f"after action {number}: "
         + (f"changed: {_corners(effect.pair.box)}" if effect.pair else "screen: unchanged")
-        for number, effect in enumerate(made, 1)
+        for number, effect in enumerate(step_effects, 1)
     ]
 
 
-def _told(outcome: Outcome) -> bool:
+def _has_report(outcome: Outcome) -> bool:
     """Whether the tool itself reported what it did: a command's exit status, or any output."""
     return outcome.exit_code is not None or bool(outcome.output.strip())
 
 
-def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
+def _default_verdict(outcome: Outcome, *, was_queried: bool) -> StepVerdict:
     """The verdict on a change where no model gave one, though it may have been asked."""
-    if _told(outcome):
+    if _has_report(outcome):
         return "succeeded"
-    return "unexpected" if asked else "changed"
+    return "unexpected" if was_queried else "changed"
 
 
-def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
+def _build_result(judgement: Judgement, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
-    seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
-    rest = seen.surprise or seen.body
-    room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
+    judgement = replace(judgement, surprise=" ".join(filter(None, (judgement.surprise, held))))
+    rest = judgement.surprise or judgement.body
+    room = tokens - estimate_tokens(VERDICT_WORDS[judgement.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
-    parts = [seen.surprise, facts] if outcome.ok else [facts, seen.surprise]
-    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts, seen.body) if part)
+    parts = [judgement.surprise, facts] if outcome.ok else [facts, judgement.surprise]
+    text = " ".join(
+        part for part in (VERDICT_WORDS[judgement.verdict], *parts, judgement.body) if part
+    )
     return cut_at_sentence(field_text(text), tokens)
 
 
-def _raw_result(seen: Judged, outcome: Outcome, held: str) -> str:
+def _build_raw_result(judgement: Judgement, outcome: Outcome, held: str) -> str:
     """Verdict, what speaks against it and all that the tool reported."""
     exited = f"exit {outcome.exit_code}" if outcome.exit_code is not None else ""
-    report = [seen.surprise, held, exited, outcome.output, outcome.error]
-    if outcome.made or not any(text.strip() for text in report):
-        report.append(seen.body)
-    parts = [VERDICT_WORDS[seen.verdict], *report]
+    report = [judgement.surprise, held, exited, outcome.output, outcome.error]
+    if outcome.executed_calls or not any(text.strip() for text in report):
+        report.append(judgement.body)
+    parts = [VERDICT_WORDS[judgement.verdict], *report]
     return field_text(" ".join(text for text in parts if text.strip()))
 
 
-def _unexplained(outcome: Outcome) -> bool:
+def _is_unexplained(outcome: Outcome) -> bool:
     """Whether the action failed without a word why."""
     facts = (outcome.error.strip(), outcome.output.strip())
     return not outcome.ok and not any(facts) and outcome.exit_code is None
 
 
-def _reading(said: str) -> tuple[StepVerdict | None, str]:
+def _read_verdict(reply: str) -> tuple[StepVerdict | None, str]:
     """The verdict that a model gave, None where it gave none, and the rest of what it said.
 
     Replies without letters and replies in JSON are no description.
     """
-    found = _VERDICT.match(said)
-    body = said[found.end() :].strip() if found else said
+    match = _VERDICT.match(reply)
+    body = reply[match.end() :].strip() if match else reply
     if body.startswith(("{", "```")) or not any(char.isalnum() for char in body):
         body = ""
-    verdict = _MEANT.get(found["word"][0].lower(), "no_change") if found else None
+    verdict = _VERDICTS_BY_LETTER.get(match["word"][0].lower(), "no_change") if match else None
     first = body.split(maxsplit=1)[:1]
     if first and first[0].isalpha():  # else it may be the name of a file
         body = body[:1].upper() + body[1:]
@@ -400,7 +441,7 @@ def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
 
 
-def _rounded(box: BoundingBox) -> tuple[int, int, int, int]:
+def _round_box(box: BoundingBox) -> tuple[int, int, int, int]:
     return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
@@ -444,82 +485,88 @@ Pair = Callable[[Observation, Observation], RoiPair | None]
 class Effect:
     """A call that was made, the looks around it, and what differs in them (None: nothing)."""
 
-    made: MadeCall
+    executed_call: ExecutedCall
     looks: Looks
     pair: RoiPair | None
 
 
-def effects(call: GroundedCall, looks: Looks, outcome: Outcome, pair: Pair) -> tuple[Effect, ...]:
+def find_effects(
+    call: GroundedCall, observations: Looks, outcome: Outcome, pair: Pair
+) -> tuple[Effect, ...]:
     """The effect of each call that was made, in order; that of ``call``, where it stood alone.
 
     Args:
         call: what was planned.
-        looks: before the first call and after the last one.
+        observations: before the first call and after the last one.
         outcome: what came of it.
         pair: compares two looks.
     """
-    calls = outcome.made or (MadeCall(call, outcome, looks[0]),)
-    starts = [looks[0], *(made.before for made in calls[1:])]
-    ends = [*starts[1:], looks[1]]
+    calls = outcome.executed_calls or (ExecutedCall(call, outcome, observations[0]),)
+    starts = [observations[0], *(executed_call.before for executed_call in calls[1:])]
+    ends = [*starts[1:], observations[1]]
     return tuple(
-        Effect(made, (start, end), pair(start, end))
-        for made, start, end in zip(calls, starts, ends, strict=True)
+        Effect(executed_call, (start, end), pair(start, end))
+        for executed_call, start, end in zip(calls, starts, ends, strict=True)
     )
 
 
-def merged(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
+def merge_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCall]) -> GroundedCall:
     """One call that holds the actions and places of all that were made."""
-    if not made:
+    if not executed_calls:
         return call
     return replace(
         call,
-        following=tuple(each.call for each in made[1:]),
-        actions=tuple(action for each in made for action in each.call.actions),
-        places=tuple(place for each in made for place in each.call.places),
+        following=tuple(part.call for part in executed_calls[1:]),
+        actions=tuple(action for part in executed_calls for action in part.call.actions),
+        places=tuple(place for part in executed_calls for place in part.call.places),
     )
 
 
-def shown(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
+def with_executed_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCall]) -> GroundedCall:
     """The call with those that follow it as they were made, for the step's line."""
-    return replace(call, following=tuple(other.call for other in made[1:])) if made else call
+    return (
+        replace(call, following=tuple(other.call for other in executed_calls[1:]))
+        if executed_calls
+        else call
+    )
 
 
-def surprises(found: Sequence[Effect]) -> str:
+def describe_surprise(step_effects: Sequence[Effect]) -> str:
     """The first unexpected thing that was seen, by the number of its action; empty for none."""
-    for number, effect in enumerate(found, 1):
-        if told := unexpected(effect.made.call, *effect.looks):
-            return f"{number}) {told}" if len(found) > 1 else told
+    for number, effect in enumerate(step_effects, 1):
+        if surprise := find_surprise(effect.executed_call.call, *effect.looks):
+            return f"{number}) {surprise}" if len(step_effects) > 1 else surprise
     return ""
 
 
-def quiet(found: Sequence[Effect], last: StepVerdict) -> str:
+def describe_quiet_actions(step_effects: Sequence[Effect], last: StepVerdict) -> str:
     """Returns which actions of a sequence had no visible effect; empty where each had one.
 
     A click before keys may do no more than give a field the focus, which need not show.
 
     Args:
-        found: the effects, in order.
+        step_effects: the effects, in order.
         last: the verdict on the last one, which was looked at more closely.
     """
     numbers = []
-    for number, effect in enumerate(found if len(found) > 1 else (), 1):
-        if effect.pair is not None or not effect.made.call.actions:
+    for number, effect in enumerate(step_effects if len(step_effects) > 1 else (), 1):
+        if effect.pair is not None or not effect.executed_call.call.actions:
             continue
-        if number == len(found):
+        if number == len(step_effects):
             silent = last == "no_change"
         else:
-            following = found[number].made.call
-            focuses = bool(points(effect.made.call.actions)) and bool(following.actions)
+            following = step_effects[number].executed_call.call
+            focuses = bool(points(effect.executed_call.call.actions)) and bool(following.actions)
             silent = not (focuses and not points(following.actions))
         if silent:
             numbers.append(str(number))
     if not numbers:
         return ""
-    told = f"Action {numbers[0]}" if len(numbers) == 1 else f"Actions {', '.join(numbers)}"
-    return f"{told} changed nothing that shows."
+    subject = f"Action {numbers[0]}" if len(numbers) == 1 else f"Actions {', '.join(numbers)}"
+    return f"{subject} changed nothing that shows."
 
 
-def stopped(call: GroundedCall, outcome: Outcome) -> str:
+def describe_stop(call: GroundedCall, outcome: Outcome) -> str:
     """Returns how many of a sequence were made, and why not more."""
-    why = field_text(excerpt(outcome.stopped, 300))
-    return tell_made(len(outcome.made), len(call.call.sequence), why)
+    reason = field_text(excerpt(outcome.stopped, 300))
+    return describe_sequence_progress(len(outcome.executed_calls), len(call.call.sequence), reason)

@@ -10,10 +10,10 @@ from hisa.text.prompt_text import clean, excerpt
 
 __all__ = [
     "ask_within",
+    "cut_at_line",
     "cut_at_sentence",
     "cut_at_word",
     "excerpt_within",
-    "whole_lines",
     "words_of",
 ]
 
@@ -59,14 +59,14 @@ def cut_at_word(text: str, tokens: int) -> str:
     if estimate_tokens(text) <= tokens:
         return text
     fit = longest(len(text), lambda size: estimate_tokens(text[:size] + _ELLIPSIS) <= tokens)
-    kept = text[:fit].rstrip()
-    blank = max(kept.rfind(" "), kept.rfind("\n"))
-    if not text[len(kept)].isspace() and blank * 2 >= fit:
-        kept = kept[:blank].rstrip()
-    return kept + _ELLIPSIS if kept else ""
+    beginning = text[:fit].rstrip()
+    blank = max(beginning.rfind(" "), beginning.rfind("\n"))
+    if not text[len(beginning)].isspace() and blank * 2 >= fit:
+        beginning = beginning[:blank].rstrip()
+    return beginning + _ELLIPSIS if beginning else ""
 
 
-def whole_lines(text: str, tokens: int) -> str:
+def cut_at_line(text: str, tokens: int) -> str:
     """The first whole lines within ``tokens``; a last line says how many do not fit.
 
     Where not even the first one fits, its beginning.
@@ -80,8 +80,8 @@ def whole_lines(text: str, tokens: int) -> str:
 
     if estimate_tokens(shown(len(lines))) <= tokens:
         return shown(len(lines))
-    whole = longest(len(lines) - 1, lambda count: estimate_tokens(shown(count)) <= tokens)
-    return shown(whole) if whole else cut_at_sentence(text, tokens)
+    line_count = longest(len(lines) - 1, lambda count: estimate_tokens(shown(count)) <= tokens)
+    return shown(line_count) if line_count else cut_at_sentence(text, tokens)
 
 
 def excerpt_within(text: str, tokens: int) -> str:

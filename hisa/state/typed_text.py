@@ -17,7 +17,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
-from hisa.state.facts import called
+from hisa.state.facts import name_element
 from hisa.text.prompt_text import excerpt, field_text
 from hisa.text.redact.named_secrets import PLACEHOLDER
 
@@ -26,7 +26,7 @@ __all__ = ["ReadBack", "read_back"]
 _TELLING = FIELDS - {PASSWORD, "spin button", "date editor", "terminal"}
 """Roles whose text is what was typed into them: a date or a number is written anew."""
 _EDITING = frozenset({"backspace", "delete", "end", "home"})
-_TOLD_CHARS = 200
+_REPORTED_CHARS = 200
 """Characters of a text that machines tell of an element at most; HiSA's own guest has the same."""
 _SHOWN_CHARS = 80
 """Of each of two texts in a sentence."""
@@ -39,7 +39,7 @@ class ReadBack(NamedTuple):
     sentence: str = ""
 
 
-class _Typed(NamedTuple):
+class _TypedText(NamedTuple):
     """A text, the element that got it as it was before, and whether it is written over that."""
 
     text: str
@@ -66,15 +66,15 @@ def read_back(call: GroundedCall, before: Observation, after: Observation) -> Re
     only_types = all(isinstance(act, Click) or _is_editing(act) for act in acts)
     if not only_types or not acts or not isinstance(acts[-1], Write):
         return None
-    *earlier, last = (_compare(typed, before, after) for typed in _typed(acts, before))
+    *earlier, last = (_compare(typed, before, after) for typed in _collect_typed(acts, before))
     if changed_again or last.verdict == "differs":
         return _NOT_KNOWN if changed_again else last
     return last if all(other.verdict == "arrived" for other in earlier) else _NOT_KNOWN
 
 
-def _typed(acts: Sequence[Action], before: Observation) -> list[_Typed]:
+def _collect_typed(acts: Sequence[Action], before: Observation) -> list[_TypedText]:
     """The typed texts in order."""
-    texts: list[_Typed] = []
+    texts: list[_TypedText] = []
     target, replaced = focused_element(before), False
     for index, act in enumerate(acts):
         if isinstance(act, Click):
@@ -85,7 +85,7 @@ def _typed(acts: Sequence[Action], before: Observation) -> list[_Typed]:
         elif isinstance(act, Write):
             joined = index and isinstance(acts[index - 1], Write)
             start = texts.pop().text if joined else ""
-            texts.append(_Typed(start + act.text, target, replaced))
+            texts.append(_TypedText(start + act.text, target, replaced))
     return texts
 
 
@@ -96,7 +96,7 @@ def _is_editing(act: Action) -> bool:
     return isinstance(act, Write) or (isinstance(act, Press) and act.key.lower() in _EDITING)
 
 
-def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
+def _compare(act: _TypedText, before: Observation, after: Observation) -> ReadBack:
     typed, target = act.text, act.target
     elements, field = after.all_elements, focused_element(after)
     if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
@@ -108,7 +108,7 @@ def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
             if _came_into(element.text, "" if act.replaced else target.text, typed):
                 return ReadBack("arrived")
             if element is field and element.text != target.text and _plain(element.text):
-                return _difference(typed, element)
+                return _compare_with_focus(typed, element)
     shown = {_plain(e.text or e.name) for e in before.elements or ()}
     others = {_plain(text) for e in elements for text in (e.text, e.name)} - shown
     if any(_came_into(text, "", typed) for text in others):
@@ -117,22 +117,22 @@ def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
     silent = target is None or target.text or not _is_at_place(field or target, target)
     if field is None or silent or MULTI_LINE & field.states:
         return _NOT_KNOWN
-    return _difference(typed, field)
+    return _compare_with_focus(typed, field)
 
 
-def _difference(typed: str, field: Element) -> ReadBack:
+def _compare_with_focus(typed: str, field: Element) -> ReadBack:
     """Compare a text with that of the field with the focus, which does not hold it."""
     chosen = field.role == "combo box" and "editable" not in field.states
-    cut = len(field.text) >= _TOLD_CHARS or "\n" in typed
+    cut = len(field.text) >= _REPORTED_CHARS or "\n" in typed
     if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):
         return _NOT_KNOWN
-    reads, meant = (field_text(excerpt(text, _SHOWN_CHARS)) for text in (field.text, typed))
+    reads, expected = (field_text(excerpt(text, _SHOWN_CHARS)) for text in (field.text, typed))
     now = f"reads “{reads}”" if reads else "is empty"
-    return ReadBack("differs", f"The {called(field)} {now}, and “{meant}” was typed.")
+    return ReadBack("differs", f"The {name_element(field)} {now}, and “{expected}” was typed.")
 
 
-def _is_at_place(one: Element, other: Element) -> bool:
-    places = [(round(e.box.left), round(e.box.top), e.role) for e in (one, other)]
+def _is_at_place(first: Element, second: Element) -> bool:
+    places = [(round(e.box.left), round(e.box.top), e.role) for e in (first, second)]
     return places[0] == places[1]
 
 

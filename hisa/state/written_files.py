@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hisa.machine.patience import patience
 from hisa.protocols import Environment
 
-__all__ = ["NOTHING_KNOWN", "Written", "WrittenFiles", "WrittenSince"]
+__all__ = ["NOTHING_KNOWN", "WrittenFiles", "WrittenPaths", "WrittenSince"]
 
 _MOST_BYTES = 8000
 """Of what the search prints, a byte for each file that was not written: so many files at most.
@@ -24,7 +24,7 @@ printf '\0end %d' $?; }} | head -c {most}; printf '\0'; date +%s.%N"""
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPaths:
     """Files under the home folder that were written, as ``~/name``, the newest first.
 
     ``complete`` is False where not every file could be looked at in time: nothing is said then of
@@ -35,9 +35,9 @@ class Written:
     complete: bool = False
 
 
-NOTHING_KNOWN = Written()
+NOTHING_KNOWN = WrittenPaths()
 
-WrittenSince = Callable[[float], Awaitable[Written]]
+WrittenSince = Callable[[float], Awaitable[WrittenPaths]]
 """The files that were written since a moment: seconds since the epoch, by our own clock."""
 
 
@@ -51,7 +51,7 @@ class WrittenFiles:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
-    async def since(self, began: float) -> Written:
+    async def since(self, began: float) -> WrittenPaths:
         """Returns the files that were written since ``began``; nothing known where it cannot tell.
 
         The machine's clock may be another: how long ago a file was written is what counts.
@@ -64,26 +64,26 @@ class WrittenFiles:
         back = round(max(0.0, time.time() - began) + _SPARE_SECONDS)
         limit = patience(_SECONDS)
         command = _SEARCH.format(limit=limit, back=back, most=_MOST_BYTES)
-        done = await self._environment.execute(command, timeout=limit + patience(5.0))
-        if done.exit_code != 0 or done.timed_out:
+        result = await self._environment.execute(command, timeout=limit + patience(5.0))
+        if result.exit_code != 0 or result.timed_out:
             return NOTHING_KNOWN
         # The machine read its clock before it answered: how long before, a few milliseconds, is
         # not known, and a file written so shortly before `began` counts too.
-        return _read(done.output, time.time() - began)
+        return _read_search(result.output, time.time() - began)
 
 
-def _read(printed: str, ago: float) -> Written:
+def _read_search(printed: str, ago: float) -> WrittenPaths:
     """Returns what the search found of files not older than so many seconds at its end."""
     *parts, end, last = ["", *printed.split("\0")]  # the end mark, or a record that was cut off
-    found: list[tuple[float, str]] = []
+    entries: list[tuple[float, str]] = []
     try:
         now = float(last)
         for part in parts:
             if part.strip("-"):
                 when, _, path = part.partition(" ")
-                found.append((float(when), path))
+                entries.append((float(when), path))
     except ValueError:
         return NOTHING_KNOWN
-    newest = sorted((pair for pair in found if now - pair[0] <= ago), reverse=True)
+    newest = sorted((pair for pair in entries if now - pair[0] <= ago), reverse=True)
     paths = tuple(f"~/{path.removeprefix('./')}" for _, path in newest)
-    return Written(paths, complete=end == "end 0")
+    return WrittenPaths(paths, complete=end == "end 0")

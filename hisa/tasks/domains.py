@@ -30,8 +30,8 @@ def guess_domain(instruction: str) -> str:
     "general" where none occurs.
     """
     text = instruction.lower()
-    found = {name: [*words.finditer(text)] for name, words in _patterns().items()}
-    named = {name: hits for name, hits in found.items() if hits}
+    matches = {name: [*words.finditer(text)] for name, words in _patterns().items()}
+    named = {name: hits for name, hits in matches.items() if hits}
     return max(
         named, key=lambda name: (len(named[name]), -named[name][0].start()), default="general"
     )

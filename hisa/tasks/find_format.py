@@ -44,10 +44,10 @@ def format_of(task: Task) -> TaskFormat:
         point = plugins.find("tasks", task.format)
         if point is None:
             raise _unknown(f"task {task.id!r} is of the format", task.format)
-        return _loaded(point)
+        return _load_format(point)
     if not OWN.takes(task):
         for point in plugins.points("tasks"):
-            if plugins.is_ours(point) and (known := _loaded(point)).takes(task):
+            if plugins.is_ours(point) and (known := _load_format(point)).takes(task):
                 return known
     return OWN
 
@@ -69,14 +69,14 @@ def refuse_unknown(text: str) -> None:
 
 
 def _name_in(text: str) -> str:
-    found = _NAME.fullmatch(text) if len(text.split()) == 1 else None
-    return found[1] if found and found[2] else ""
+    match = _NAME.fullmatch(text) if len(text.split()) == 1 else None
+    return match[1] if match and match[2] else ""
 
 
-def _unknown(what: str, name: str) -> UsageError:
+def _unknown(label: str, name: str) -> UsageError:
     known = ", ".join(plugins.announced_names("tasks")) or "none"
     return UsageError(
-        f"{what} {name!r}, which no installed package announces; known formats are {known}",
+        f"{label} {name!r}, which no installed package announces; known formats are {known}",
         fix="pip install the package that announces it in the group hisa.tasks",
     )
 
@@ -92,13 +92,13 @@ def task_named(text: str, *, seed: int = 0) -> Task | None:
         UsageError: the format has no such task.
         PluginFailed: the package that has the format fails.
     """
-    found = _NAME.fullmatch(text)
-    point = plugins.find("tasks", found[1]) if found else None
-    if found is None or point is None:
+    match = _NAME.fullmatch(text)
+    point = plugins.find("tasks", match[1]) if match else None
+    if match is None or point is None:
         return None
-    made_by = _loaded(point)
+    made_by = _load_format(point)
     with plugins.blaming_package("tasks", point):
-        return replace(made_by.named(found[2], seed=seed), format=point.name)
+        return replace(made_by.make_task(match[2], seed=seed), format=point.name)
 
 
 def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
@@ -111,7 +111,7 @@ def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
     failed: list[PluginFailed] = []
     for point in () if OWN.reads(tree) else plugins.points("tasks"):
         try:
-            known = _loaded(point)
+            known = _load_format(point)
             with plugins.blaming_package("tasks", point):
                 if known.reads(tree):
                     task = known.read(path, tree)
@@ -121,18 +121,19 @@ def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
     try:
         return OWN.read(path, tree)
     except UsageError as error:
-        others = "".join(f"; and it could not be read by {why}" for why in failed)
+        others = "".join(f"; and it could not be read by {reason}" for reason in failed)
         raise UsageError(f"{error}{others}", fix=error.fix) from error
 
 
-def _loaded(point: EntryPoint) -> TaskFormat:
-    found = plugins.load("tasks", point)
-    if not isinstance(found, TaskFormat):
+def _load_format(point: EntryPoint) -> TaskFormat:
+    task_format = plugins.load("tasks", point)
+    if not isinstance(task_format, TaskFormat):
         raise PluginFailed(
-            f"{plugins.describe_point('tasks', point)}: {point.value} is {found!r:.200}, which is"
+            f"{plugins.describe_point('tasks', point)}: {point.value} is "
+            f"{task_format!r:.200}, which is"
             " no TaskFormat of hisa.tasks.task_format"
         )
-    return found
+    return task_format
 
 
 def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
@@ -144,8 +145,11 @@ def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
         task: of any format.
         settings: what the user allows and gives; None: the defaults.
     """
-    found = sorted_problems(task, settings)
-    return [one.text + (f": {one.fix}" if one.kind == "library" else "") for one in found]
+    problem_list = sorted_problems(task, settings)
+    return [
+        problem.text + (f": {problem.fix}" if problem.kind == "library" else "")
+        for problem in problem_list
+    ]
 
 
 def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:

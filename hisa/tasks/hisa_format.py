@@ -189,31 +189,33 @@ class HisaFormat(TaskFormat):
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""
-        wanted = SetupStep.model_validate(step)
-        if wanted.write is not None:
-            await place(context, wanted.write.path, wanted.write.text.encode())
-        elif wanted.copy_file is not None:
-            data = context.host_file(wanted.copy_file.source).read_bytes()
-            await place(context, wanted.copy_file.path, data)
-        elif wanted.run is not None:
-            result = await context.environment.execute(wanted.run)
+        setup_step = SetupStep.model_validate(step)
+        if setup_step.write is not None:
+            await place(context, setup_step.write.path, setup_step.write.text.encode())
+        elif setup_step.copy_file is not None:
+            data = context.host_file(setup_step.copy_file.source).read_bytes()
+            await place(context, setup_step.copy_file.path, data)
+        elif setup_step.run is not None:
+            result = await context.environment.execute(setup_step.run)
             if result.exit_code != 0 or result.timed_out:
-                said = (result.error or result.output).strip()[:500]
-                how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
-                raise EnvironmentFailed(f"{wanted.run!r} {how}: {said}", fix=fix_from_output(said))
-        elif wanted.launch is not None:
-            await start(context, wanted.launch, must_stay=True)
-        elif (wait := wanted.wait_window) is not None:
+                message = (result.error or result.output).strip()[:500]
+                ending = "did not end" if result.timed_out else f"ended with {result.exit_code}"
+                raise EnvironmentFailed(
+                    f"{setup_step.run!r} {ending}: {message}", fix=fix_from_output(message)
+                )
+        elif setup_step.launch is not None:
+            await start(context, setup_step.launch, must_stay=True)
+        elif (wait := setup_step.wait_window) is not None:
             await await_window(context, Named(window_name=wait.title), wait.seconds)
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """1.0 where every check holds; else the lowest score, with its reason."""
         graded = [await _check(context, raw) for raw in (context.task.check or {})["all"]]
-        partial = partial_score([one for one, _ in graded])
-        lowest, why = min(graded, key=lambda pair: pair[0].score)
+        partial = partial_score([grade for grade, _ in graded])
+        lowest, reason = min(graded, key=lambda pair: pair[0].score)
         if lowest.score == 1.0:
-            why = all_of(len(graded), "check", "holds", "hold")
-        return Grade(lowest.score, why, partial)
+            reason = all_of(len(graded), "check", "holds", "hold")
+        return Grade(lowest.score, reason, partial)
 
 
 OWN = HisaFormat()
@@ -248,12 +250,12 @@ def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
         yield from host_file_problems(task, "copy", step.copy_file.source)
 
 
-def host_file_problems(task: Task, what: str, path: str) -> Iterator[Problem]:
-    """Find the reason why a file beside the task file cannot be used; ``what`` names it there."""
+def host_file_problems(task: Task, label: str, path: str) -> Iterator[Problem]:
+    """Find the reason why a file beside the task file cannot be used; ``label`` names it there."""
     try:
         host_file(task.folder, path)
     except UsageError as error:
-        yield Problem("file", f"{what}: {error}")
+        yield Problem("file", f"{label}: {error}")
 
 
 def check_problems(task: Task) -> Iterator[Problem]:
@@ -278,61 +280,61 @@ def check_problems(task: Task) -> Iterator[Problem]:
 
 async def _check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
     """Returns one check with its score, 0 to 1, and the reason where it fails."""
-    wanted = Check.model_validate(raw)
-    if wanted.python is not None:
-        score, why = await _python(context, wanted.python)
+    check = Check.model_validate(raw)
+    if check.python is not None:
+        score, reason = await _python(context, check.python)
     else:
-        why = await _problem(context, wanted)
-        score = 0.0 if why else 1.0
-    return Graded(score, wanted.weight, wanted.needs == "all"), why
+        reason = await _problem(context, check)
+        score = 0.0 if reason else 1.0
+    return Graded(score, check.weight, check.needs == "all"), reason
 
 
-async def _problem(context: Context, wanted: Check) -> str:
+async def _problem(context: Context, check: Check) -> str:
     """Returns the reason why the check does not hold; empty where it does.
 
     Raises `NotScored` where a command does not end or a screen cannot be read.
     """
-    if wanted.element is not None:
-        return await why_not_shown(context.environment, wanted.element)
-    if wanted.file is not None:
-        subject = wanted.file
+    if check.element is not None:
+        return await why_not_shown(context.environment, check.element)
+    if check.file is not None:
+        subject = check.file
         try:
-            data = await context.environment.read_file(wanted.file, limit=MAX_RESULT)
+            data = await context.environment.read_file(check.file, limit=MAX_RESULT)
         except FileNotFoundError:
-            return f"{wanted.file}: no such file"
+            return f"{check.file}: no such file"
         except FileRefused as error:
             return str(error)
         text = data.decode("utf-8", errors="replace")
     else:
-        subject = f"{wanted.command!r}"
+        subject = f"{check.command!r}"
         seconds = patience(CHECK_SECONDS)
-        line = bash(wanted.command or "")
+        line = bash(check.command or "")
         result = await context.environment.execute(line, timeout=seconds, limit=ANSWER + 1)
         if result.timed_out:
             raise NotScored(f"check {subject} did not end within {seconds:.0f} s")
         if result.exit_code != 0:
-            return f"{subject} ended with {result.exit_code}{_said(result.error)}"
-        if (wanted.equals is not None or wanted.contains or wanted.excludes) and (
-            why := too_much(result.output)
+            return f"{subject} ended with {result.exit_code}{_quote_error(result.error)}"
+        if (check.equals is not None or check.contains or check.excludes) and (
+            reason := too_much(result.output)
         ):
-            return f"{subject} {why}"
+            return f"{subject} {reason}"
         text = result.output
-    return _mismatch(wanted, text, subject)
+    return _mismatch(check, text, subject)
 
 
-def _said(error: str) -> str:
+def _quote_error(error: str) -> str:
     """The last line of an error; it may be about the check itself, as a missing program."""
     lines = error.strip().splitlines()
     return f": {lines[-1].strip()[:200]}" if lines else ""
 
 
-def _mismatch(wanted: Check, text: str, subject: str) -> str:
-    if wanted.equals is not None and text.strip() != wanted.equals.strip():
-        return f"{subject}: is {text.strip()[:200]!r}, not {wanted.equals.strip()[:200]!r}"
-    for part in wanted.contains:
+def _mismatch(check: Check, text: str, subject: str) -> str:
+    if check.equals is not None and text.strip() != check.equals.strip():
+        return f"{subject}: is {text.strip()[:200]!r}, not {check.equals.strip()[:200]!r}"
+    for part in check.contains:
         if part not in text:
             return f"{subject}: {part!r} is not in {text[:200]!r}"
-    for part in wanted.excludes:
+    for part in check.excludes:
         if part in text:
             return f"{subject}: {part!r} is in it"
     return ""
@@ -375,21 +377,21 @@ async def _python(context: Context, name: str) -> tuple[float, str]:
     result = await context.environment.execute(line, timeout=seconds, limit=ANSWER)
     await context.environment.execute(f"rm -f {path}")
     if result.exit_code in (126, 127):
-        said = result.error.strip()[-300:]
-        raise NotScored(f"check {name!r} needs Python on the machine: {said}")
+        message = result.error.strip()[-300:]
+        raise NotScored(f"check {name!r} needs Python on the machine: {message}")
     if result.timed_out:
         raise NotScored(f"check {name!r} did not end within {seconds:.0f} s")
     if result.exit_code != 0:
-        said = (result.error or result.output).strip()[-500:]
-        raise NotScored(f"check {name!r} failed itself: {said}")
+        message = (result.error or result.output).strip()[-500:]
+        raise NotScored(f"check {name!r} failed itself: {message}")
     return _answer(name, result.output)
 
 
-def _answer(name: str, said: str) -> tuple[float, str]:
+def _answer(name: str, output: str) -> tuple[float, str]:
     try:
-        score = float(json.loads(said.strip().splitlines()[-1])["score"])
+        score = float(json.loads(output.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise NotScored(f"check {name!r} must give True or a number: {said[-200:]!r}") from error
+        raise NotScored(f"check {name!r} must give True or a number: {output[-200:]!r}") from error
     if not math.isfinite(score):
         raise NotScored(f"check {name!r} gave {score}, which is no number from 0 to 1")
     return min(1.0, max(0.0, score)), f"{name} gave {score:g}"

@@ -18,11 +18,11 @@ MAX_HOST_FILE = 500_000_000
 """Bytes of a file beside a task file."""
 
 
-def too_much(said: str) -> str:
+def too_much(output: str) -> str:
     """Returns why what a command said decides nothing; empty where all of it was seen.
 
     Args:
-        said: its output, read with a limit above `ANSWER`.
+        output: its output, read with a limit above `ANSWER`.
     """
-    whole = len(said.encode("utf-8", "replace")) <= ANSWER
-    return "" if whole else f"said more than {ANSWER:,} bytes, which is not looked at"
+    is_complete = len(output.encode("utf-8", "replace")) <= ANSWER
+    return "" if is_complete else f"said more than {ANSWER:,} bytes, which is not looked at"

@@ -9,8 +9,8 @@ __all__ = ["fix_for", "fix_from_output", "missing_program"]
 
 def missing_program(output: str) -> str:
     """Returns the program that a shell could not find, by its own words; empty: it names none."""
-    found = re.search(r"([^\s:']+): (?:command )?not found", output)
-    return found[1] if found else ""
+    match = re.search(r"([^\s:']+): (?:command )?not found", output)
+    return match[1] if match else ""
 
 
 def fix_for(program: str) -> str:

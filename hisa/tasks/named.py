@@ -45,7 +45,7 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
             fix=f"hisa run {shlex.quote(str(file))}",
         )
     if path is not None and _means_a_file(text, path):
-        raise UsageError(f"no task file {text!r}", fix=_what_is_there(path))
+        raise UsageError(f"no task file {text!r}", fix=_suggest_command(path))
     refuse_unknown(text)
     return task_from_text(text, domain=domain)
 
@@ -74,10 +74,10 @@ def _means_a_file(text: str, path: Path) -> bool:
         return False
     begins_so = text.startswith(("/", "./", "../", "~"))
     in_a_folder = path.parent != Path() and path.parent.is_dir()
-    return len(text.split()) == 1 or begins_so or in_a_folder or bool(_alike(path))
+    return len(text.split()) == 1 or begins_so or in_a_folder or bool(_find_similar(path))
 
 
-def _alike(path: Path) -> list[str]:
+def _find_similar(path: Path) -> list[str]:
     """Task files in the same folder with nearly that name, best first."""
     try:
         names = [file.name for file in path.parent.iterdir() if file.suffix.lower() in _SUFFIXES]
@@ -86,7 +86,7 @@ def _alike(path: Path) -> list[str]:
     return difflib.get_close_matches(path.name, names, n=3)
 
 
-def _what_is_there(path: Path) -> str:
-    if alike := _alike(path):
-        return f"hisa run {shlex.quote(str(path.with_name(alike[0])))}"
+def _suggest_command(path: Path) -> str:
+    if similar_names := _find_similar(path):
+        return f"hisa run {shlex.quote(str(path.with_name(similar_names[0])))}"
     return f"ls {shlex.quote(str(path.parent))}"

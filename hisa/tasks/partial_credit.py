@@ -49,8 +49,9 @@ def require_all_weights(weights: Sequence[float | None]) -> None:
     Raises:
         ValueError: it is such a list.
     """
-    given = sum(weight is not None for weight in weights)
-    if 0 < given < len(weights):
+    weight_count = sum(weight is not None for weight in weights)
+    if 0 < weight_count < len(weights):
         raise ValueError(
-            f"{given} of {len(weights)} checks have a weight; give each check one, or none of them"
+            f"{weight_count} of {len(weights)} checks have a weight; "
+            "give each check one, or none of them"
         )

@@ -79,18 +79,18 @@ class Pieces(Registry[Declared]):
 
         return keep
 
-    def problem(self, name: str, given: Mapping[str, Any]) -> str:
+    def problem(self, name: str, raw: Mapping[str, Any]) -> str:
         """Returns the fault of a piece as a task has it; empty where it can be run."""
         known = self.get(name)
         if known is None:
             return f"no {self.kind} {name!r} here"
         try:
-            known.model.model_validate(given)
+            known.model.model_validate(raw)
         except ValidationError as error:
             return f"{self.kind} {name}: {explain(error, known.model)}"
         return ""
 
-    async def run(self, context: Context, name: str, given: Mapping[str, Any]) -> Any:
+    async def run(self, context: Context, name: str, raw: Mapping[str, Any]) -> Any:
         """Run the piece of a name with the parameters from a task file, and return its result.
 
         Raises:
@@ -100,12 +100,12 @@ class Pieces(Registry[Declared]):
         if known is None:
             raise UsageError(f"task {context.task.id!r}: no {self.kind} {name!r} here")
         try:
-            wanted = known.model.model_validate(given)
+            params = known.model.model_validate(raw)
         except ValidationError as error:
             raise UsageError(
                 f"task {context.task.id!r}: {name}: {explain(error, known.model)}"
             ) from error
-        return await known.run(context, wanted)
+        return await known.run(context, params)
 
 
 SETUP = Pieces("setup step")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hisa.errors import EnvironmentFailed
-from hisa.tasks.task_context import Context, quoted
+from hisa.tasks.task_context import Context, quote_word
 
 __all__ = ["place"]
 
@@ -16,13 +16,13 @@ async def place(context: Context, path: str, data: bytes) -> None:
     """
     environment = context.environment
     await environment.write_file(path, data)
-    said = await environment.execute(f"stat -Lc %s -- {quoted(path)}")
-    if said.exit_code == 0 and said.output.strip().isdigit():
-        there = int(said.output)
+    result = await environment.execute(f"stat -Lc %s -- {quote_word(path)}")
+    if result.exit_code == 0 and result.output.strip().isdigit():
+        size = int(result.output)
     else:  # no such program there, or no such file
         try:
-            there = len(await environment.read_file(path))
+            size = len(await environment.read_file(path))
         except OSError as error:
             raise EnvironmentFailed(f"{path}: was written and is not there: {error}") from error
-    if there != len(data):
-        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {there} are there")
+    if size != len(data):
+        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {size} are there")

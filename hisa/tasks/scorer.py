@@ -29,9 +29,9 @@ def check_possible(task: Task, settings: TaskSettings | None = None) -> None:
         UsageError: all that is missing or wrong.
     """
     if lacking := sorted_problems(task, settings):
-        fix = next((one.fix for one in lacking if one.fix), "")
-        why = "; ".join(one.text for one in lacking)
-        raise UsageError(f"task {task.id!r} cannot be run here: {why}", fix=fix)
+        fix = next((problem.fix for problem in lacking if problem.fix), "")
+        reasons = "; ".join(problem.text for problem in lacking)
+        raise UsageError(f"task {task.id!r} cannot be run here: {reasons}", fix=fix)
 
 
 class TaskScorer:
@@ -78,9 +78,9 @@ class TaskScorer:
             await made_by.gather(context)
             try:
                 for number, step in enumerate(task.setup, 1):
-                    with _named(f"setup step {number} of task {task.id!r}"):
+                    with _prefix_errors(f"setup step {number} of task {task.id!r}"):
                         await made_by.set_up(context, step)
-                with _named(f"setup of task {task.id!r}"):
+                with _prefix_errors(f"setup of task {task.id!r}"):
                     await check_running(context)
             finally:
                 await forget(context)
@@ -102,17 +102,17 @@ class TaskScorer:
             try:
                 by = await asyncio.to_thread(made_by.judged_by, task)
                 try:
-                    score, why, partial = await made_by.score(context, status)
+                    score, reason, partial = await made_by.score(context, status)
                 except Unreadable as error:
-                    score, why, partial = 0.0, str(error), None
+                    score, reason, partial = 0.0, str(error), None
                 if score is not None and score < 1.0:  # gone meanwhile: the machine is at fault
                     await made_by.require(context)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
-                why = f"{error}{f'; try: {fix}' if fix else ''}"
-                return Scoring("score_failed", detail=why, judged_by=by)
+                reason = f"{error}{f'; try: {fix}' if fix else ''}"
+                return Scoring("score_failed", detail=reason, judged_by=by)
         partial = score if partial is None else partial
-        return Scoring("score_failed" if score is None else "scored", score, why, by, partial)
+        return Scoring("score_failed" if score is None else "scored", score, reason, by, partial)
 
     @contextmanager
     def _context(
@@ -133,7 +133,7 @@ class TaskScorer:
 
 
 @contextmanager
-def _named(what: str) -> Iterator[None]:
+def _prefix_errors(label: str) -> Iterator[None]:
     """Inside, an error says which part of the setup it is of.
 
     Raises:
@@ -143,8 +143,8 @@ def _named(what: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        raise UsageError(f"{what}: {error}", fix=error.fix) from error
+        raise UsageError(f"{label}: {error}", fix=error.fix) from error
     except OperatorError as error:
-        raise EnvironmentFailed(f"{what}: {error}", fix=error.fix) from error
+        raise EnvironmentFailed(f"{label}: {error}", fix=error.fix) from error
     except (ModelFacingError, OSError, Unreadable) as error:
-        raise EnvironmentFailed(f"{what}: {error}") from error
+        raise EnvironmentFailed(f"{label}: {error}") from error

@@ -46,7 +46,7 @@ class ShownElement(BaseModel):
         return [*misses, f"its value is {text[:100]!r}"] if other else misses
 
 
-async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
+async def why_not_shown(environment: Environment, expected: ShownElement) -> str:
     """Returns why the check does not hold; empty where it does.
 
     Raises:
@@ -54,33 +54,37 @@ async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
             to be absent, and may be hidden.
         EnvironmentFailed: the machine does not answer.
     """
-    meant = f'{wanted.role or "element"} "{wanted.name}"'
+    label = f'{expected.role or "element"} "{expected.name}"'
     if "elements" not in environment.capabilities:
-        raise NotScored(f"check of the {meant}: {environment.name} does not tell elements")
+        raise NotScored(f"check of the {label}: {environment.name} does not tell elements")
     for _ in range(3):  # until a look is complete, or has what is looked for
-        look = await environment.observe(elements=True, settle=1.0)
-        misses = [(wanted.misses(element), element) for element in look.elements or ()]
-        if not all(why for why, _ in misses):
-            return f"the {meant} is showing" if wanted.absent else ""
-        if wanted.absent and look.complete:
-            look = await with_hidden(environment, look)
-            if is_hidden(look, lambda element: not {*wanted.misses(element)} - {NOT_SHOWING}):
-                return f"the {meant} is there, though it does not show"
-        if look.complete:
+        observation = await environment.observe(elements=True, settle=1.0)
+        misses = [(expected.misses(element), element) for element in observation.elements or ()]
+        if not all(reasons for reasons, _ in misses):
+            return f"the {label} is showing" if expected.absent else ""
+        if expected.absent and observation.complete:
+            observation = await with_hidden(environment, observation)
+            if is_hidden(
+                observation, lambda element: not {*expected.misses(element)} - {NOT_SHOWING}
+            ):
+                return f"the {label} is there, though it does not show"
+        if observation.complete:
             break
     else:
-        raise NotScored(f"check of the {meant}: {environment.name} told only some elements")
-    if wanted.absent:
-        doubt = absence_doubt(look, wanted.role)
-        if look.everywhere is None and not doubt:
+        raise NotScored(f"check of the {label}: {environment.name} told only some elements")
+    if expected.absent:
+        doubt = absence_doubt(observation, expected.role)
+        if observation.everywhere is None and not doubt:
             doubt = f"{environment.name} does not tell what is scrolled away or behind something"
         if doubt:
-            raise NotScored(f"check of the {meant}: not known whether it is absent: {doubt}")
+            raise NotScored(f"check of the {label}: not known whether it is absent: {doubt}")
         return ""
 
-    def order(one: tuple[list[str], Element]) -> tuple[int, float]:
-        return len(one[0]), -SequenceMatcher(None, wanted.name[:80], one[1].name[:80]).ratio()
+    def order(miss: tuple[list[str], Element]) -> tuple[int, float]:
+        return len(miss[0]), -SequenceMatcher(None, expected.name[:80], miss[1].name[:80]).ratio()
 
     near = sorted(misses, key=order)[:3]
-    closest = "; ".join(f'{one.role} "{one.name[:80]}": {", ".join(why)}' for why, one in near)
-    return f"no such {meant} is showing; closest: {closest or 'none'}"
+    closest = "; ".join(
+        f'{element.role} "{element.name[:80]}": {", ".join(reasons)}' for reasons, element in near
+    )
+    return f"no such {label} is showing; closest: {closest or 'none'}"

@@ -70,8 +70,8 @@ async def start(
         f"{words} >/dev/null 2>&1 </dev/null", timeout=patience(30.0)
     )
     if result.exit_code != 0:
-        said = (result.error or result.output).strip()[:300]
-        raise EnvironmentFailed(f"{line[:200]!r} cannot be started: {said}")
+        message = (result.error or result.output).strip()[:300]
+        raise EnvironmentFailed(f"{line[:200]!r} cannot be started: {message}")
     if watched:
         context.started.append(begun)
         await _expect_started(context, begun)
@@ -150,18 +150,18 @@ async def forget(context: Context) -> None:
 
 async def _exit_of(environment: Environment, begun: StartedProgram) -> int | None:
     """Its exit status; None while it runs."""
-    said = await environment.execute(f"cat {begun.place}/exit 2>/dev/null")
-    text = said.output.strip()
+    result = await environment.execute(f"cat {begun.place}/exit 2>/dev/null")
+    text = result.output.strip()
     return int(text) if text.isdigit() else None
 
 
-async def _dead(environment: Environment, begun: StartedProgram, how: str) -> EnvironmentFailed:
-    said: CommandResult = await environment.execute(f"tail -c 500 {begun.place}/said 2>/dev/null")
-    words = said.output.strip()
+async def _dead(environment: Environment, begun: StartedProgram, ending: str) -> EnvironmentFailed:
+    result: CommandResult = await environment.execute(f"tail -c 500 {begun.place}/said 2>/dev/null")
+    words = result.output.strip()
     because = f": {words}" if words else ""
-    return EnvironmentFailed(f"{begun.line[:200]!r} {how}{because}", fix=fix_from_output(words))
+    return EnvironmentFailed(f"{begun.line[:200]!r} {ending}{because}", fix=fix_from_output(words))
 
 
 async def _windows(context: Context) -> frozenset[tuple[str, str]]:
-    seen = await context.environment.observe()
-    return frozenset((window.id, window.title) for window in seen.windows)
+    observation = await context.environment.observe()
+    return frozenset((window.id, window.title) for window in observation.windows)

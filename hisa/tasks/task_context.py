@@ -15,7 +15,7 @@ from hisa.protocols import Environment, Task
 from hisa.screen.observation import Window
 from hisa.tasks.limits import MAX_HOST_FILE
 
-__all__ = ["Context", "Phase", "StartedProgram", "host_file", "quoted"]
+__all__ = ["Context", "Phase", "StartedProgram", "host_file", "quote_word"]
 
 Phase = Literal["prepare", "score"]
 """In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
@@ -98,16 +98,16 @@ class Context:
         Raises:
             EnvironmentFailed: the machine cannot tell.
         """
-        seen = await self.environment.observe(settle=0.2)
-        if not seen.windows_known:
+        observation = await self.environment.observe(settle=0.2)
+        if not observation.windows_known:
             raise EnvironmentFailed(
                 "the machine cannot tell which windows are open",
                 fix="install wmctrl and x11-utils (xprop) in the guest",
             )
-        return seen.windows
+        return observation.windows
 
 
-def quoted(word: str) -> str:
+def quote_word(word: str) -> str:
     """A word for bash; a leading ``~/`` is the home of the machine's user."""
     if word.startswith("~/"):
         return '"$HOME"/' + shlex.quote(word[2:])

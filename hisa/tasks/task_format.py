@@ -59,7 +59,7 @@ class TaskFormat:
     fills_screen = False
     """Whether its tasks are pages that fill the screen, where no other program is of use."""
 
-    def named(self, name: str, *, seed: int = 0) -> Task:
+    def make_task(self, name: str, *, seed: int = 0) -> Task:
         """Make the task that stands behind ``NAME:`` in a text.
 
         Args:

@@ -45,22 +45,22 @@ def plain_title(title: str) -> str:
 def find_window(windows: Sequence[Window], params: Named) -> Window | None:
     """The window that is meant; None where it is not there."""
     name = plain_title(params.window_name)
-    found = _named(windows, params, name)
-    if found is None and "Google Chrome" in name:
-        return _named(windows, params, name.replace("Google Chrome", "Chromium"))
-    if found is None and not params.strict:
-        return next((each for each in windows if name.lower() in each.app.lower()), None)
-    return found
+    match = _find_named(windows, params, name)
+    if match is None and "Google Chrome" in name:
+        return _find_named(windows, params, name.replace("Google Chrome", "Chromium"))
+    if match is None and not params.strict:
+        return next((window for window in windows if name.lower() in window.app.lower()), None)
+    return match
 
 
-def _named(windows: Sequence[Window], params: Named, name: str) -> Window | None:
+def _find_named(windows: Sequence[Window], params: Named, name: str) -> Window | None:
     for window in windows:
-        shown, wanted = plain_title(window.title), {name}
+        shown, titles = plain_title(window.title), {name}
         if params.by_class:
-            shown, wanted = window.app.removesuffix(_DEBIAN), {name, name.rpartition(".")[2]}
-        if shown in wanted:
+            shown, titles = window.app.removesuffix(_DEBIAN), {name, name.rpartition(".")[2]}
+        if shown in titles:
             return window
-        if not params.strict and any(each.lower() in shown.lower() for each in wanted if each):
+        if not params.strict and any(title.lower() in shown.lower() for title in titles if title):
             return window
     return None
 
@@ -74,9 +74,9 @@ async def await_window(context: Context, params: Named, seconds: float = _SECOND
     deadline = Deadline(seconds)
     while True:
         windows = await context.windows()
-        found = find_window(windows, params)
-        if found is not None:
-            return found
+        match = find_window(windows, params)
+        if match is not None:
+            return match
         if deadline.passed:
             titles = [window.title for window in windows]
             raise EnvironmentFailed(

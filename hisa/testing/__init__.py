@@ -14,7 +14,7 @@ from hisa.machine.lazy import lazy
 
 if TYPE_CHECKING:
     from hisa.testing.form import FakeEnvironment
-    from hisa.testing.model_server import FakeServer, Fault, Line, Received
+    from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest
     from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
     from hisa.testing.word_embedder import WordEmbedder
 
@@ -24,7 +24,7 @@ __all__ = [
     "Fault",
     "FunctionModel",
     "Line",
-    "Received",
+    "ReceivedRequest",
     "ScriptedModel",
     "WordEmbedder",
     "tool_call",

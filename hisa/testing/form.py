@@ -124,7 +124,7 @@ class FakeEnvironment:
         self._partial -= partial
         window = Window("1", _TITLE, _APP, _box(100, 60, 520, 270), active=True)
         return Observation(
-            screenshot=Screenshot(self._draw()).fitted(self._image_limit),
+            screenshot=Screenshot(self._draw()).fit_to(self._image_limit),
             screen=self._size,
             windows=(window,),
             elements=self._elements()[: 2 if partial else None] if elements else None,
@@ -233,7 +233,7 @@ class FakeEnvironment:
         self._frame(pen, boxes["ok"], "OK", fill=(225, 225, 225), edge=(90, 90, 90))
         self._frame(pen, boxes["save"], "Save", fill=(225, 225, 225), edge=(90, 90, 90))
         pen.text((120, 282), form.status, fill="black", font_size=16)
-        x, y = form.cursor.rounded()
+        x, y = form.cursor.to_pixels()
         pen.polygon(((x, y), (x, y + 14), (x + 10, y + 10)), fill="black", outline="white")
         return image
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, Self, assert_never
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelReply, TurnTokens
 
-__all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "Received"]
+__all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "ReceivedRequest"]
 
 FaultKind = Literal[
     "status",  # an HTTP status, with Retry-After where given
@@ -69,7 +69,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedRequest:
     """A request as it came over the wire. Names of ``headers`` are in lower case."""
 
     path: str
@@ -95,14 +95,14 @@ class Received:
     @property
     def text(self) -> str:
         """All text of all messages, one part a line."""
-        return self.said_by()
+        return self.text_by()
 
     @property
     def job(self) -> str:
         """The first line of the system prompt."""
-        return self.said_by("system").partition("\n")[0].strip()
+        return self.text_by("system").partition("\n")[0].strip()
 
-    def said_by(self, *roles: str) -> str:
+    def text_by(self, *roles: str) -> str:
         """Text of the messages of these roles; of all where none is named."""
         parts = self._parts(*roles)
         return "\n".join(part.get("text", "") for part in parts if part.get("type") == "text")
@@ -123,7 +123,7 @@ def _text_part(content: object) -> dict[str, Any]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     stopping: threading.Event
-    answer: Callable[[Received], Reply]
+    answer: Callable[[ReceivedRequest], Reply]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is what the faults are for: nothing to report."""
@@ -154,13 +154,13 @@ class Handler(BaseHTTPRequestHandler):
             self._error(404, f"no such address: {self.path}")
             return
         try:
-            received = self.received(headers, json.loads(raw))
+            received = self.read_request(headers, json.loads(raw))
         except (ValueError, TypeError, KeyError) as error:
             self._error(400, f"the request is not as it should be: {error}")
             return
         self._send(self.server.answer(received), received)
 
-    def received(self, headers: dict[str, str], body: Any) -> Received:
+    def read_request(self, headers: dict[str, str], body: Any) -> ReceivedRequest:
         """The request, where it is a chat completion.
 
         Raises:
@@ -168,26 +168,26 @@ class Handler(BaseHTTPRequestHandler):
         """
         if not isinstance(body["messages"], list):
             raise ValueError("messages is not a list")
-        return Received(self.path, headers, body)
+        return ReceivedRequest(self.path, headers, body)
 
-    def completion(self, reply: str | ModelReply, received: Received) -> dict[str, Any]:
+    def completion(self, reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
         """The body of a good answer."""
         return _completion(reply, received)
 
-    def _send(self, reply: Reply, received: Received) -> None:
+    def _send(self, reply: Reply, received: ReceivedRequest) -> None:
         if isinstance(reply, Fault):
             self._fault(reply, received)
         else:
             self._good(self.completion(reply, received), received)
 
-    def _good(self, body: dict[str, Any], received: Received) -> None:
+    def _good(self, body: dict[str, Any], received: ReceivedRequest) -> None:
         """A good answer, streamed where that was asked for."""
         if received.body.get("stream") and "choices" in body:
             self._events(_chunks(body, received))
         else:
             self._json(200, body)
 
-    def _events(self, events: list[bytes], *, whole: bool = True) -> None:
+    def _events(self, events: list[bytes], *, is_complete: bool = True) -> None:
         """Server-sent events, flushed together."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -195,17 +195,17 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for event in events:
             self._chunk(b"data: %s\n\n" % event)
-        if whole:
+        if is_complete:
             self._chunk(b"")
         self.wfile.flush()
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
-    def _half(self, good: dict[str, Any], received: Received, kind: FaultKind) -> None:
+    def _half(self, good: dict[str, Any], received: ReceivedRequest, kind: FaultKind) -> None:
         """Half of a good stream, and what comes of it."""
         events = _chunks(good, received)
-        self._events(events[: len(events) // 2], whole=kind == "stream_end")
+        self._events(events[: len(events) // 2], is_complete=kind == "stream_end")
         self.close_connection = True
         stopping = self.server.stopping
         with suppress(OSError):
@@ -219,7 +219,7 @@ class Handler(BaseHTTPRequestHandler):
             for _ in range(_LINE_PIECES if kind == "stream_line" else 0):
                 self._chunk(b"x" * (1 << 20))
 
-    def _fault(self, fault: Fault, received: Received) -> None:
+    def _fault(self, fault: Fault, received: ReceivedRequest) -> None:
         good = self.completion(fault.text, received)
         match fault.kind:
             case "status":
@@ -230,11 +230,11 @@ class Handler(BaseHTTPRequestHandler):
             case "drip":
                 self._drip()
             case "cut_off":
-                whole = json.dumps(good).encode()
-                self._bytes(200, whole[: len(whole) // 2])
+                body = json.dumps(good).encode()
+                self._bytes(200, body[: len(body) // 2])
             case "cut_connection":
-                whole = json.dumps(good).encode()
-                self._bytes(200, whole[: len(whole) // 2], length=len(whole))
+                body = json.dumps(good).encode()
+                self._bytes(200, body[: len(body) // 2], length=len(body))
                 self.close_connection = True
             case "html":
                 self._bytes(200, b"<!doctype html><h1>Welcome</h1>", kind="text/html")
@@ -299,7 +299,7 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing on standard error; requests are kept and logged by `FakeServer`."""
 
 
-def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
+def _completion(reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
     """The body of a good answer; tokens are estimated where the reply has none."""
     if isinstance(reply, str):
         reply = ModelReply(reply)
@@ -326,13 +326,13 @@ def _completion(reply: str | ModelReply, received: Received) -> dict[str, Any]:
     }
 
 
-def _prompt_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:
+def _prompt_tokens(tokens: TurnTokens | None, received: ReceivedRequest) -> dict[str, Any]:
     """The prompt's ids as vLLM tells them, where they are asked for."""
-    wanted = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
-    return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and wanted else {}
+    gives_ids = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
+    return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and gives_ids else {}
 
 
-def _reply_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, Any]:
+def _reply_tokens(tokens: TurnTokens | None, received: ReceivedRequest) -> dict[str, Any]:
     """The same of the reply: fields of a choice."""
     fields: dict[str, Any] = {}
     if tokens and tokens.reply_ids and received.body.get("return_token_ids"):
@@ -342,7 +342,7 @@ def _reply_tokens(tokens: TurnTokens | None, received: Received) -> dict[str, An
     return fields
 
 
-def _chunks(body: dict[str, Any], received: Received) -> list[bytes]:
+def _chunks(body: dict[str, Any], received: ReceivedRequest) -> list[bytes]:
     """A completion as the data of the events that stream it, a word in each."""
     usage = body.get("usage")
     options = received.body.get("stream_options") or {}
@@ -383,10 +383,10 @@ class FakeServer:
         self,
         script: Iterable[Reply | Line] = (),
         *,
-        then: Callable[[Received], Reply] | None = None,
+        then: Callable[[ReceivedRequest], Reply] | None = None,
         port: int = 0,
     ) -> None:
-        self.requests: list[Received] = []
+        self.requests: list[ReceivedRequest] = []
         self._script = [line if isinstance(line, Line) else Line(line) for line in script]
         self._then = then
         self._lock = threading.Lock()
@@ -424,12 +424,12 @@ class FakeServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _answer(self, received: Received) -> Reply:
+    def _answer(self, received: ReceivedRequest) -> Reply:
         with self._lock:
             self.requests.append(received)
             return self._next(received)
 
-    def _next(self, received: Received) -> Reply:
+    def _next(self, received: ReceivedRequest) -> Reply:
         for index, line in enumerate(self._script):
             if line.role in ("", received.role):
                 del self._script[index]

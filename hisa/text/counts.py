@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["all_of", "counted"]
+__all__ = ["all_of", "pluralise"]
 
 
-def counted(count: int, noun: str) -> str:
+def pluralise(count: int, noun: str) -> str:
     """Returns "1 step" or "3 steps"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -21,12 +21,12 @@ __all__ = [
     "field_text",
     "guard_fields",
     "guard_tags",
+    "mark_untrusted",
     "one_line",
     "printable",
     "sections",
     "short",
     "speaks_of",
-    "untrusted",
     "without_tags",
 ]
 
@@ -81,7 +81,7 @@ def speaks_of(text: str, words: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
 
 
-def untrusted(tag: str) -> str:
+def mark_untrusted(tag: str) -> str:
     """The tag of a section whose text is the screen's, a file's or a tool's: nobody's orders."""
     return f"{tag} untrusted"
 
@@ -101,8 +101,8 @@ def broken_character(text: str) -> str:
 
     A carriage return passes: it is a key, and a line's end in files.
     """
-    found = _SURROGATE.search(text) or _CONTROL.search(text.replace("\r", " "))
-    return f"U+{ord(found[0]):04X}" if found else ""
+    match = _SURROGATE.search(text) or _CONTROL.search(text.replace("\r", " "))
+    return f"U+{ord(match[0]):04X}" if match else ""
 
 
 def guard_tags(text: str) -> str:
@@ -164,9 +164,9 @@ def _start(text: str, chars: int) -> str:
 
     Half of a key or a token would not be recognised as one where secrets are looked for.
     """
-    kept = text[:chars]
-    half, _ = _halves(kept[-_LONGEST_WORD:], text[chars : chars + _LONGEST_WORD])
-    return kept[: len(kept) - half] or kept
+    beginning = text[:chars]
+    half, _ = _halves(beginning[-_LONGEST_WORD:], text[chars : chars + _LONGEST_WORD])
+    return beginning[: len(beginning) - half] or beginning
 
 
 def _end(text: str, chars: int) -> str:
@@ -182,13 +182,13 @@ def ends(text: str, chars: int) -> str:
         return text
     tail = chars // 3
     first, last = _start(text, chars - tail), _end(text, tail)
-    count = _left_out(text[len(first) : len(text) - len(last)])
+    count = _count_left_out(text[len(first) : len(text) - len(last)])
     return f"{first}\n… {count} characters left out …\n{last}"
 
 
-def _left_out(part: str) -> int:
+def _count_left_out(part: str) -> int:
     """Returns the characters that are gone with a part, an earlier cut's among them."""
-    earlier = (int(found[1]) - len(found[0]) for found in _GAP.finditer(part))
+    earlier = (int(match[1]) - len(match[0]) for match in _GAP.finditer(part))
     return len(part) + sum(earlier)
 
 

@@ -62,8 +62,10 @@ class Prompts:
         try:
             paths = sorted(path for path in self._folder.iterdir() if path.name[0] != ".")
         except OSError as error:
-            raise self._refused(f"{error.strerror}", "name a folder that holds prompts") from error
-        return {path.name: self._checked(path) for path in paths}
+            raise self._build_error(
+                f"{error.strerror}", "name a folder that holds prompts"
+            ) from error
+        return {path.name: self._check_file(path) for path in paths}
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -86,7 +88,7 @@ class Prompts:
             return self._templates.get_template(file).render(values).strip()
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             if file in self.own:
-                raise self._refused(f"{file}: {error}", self._compare(file)) from error
+                raise self._build_error(f"{file}: {error}", self._compare(file)) from error
             line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
             message = f"{data_folder('prompts') / file}{line}: {error}"
             raise ConfigError(message, fix="mend it there: it is no longer as it ships") from error
@@ -99,38 +101,38 @@ class Prompts:
         environment.loader = DictLoader({**self.shipped, **self.own})
         return environment
 
-    def _checked(self, path: Path) -> str:
+    def _check_file(self, path: Path) -> str:
         """Returns the text of a file that can take the place of the one that ships."""
         from jinja2 import TemplateSyntaxError
 
         name, shipped = path.name, self.shipped.get(path.name)
         if shipped is None:
             near, names = close_names(name, list(self.shipped)), ", ".join(self.shipped)
-            raise self._refused(f"no prompt is called {name!r}{near}", f"rename it: {names}")
+            raise self._build_error(f"no prompt is called {name!r}{near}", f"rename it: {names}")
         text = self._text(path)
         try:
             used = _names(text)
         except TemplateSyntaxError as error:
             message = f"{name}, line {error.lineno}: {error.message}"
-            raise self._refused(message, self._compare(name)) from error
+            raise self._build_error(message, self._compare(name)) from error
         if not _COMMENT.sub("", text).strip():
-            raise self._refused(f"{name} is empty", f"write a prompt, or rm {path}")
+            raise self._build_error(f"{name} is empty", f"write a prompt, or rm {path}")
         allowed = _names(shipped)
         if unknown := used - allowed:
             known = f"it may use {_braces(allowed)}" if allowed else "it may use no values"
-            raise self._refused(f"{name} uses {_braces(unknown)}; {known}", self._compare(name))
+            raise self._build_error(f"{name} uses {_braces(unknown)}; {known}", self._compare(name))
         return text
 
     def _text(self, path: Path) -> str:
         try:
             if not path.is_file():
-                raise self._refused(f"{path.name} is not a file", self._compare(path.name))
+                raise self._build_error(f"{path.name} is not a file", self._compare(path.name))
             return path.read_bytes().decode("utf-8-sig")  # some editors begin a file with a mark
         except (OSError, UnicodeDecodeError) as error:
             message = f"{path.name} cannot be read as UTF-8: {error}"
-            raise self._refused(message, f"save {path} as UTF-8") from error
+            raise self._build_error(message, f"save {path} as UTF-8") from error
 
-    def _refused(self, message: str, fix: str) -> ConfigError:
+    def _build_error(self, message: str, fix: str) -> ConfigError:
         return ConfigError(f"prompts.folder = {str(self._folder)!r}: {message}", fix=fix)
 
     def _compare(self, name: str) -> str:

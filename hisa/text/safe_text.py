@@ -29,15 +29,15 @@ _UNSAFE = re.compile(
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def _number(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _in_json(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _in_json(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 

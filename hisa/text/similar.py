@@ -13,7 +13,7 @@ _DIGITS = re.compile(r"\d+")
 _ENDS = " .,;:!?…*_-–>»▸▾▼\"'“”‘’`«"
 _LONG = 200
 """Longer texts are documents, not names; they go by how they begin."""
-_ALIKE = 0.94
+_SAME_RATIO = 0.94
 """Names this much alike are the same but for a slip: "Sort Ascending" is not "Descending"."""
 _LESS = 0.85
 """Factor where the text is only a part of the name."""
@@ -38,43 +38,49 @@ def similarity(name: str, text: str) -> float:
     """
     if not text:
         return 0.0
-    wanted = clean(name)
-    if len(wanted) >= _BEGINNING and clean(text[: 2 * len(name)]).startswith(wanted):
+    clean_name = clean(name)
+    if len(clean_name) >= _BEGINNING and clean(text[: 2 * len(name)]).startswith(clean_name):
         return 0.95
     if len(text) > _LONG:
         return 0.0
-    found = clean(text)
-    if not wanted or not found:
+    clean_text = clean(text)
+    if not clean_name or not clean_text:
         return 0.0
-    if wanted == found:
+    if clean_name == clean_text:
         return 1.0
-    if wanted == _BRACKETS.sub("", found) or wanted.replace("_", "") == found.replace("_", ""):
+    if clean_name == _BRACKETS.sub("", clean_text) or clean_name.replace(
+        "_", ""
+    ) == clean_text.replace("_", ""):
         return 0.97
-    return max(_contained(wanted, found), _LESS * _contained(found, wanted), _fuzzy(wanted, found))
+    return max(
+        _score_part(clean_name, clean_text),
+        _LESS * _score_part(clean_text, clean_name),
+        _score_fuzzy(clean_name, clean_text),
+    )
 
 
-def title_similarity(wanted: str, title: str, app: str = "") -> float:
+def title_similarity(name: str, title: str, app: str = "") -> float:
     """`similarity` to a window; a title is often "document - application": each part counts."""
     parts = [app, title, *re.split(r" [-—–] ", title)]
-    return max(similarity(wanted, part.lstrip("*")) for part in parts)
+    return max(similarity(name, part.lstrip("*")) for part in parts)
 
 
-def _contained(part: str, whole: str) -> float:
-    if f" {part} " not in f" {whole} " or _DIGITS.findall(part) != _DIGITS.findall(whole):
+def _score_part(part: str, text: str) -> float:
+    if f" {part} " not in f" {text} " or _DIGITS.findall(part) != _DIGITS.findall(text):
         return 0.0
-    share = len(part) / len(whole)
+    share = len(part) / len(text)
     return 0.6 + 0.35 * share if " " in part else 0.3 + 0.5 * share
 
 
-def _fuzzy(wanted: str, found: str) -> float:
+def _score_fuzzy(name: str, text: str) -> float:
     from rapidfuzz import fuzz
 
     # "Sheet1" is not "Sheet2".
-    if _DIGITS.findall(wanted) != _DIGITS.findall(found):
+    if _DIGITS.findall(name) != _DIGITS.findall(text):
         return 0.0
-    ratio = fuzz.ratio(wanted, found) / 100
+    ratio = fuzz.ratio(name, text) / 100
     # Two characters of four may differ by chance; short names must be right.
-    alike = 0.97 * ratio if ratio >= _ALIKE and len(wanted) >= 5 else 0.7 * ratio
-    if " " in wanted and fuzz.token_sort_ratio(wanted, found) == 100:
+    score = 0.97 * ratio if ratio >= _SAME_RATIO and len(name) >= 5 else 0.7 * ratio
+    if " " in name and fuzz.token_sort_ratio(name, text) == 100:
         return 0.9
-    return alike
+    return score

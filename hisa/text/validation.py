@@ -56,8 +56,8 @@ def explain(
     for item in items:
         if item["type"] == "too_short" and item["loc"] == deepest[: len(item["loc"])] != deepest:
             continue  # only for want of the item that does not fit itself
-        fault, given_at = _fault(item, form, noun), source(item["loc"])
-        faults.append(f"{given_at}: {fault}" if given_at else fault)
+        fault, position = _fault(item, form, noun), source(item["loc"])
+        faults.append(f"{position}: {fault}" if position else fault)
     faults = list(dict.fromkeys(faults))
     more = f"; and {len(faults) - most} more" if len(faults) > most else ""
     return redact("; ".join(faults[:most]) + more)

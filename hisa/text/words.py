@@ -11,7 +11,7 @@ __all__ = ["purpose_match", "quotes", "token_match", "tokens"]
 _LONG = 200
 """Characters; a longer text is no name."""
 
-_ALIKE = (
+_SYNONYMS = (
     "close|×|✕|✖|✗|x|dismiss|cross",
     "previous|prev|‹|«|<|◀|◂|←|back|backward|earlier|last month|previous month|prev month",
     "next|›|»|>|▶|▸|→|forward|later|next month",
@@ -43,7 +43,7 @@ _ALIKE = (
     "surname|last name|family name", "case|capital|capitals|uppercase|upper case|capital letters",
     "duplicate|clone", "pin|pushpin|thumbtack", "microphone|mic",
 )  # fmt: skip
-_CANON = {word: group.split("|", 1)[0] for group in _ALIKE for word in group.split("|")}
+_CANON = {word: group.split("|", 1)[0] for group in _SYNONYMS for word in group.split("|")}
 _PHRASES = re.compile(
     r"(?<!\w)("
     + "|".join(re.escape(w) for w in sorted(_CANON, key=len, reverse=True) if " " in w)
@@ -65,11 +65,11 @@ def tokens(text: str) -> frozenset[str]:
     flat = text.casefold().replace("_", " ").replace("’s ", " ").replace("'s ", " ")
     flat = re.sub(r"(?<=\w)-(?=[^\W\d])", " ", flat)
     joined = _PHRASES.sub(lambda m: _CANON[m[1]], flat)
-    found = _TOKEN.findall(joined)
-    if len(found) > 1:
-        found = [t for t in found if t != "-"]
-    meant = {_CANON.get(token) or _stem(token) for token in found if token not in _STOP}
-    return frozenset(meant or {_CANON.get(t, t) for t in found})
+    words = _TOKEN.findall(joined)
+    if len(words) > 1:
+        words = [t for t in words if t != "-"]
+    meanings = {_CANON.get(token) or _stem(token) for token in words if token not in _STOP}
+    return frozenset(meanings or {_CANON.get(t, t) for t in words})
 
 
 _QUOTES = re.compile(r"""["“«]([^"“”«»\n]{1,200})["”»]|(?<!\w)['‘]([^'‘’\n]{1,200})['’](?!\w)""")
@@ -88,25 +88,27 @@ def _stem(word: str) -> str:
     return word.rstrip("e") if len(word) > 3 else word
 
 
-def token_match(wanted: str, text: str) -> float:
+def token_match(query: str, text: str) -> float:
     """0..1: how many of the words wanted are there, less for further ones.
 
     One word among others is seldom the name: "save" is not "save all".
     """
-    least = 0.25 if len(tokens(wanted)) == 1 else 0.6
-    return _compare(wanted, text, lambda asked, told: asked * (least + (1 - least) * told))
+    least = 0.25 if len(tokens(query)) == 1 else 0.6
+    return _compare(
+        query, text, lambda recall, precision: recall * (least + (1 - least) * precision)
+    )
 
 
 def purpose_match(purpose: str, text: str) -> float:
     """0..1: how many words of a name a sentence about it has, whatever else it says."""
-    return _compare(purpose, text, lambda asked, told: 0.4 * asked + 0.6 * told)
+    return _compare(purpose, text, lambda recall, precision: 0.4 * recall + 0.6 * precision)
 
 
-def _compare(wanted: str, text: str, score: Callable[[float, float], float]) -> float:
+def _compare(query: str, text: str, score: Callable[[float, float], float]) -> float:
     if not text or len(text) > _LONG:
         return 0.0
-    asked, told = tokens(wanted), tokens(text)
-    common = len(asked & told)
-    if not common or {t for t in asked if t.isdigit()} - told:
+    query_tokens, text_tokens = tokens(query), tokens(text)
+    common = len(query_tokens & text_tokens)
+    if not common or {t for t in query_tokens if t.isdigit()} - text_tokens:
         return 0.0
-    return score(common / len(asked), common / len(told))
+    return score(common / len(query_tokens), common / len(text_tokens))

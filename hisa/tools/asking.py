@@ -66,8 +66,8 @@ async def hand_over(what: Text, context: ToolContext, seconds: Seconds = 600) ->
     answer = await _person(context).ask(Inquiry("hand_over", what, seconds=seconds))
     if answer.by == "nobody":
         return Outcome(ok=False, error=f"nobody took over within {seconds:g} s")
-    said = f", and says: {answer.text}" if answer.text else ""
-    return Outcome(ok=True, output=f"The person gave the machine back{said}")
+    remark = f", and says: {answer.text}" if answer.text else ""
+    return Outcome(ok=True, output=f"The person gave the machine back{remark}")
 
 
 PERSON = Toolkit("person", "a person", (ask, hand_over), Needs(frozenset({"person"})))

@@ -100,8 +100,8 @@ class BaseTool(ABC):
         """Name and arguments on one line: ``calc_read(cells, sheet="")``."""
         required = frozenset(self.parameters.get("required", ()))
         fields: Mapping[str, Any] = self.parameters.get("properties", {})
-        given = (_argument(name, field, name in required) for name, field in fields.items())
-        return f"{self.name}({', '.join(given)})"
+        arguments = (_argument(name, field, name in required) for name, field in fields.items())
+        return f"{self.name}({', '.join(arguments)})"
 
     def describe(self) -> str:
         """Name, input and documentation, as the planner's prompt shows them."""
@@ -109,11 +109,11 @@ class BaseTool(ABC):
         if self.takes_text:
             kind = f"a string ({next(iter(fields))})"
         else:
-            told = {
+            described_fields = {
                 name: {k: v for k, v in value.items() if k != "title"}
                 for name, value in fields.items()
             }
-            kind = f"an object with {json.dumps(told)}"
+            kind = f"an object with {json.dumps(described_fields)}"
         return f"### {self.name}\n{self.documentation}\nInput: {kind}."
 
 
@@ -170,9 +170,9 @@ class Tool(BaseTool):
         Raises:
             InvalidReply: what does not fit, by name.
         """
-        given = self._from_text(value) if isinstance(value, str) else value
+        raw = self._from_text(value) if isinstance(value, str) else value
         try:
-            checked = self._input.model.model_validate(given)
+            checked = self._input.model.model_validate(raw)
         except ValidationError as error:
             problems = "; ".join(
                 f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
@@ -214,15 +214,15 @@ def example_inputs(documentation: str) -> tuple[str, ...]:
     Each is a whole input: a JSON object, or the string itself where a tool takes one.
     """
     lines = iter(documentation.splitlines())
-    found = []
+    examples = []
     for line in lines:
         if line.strip() in ("Examples:", "Example:"):
-            for each in lines:
-                if each.strip() and not each.startswith((" ", "\t")):
+            for example in lines:
+                if example.strip() and not example.startswith((" ", "\t")):
                     break
-                if each.strip():
-                    found.append(each.strip())
-    return tuple(found)
+                if example.strip():
+                    examples.append(example.strip())
+    return tuple(examples)
 
 
 _PLAIN = {"integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
@@ -239,8 +239,8 @@ def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
     ways = [way for way in field.get("anyOf", ()) if way.get("type") != "null"]
     several = len(ways) > 1
     kind = "|".join(filter(None, map(_kind, ways if several else [field])))
-    tells = several or "enum" in field or required or field.get("default") is None
-    kind = f": {kind}" if kind and tells else ""
+    shows_kind = several or "enum" in field or required or field.get("default") is None
+    kind = f": {kind}" if kind and shows_kind else ""
     if required:
         return f"{name}{kind}"
     return f"{name}{kind}={json.dumps(field.get('default'))}".replace("null", "None")

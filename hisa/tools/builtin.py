@@ -11,7 +11,7 @@ from pydantic import Field
 from hisa.actions import Action, points, to_space
 from hisa.actions.unchanged_look import require_unchanged
 from hisa.actions.values import MAX_SECONDS
-from hisa.protocols import ActsWhereUnchanged, Environment, Held, Outcome
+from hisa.protocols import ActsWhereUnchanged, Environment, Outcome, ScreenPrecondition
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
 from hisa.tools.traits import Needs, tool
@@ -37,14 +37,16 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     Examples:
         pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')
     """
-    call, look = context.call, context.observation
-    actions = (*call.actions, *call.way)
-    there = to_space(actions, "screen", screen=look.screen, image=look.image)
-    await _act(there, call.held, context.environment)
+    call, observation = context.call, context.observation
+    actions = (*call.actions, *call.next_moves)
+    screen_actions = to_space(actions, "screen", screen=observation.screen, image=observation.image)
+    await _act(screen_actions, call.precondition, context.environment)
     return Outcome(ok=True, points=tuple(points(call.actions)))
 
 
-async def _act(actions: Sequence[Action], held: Held | None, environment: Environment) -> None:
+async def _act(
+    actions: Sequence[Action], held: ScreenPrecondition | None, environment: Environment
+) -> None:
     if held is None:
         await environment.act(actions)
     elif isinstance(environment, ActsWhereUnchanged):
@@ -61,20 +63,24 @@ async def bash_execution(command: str, context: ToolContext) -> Outcome:
     Start windows in the background: setsid -f mousepad
     """
     result = await context.environment.execute(command, timeout=COMMAND_SECONDS, limit=COMMAND_READ)
-    error = f"timed out after {COMMAND_SECONDS:g} s" if result.timed_out else _kept(result.error)
+    error = (
+        f"timed out after {COMMAND_SECONDS:g} s"
+        if result.timed_out
+        else _shorten_output(result.error)
+    )
     return Outcome(
         ok=result.exit_code == 0 and not result.timed_out,
-        output=_kept(result.output),
+        output=_shorten_output(result.output),
         error=error,
         exit_code=result.exit_code,
     )
 
 
-def _kept(said: str) -> str:
+def _shorten_output(output: str) -> str:
     """Returns both ends of what a command said, and whether there was more than was read."""
-    more = len(said.encode("utf-8", "replace")) >= COMMAND_READ
+    more = len(output.encode("utf-8", "replace")) >= COMMAND_READ
     unread = f"\n… only the first {COMMAND_READ:,} bytes were read; there may be more …\n"
-    return ends(said, COMMAND_OUTPUT) + unread * more
+    return ends(output, COMMAND_OUTPUT) + unread * more
 
 
 async def wait(

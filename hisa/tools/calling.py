@@ -11,7 +11,7 @@ from hisa.protocols import Environment, GroundedCall, Outcome, ToolCall
 from hisa.tools.base import BaseTool
 from hisa.tools.registry import ToolRegistry
 
-__all__ = ["call_tool", "grounded"]
+__all__ = ["build_grounded_call", "call_tool"]
 
 Input = str | Mapping[str, Any]
 
@@ -24,12 +24,12 @@ async def call_tool(tool: BaseTool, value: Input, environment: Environment) -> O
         EnvironmentFailed: the machine broke.
     """
     registry = ToolRegistry([tool], capabilities=environment.capabilities)
-    call = grounded(tool, value)
+    call = build_grounded_call(tool, value)
     registry.check(call.call)
     return await registry.execute(call, await environment.observe(), environment)
 
 
-def grounded(tool: BaseTool, value: Input) -> GroundedCall:
+def build_grounded_call(tool: BaseTool, value: Input) -> GroundedCall:
     """Returns the call of a tool with that input.
 
     Raises:

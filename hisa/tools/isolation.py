@@ -23,24 +23,24 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import ends
 from hisa.tools.base import BaseTool, ToolContext
 
-__all__ = ["KEPT_CHARACTERS", "PluginEnvironment", "isolated", "kept"]
+__all__ = ["OUTPUT_CHARACTERS", "PluginEnvironment", "run_isolated", "shorten_output"]
 
 T = TypeVar("T")
-KEPT_CHARACTERS = 8_000
+OUTPUT_CHARACTERS = 8_000
 """Characters of a tool's output that are kept, beginning and end; as of a command."""
 _READ_CHARACTERS = 1_000_000
 """Characters of an output that are looked at."""
 
 
-def kept(text: str) -> str:
+def shorten_output(text: str) -> str:
     """Returns both ends of what a tool said, and how much is left out."""
     if len(text) <= _READ_CHARACTERS:
-        return ends(text, KEPT_CHARACTERS)
-    cut = f"{text[: KEPT_CHARACTERS // 3]}\n… {len(text):,} characters in all …\n"
-    return cut + text[-KEPT_CHARACTERS // 3 :]
+        return ends(text, OUTPUT_CHARACTERS)
+    cut = f"{text[: OUTPUT_CHARACTERS // 3]}\n… {len(text):,} characters in all …\n"
+    return cut + text[-OUTPUT_CHARACTERS // 3 :]
 
 
-async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> Outcome:
+async def run_isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> Outcome:
     """Run a plug-in's tool in a thread of its own.
 
     Args:
@@ -55,23 +55,23 @@ async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> O
     """
     loop = asyncio.get_running_loop()
     machine = PluginEnvironment(context.environment, loop)
-    done: asyncio.Future[Outcome] = loop.create_future()
+    future: asyncio.Future[Outcome] = loop.create_future()
     printed = _Printed()
 
     def work() -> None:
         try:
             with printed.by_this_thread():
                 outcome = asyncio.run(tool.run(replace(context, environment=machine)))
-            outcome = _bounded(outcome, printed.text())
+            outcome = _bound_outcome(outcome, printed.text())
         except BaseException as error:  # noqa: BLE001 - raised again where the tool was called
-            _tell(loop, done, error=error)
+            _tell(loop, future, error=error)
         else:
-            _tell(loop, done, outcome=outcome)
+            _tell(loop, future, outcome=outcome)
 
     thread = threading.Thread(target=work, name=f"tool {tool.name}", daemon=True)
     thread.start()
     try:
-        return await asyncio.wait_for(asyncio.shield(done), seconds)
+        return await asyncio.wait_for(asyncio.shield(future), seconds)
     except TimeoutError:
         raise ToolFailed(
             f"{tool.name} did not end within {seconds:g} s; whether it has done anything is not "
@@ -79,34 +79,36 @@ async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> O
         ) from None
     finally:
         machine.closed = True
-        done.cancel()
+        future.cancel()
 
 
-def _bounded(outcome: Outcome, printed: str) -> Outcome:
+def _bound_outcome(outcome: Outcome, printed: str) -> Outcome:
     """Returns an outcome with what was printed, both ends of it, that ends no run.
 
     Only HiSA's own tools end one: a plug-in's word on it would be taken for success.
     """
-    said = "\n".join(filter(None, (outcome.output, printed)))
-    return replace(outcome, output=kept(said), error=kept(outcome.error), ends=None)
+    output = "\n".join(filter(None, (outcome.output, printed)))
+    return replace(
+        outcome, output=shorten_output(output), error=shorten_output(outcome.error), ends=None
+    )
 
 
 def _tell(
     loop: asyncio.AbstractEventLoop,
-    done: asyncio.Future[Outcome],
+    future: asyncio.Future[Outcome],
     *,
     outcome: Outcome | None = None,
     error: BaseException | None = None,
 ) -> None:
     def settle() -> None:
-        if done.done():
+        if future.done():
             return
         if outcome is not None:
-            done.set_result(outcome)
+            future.set_result(outcome)
         elif isinstance(error, Exception):
-            done.set_exception(error)
+            future.set_exception(error)
         else:
-            done.set_exception(ToolFailed(f"{type(error).__name__}: {error}"))
+            future.set_exception(ToolFailed(f"{type(error).__name__}: {error}"))
 
     try:
         loop.call_soon_threadsafe(settle)
@@ -147,25 +149,25 @@ class PluginEnvironment:
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look."""
-        return await self._there(self._inner.observe(elements=elements, settle=settle))
+        return await self._run_in_loop(self._inner.observe(elements=elements, settle=settle))
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Act."""
-        await self._there(self._inner.act(actions))
+        await self._run_in_loop(self._inner.act(actions))
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         """Run a command."""
-        return await self._there(self._inner.execute(command, timeout=timeout, limit=limit))
+        return await self._run_in_loop(self._inner.execute(command, timeout=timeout, limit=limit))
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine."""
-        return await self._there(self._inner.read_file(path, limit=limit))
+        return await self._run_in_loop(self._inner.read_file(path, limit=limit))
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Put a file there."""
-        await self._there(self._inner.write_file(path, data))
+        await self._run_in_loop(self._inner.write_file(path, data))
 
     async def __aenter__(self) -> PluginEnvironment:
         """Nothing: it is started."""
@@ -174,7 +176,7 @@ class PluginEnvironment:
     async def __aexit__(self, *exc: object) -> None:
         """Nothing: it goes on."""
 
-    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _run_in_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of work that the run's loop does.
 
         Raises:

@@ -32,7 +32,7 @@ __all__ = [
     "likeliest",
     "offered_line",
     "offered_text",
-    "whole_signature",
+    "safe_signature",
 ]
 
 TOOLS_ESTIMATE = 500
@@ -40,7 +40,7 @@ TOOLS_ESTIMATE = 500
 benchmarks/tool_tokens.py makes."""
 SUMMARY_CHARACTERS = 90
 """Characters of a summary beside a signature; chosen by hand: one clause."""
-_WHOLE = 0.45
+_SUMMARY_SHARE = 0.45
 """Share of the room for tools that are told with a summary; chosen by hand: some three."""
 _WITH_ARGUMENTS = 10
 """Tools whose arguments are told, if there is room."""
@@ -59,61 +59,61 @@ _HEAD = (
 def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
     """Returns the list of tools for a prompt; empty where there are none, or no room."""
     lines = [_HEAD]
-    few = len(ranked) <= _WITH_ARGUMENTS
+    is_short = len(ranked) <= _WITH_ARGUMENTS
     own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
     with_summary: list[BaseTool] = []
-    for tool in ranked if few else own:
+    for tool in ranked if is_short else own:
         line = offered_line(tool)
-        whole = room if few else room * _WHOLE
-        if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
+        limit = room if is_short else room * _SUMMARY_SHARE
+        if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], limit):
             break
         lines.append(line)
         with_summary.append(tool)
     rest = [tool for tool in ranked if tool not in with_summary]
 
-    def told(arguments: int, count: int) -> list[str]:
+    def build_lines(arguments: int, count: int) -> list[str]:
         named = [_with_arguments(tool) for tool in rest[:arguments]]
         named += [tool.name for tool in rest[arguments:count]]
         return [*lines, *_by_kit(rest[:count], named), *_rest(len(rest) - count)]
 
     most = min(len(rest), max(0, _WITH_ARGUMENTS - len(lines) + 1))
-    arguments = longest(most, lambda size: _fits(told(size, size), room))
-    count = longest(len(rest), lambda size: _fits(told(min(size, arguments), size), room))
-    return "\n".join(told(arguments, count)) if count or len(lines) > 1 else ""
+    arguments = longest(most, lambda size: _fits(build_lines(size, size), room))
+    count = longest(len(rest), lambda size: _fits(build_lines(min(size, arguments), size), room))
+    return "\n".join(build_lines(arguments, count)) if count or len(lines) > 1 else ""
 
 
-def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
+def in_front(tools: Iterable[BaseTool], observation: Observation) -> list[BaseTool]:
     """The tools that a look has open; those of a toolkit have the same needs, looked at once."""
     answers: dict[Needs, bool] = {}
     listed = []
     for tool in tools:
         needs = tool.traits.needs
         if needs not in answers:
-            answers[needs] = needs.in_front(look)
+            answers[needs] = needs.in_front(observation)
         if answers[needs]:
             listed.append(tool)
     return listed
 
 
-def likeliest(listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
+def likeliest(listed: Sequence[BaseTool], scores: Sequence[float]) -> Sequence[BaseTool]:
     """Tools in turn: by one as they fit the task, by two those in front as they are listed.
 
     What is wanted most comes first there, and few tasks name the tool that does them.
     """
 
     def rank(at: int) -> tuple[bool, float, bool, int]:
-        return not listed[at].traits.needs.apps, -fits[at], listed[at].trusted, at
+        return not listed[at].traits.needs.apps, -scores[at], listed[at].trusted, at
 
     ranked = [listed[at] for at in sorted(range(len(listed)), key=rank)]
     ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
     ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
     by_fit, by_list = iter(ranked), iter([*ahead, *ranked])
-    found: dict[str, BaseTool] = {}
-    while len(found) < len(ranked):
-        source = by_list if len(found) % 3 else by_fit
-        tool = next(tool for tool in source if tool.name not in found)
-        found[tool.name] = tool
-    return list(found.values())
+    by_name: dict[str, BaseTool] = {}
+    while len(by_name) < len(ranked):
+        source = by_list if len(by_name) % 3 else by_fit
+        tool = next(tool for tool in source if tool.name not in by_name)
+        by_name[tool.name] = tool
+    return list(by_name.values())
 
 
 def fitting(ranked: Sequence[BaseTool], subject: str, most: int) -> Sequence[BaseTool]:
@@ -130,8 +130,8 @@ def best(tools: Iterable[BaseTool], subject: str) -> Sequence[BaseTool]:
     then as they were listed.
     """
     listed = list(tools)
-    fits = fits_of(listed, subject)
-    ranks = sorted(range(len(listed)), key=lambda at: (-fits[at], listed[at].trusted, at))
+    scores = fits_of(listed, subject)
+    ranks = sorted(range(len(listed)), key=lambda at: (-scores[at], listed[at].trusted, at))
     return [listed[at] for at in ranks]
 
 
@@ -141,11 +141,11 @@ def fits_of(tools: Sequence[BaseTool], subject: str) -> list[float]:
     terms = [_words(f"{tool.name} {tool.title} {tool.documentation}") for tool in tools]
     counts = Counter(chain.from_iterable(terms))  # what all tools have tells nothing
     weights = {word: math.log((len(terms) + 1) / counts[word]) for word in words & counts.keys()}
-    fits = []
+    scores = []
     for tool, own in zip(tools, terms, strict=True):
         shared = [*(own & words), *(_words(tool.name) & words)]
-        fits.append(math.fsum([weights[word] for word in shared]))
-    return fits
+        scores.append(math.fsum([weights[word] for word in shared]))
+    return scores
 
 
 @lru_cache(maxsize=2048)
@@ -160,12 +160,12 @@ def offered_line(tool: BaseTool) -> str:
     summary = (
         summary if len(summary) <= SUMMARY_CHARACTERS else summary[: SUMMARY_CHARACTERS - 1] + "…"
     )
-    signature = whole_signature(tool)
+    signature = safe_signature(tool)
     signature = signature if len(signature) <= SIGNATURE_CHARACTERS else f"{tool.name}(…)"
     return f"{signature}: {guard_tags(summary)}"
 
 
-def whole_signature(tool: BaseTool) -> str:
+def safe_signature(tool: BaseTool) -> str:
     """A tool's signature as part of a prompt, cut only where no tool's author was at home."""
     signature = guard_tags(one_line(tool.signature()))
     return signature if len(signature) <= _LONGEST_SIGNATURE else guard_tags(f"{tool.name}(…)")
@@ -176,17 +176,17 @@ def _with_arguments(tool: BaseTool) -> str:
     needed = tuple(tool.parameters.get("required", ()))
     others = [name for name in tool.parameters.get("properties", {}) if name not in needed]
     left = max(0, _ARGUMENTS - len(needed))
-    told = [*needed[: 2 * _ARGUMENTS], *(f"{name}?" for name in others[:left])]
+    arguments = [*needed[: 2 * _ARGUMENTS], *(f"{name}?" for name in others[:left])]
     more = len(needed) > 2 * _ARGUMENTS or len(others) > left
-    return f"{tool.name}({', '.join([*told, *(['…'] if more else [])])})"
+    return f"{tool.name}({', '.join([*arguments, *(['…'] if more else [])])})"
 
 
 def _by_kit(tools: Sequence[BaseTool], named: Sequence[str]) -> list[str]:
     """Names by toolkit, which is said once: ``calc_: write(cell, values), fill``."""
     kits: dict[str, list[str]] = {}
-    for tool, told in zip(tools, named, strict=True):
-        prefix = f"{tool.kit}_" if tool.kit and told.startswith(f"{tool.kit}_") else ""
-        kits.setdefault(prefix, []).append(one_line(told.removeprefix(prefix)))
+    for tool, entry in zip(tools, named, strict=True):
+        prefix = f"{tool.kit}_" if tool.kit and entry.startswith(f"{tool.kit}_") else ""
+        kits.setdefault(prefix, []).append(one_line(entry.removeprefix(prefix)))
     lines = [f"{kit}: {', '.join(names)}".removeprefix(": ") for kit, names in kits.items()]
     return [guard_tags(line) for line in lines]
 

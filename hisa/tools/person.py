@@ -53,15 +53,15 @@ class Person:
     def __init__(self, inquire: Inquire, *, emit: Emit) -> None:
         self._inquire = inquire
         self._emit = emit
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def ask(self, inquiry: Inquiry) -> PersonAnswer:
         """The answer, or the default where none came in time; one inquiry at a time."""
         started = time.monotonic()
-        async with self._one:
-            said = await self._inquire(inquiry)
-        if said is not None:
-            answer = PersonAnswer(said.strip(), "person")
+        async with self._lock:
+            text = await self._inquire(inquiry)
+        if text is not None:
+            answer = PersonAnswer(text.strip(), "person")
         else:
             answer = PersonAnswer(inquiry.default, "default" if inquiry.default else "nobody")
         self._emit(

@@ -27,7 +27,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.protocols import Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
-from hisa.tools.isolation import isolated, kept
+from hisa.tools.isolation import run_isolated, shorten_output
 from hisa.tools.offer import (
     TOOLS_ESTIMATE,
     best,
@@ -36,7 +36,7 @@ from hisa.tools.offer import (
     in_front,
     likeliest,
     offered_text,
-    whole_signature,
+    safe_signature,
 )
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
@@ -62,12 +62,12 @@ def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
         PluginFailed: it cannot be loaded; names the package.
     """
     with blaming_package("tools", point):
-        found = point.load()
-        if isinstance(found, Toolkit):
-            return found.tools(source(point))
-        if isinstance(found, OpenedTools):
+        plugin = point.load()
+        if isinstance(plugin, Toolkit):
+            return plugin.tools(source(point))
+        if isinstance(plugin, OpenedTools):
             return ()
-        tool = Tool(found, source=source(point))
+        tool = Tool(plugin, source=source(point))
     tool.name = point.name
     return (tool,)
 
@@ -126,17 +126,17 @@ class ToolRegistry:
         listed = list(discover()[0] if tools is None else tools)
         able = frozenset(capabilities) | ({"person"} if person else set())
         self._person = person
-        fitting = [tool for tool in listed if not tool.traits.needs.lacking(able)]
+        fitting = [tool for tool in listed if not tool.traits.needs.describe_missing(able)]
         self._tools: dict[str, BaseTool] = {}
         for tool in fitting:
             self._tools.setdefault(tool.name, tool)
         self._lacking = {
-            tool.name: tool.traits.needs.lacking(able)
+            tool.name: tool.traits.needs.describe_missing(able)
             for tool in listed
             if tool.name not in self._tools
         }
         self._further = [tool for tool in self._tools.values() if not tool.always]
-        self._asked_for: Sequence[BaseTool] = ()
+        self._help_matches: Sequence[BaseTool] = ()
         self._last_look: tuple[Observation | None, list[BaseTool]] = (None, [])
         if self._further:
             help_ = Tool(self._help_function(), source="hisa")
@@ -144,20 +144,20 @@ class ToolRegistry:
         described = estimate_tokens(self.describe()) + 1
         self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
-    def _offered_on(self, look: Observation) -> list[BaseTool]:
+    def _offered_on(self, observation: Observation) -> list[BaseTool]:
         """Those of the further tools that a look offers, of which each is asked once."""
-        if self._last_look[0] is not look:
-            self._last_look = look, in_front(self._further, look)
+        if self._last_look[0] is not observation:
+            self._last_look = observation, in_front(self._further, observation)
         return self._last_look[1]
 
-    def _likeliest(self, listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
+    def _likeliest(self, listed: Sequence[BaseTool], scores: Sequence[float]) -> Sequence[BaseTool]:
         """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
-        first = [tool for tool in self._asked_for if tool in self._further]
-        return [*first, *(tool for tool in likeliest(listed, fits) if tool not in first)]
+        first = [tool for tool in self._help_matches if tool in self._further]
+        return [*first, *(tool for tool in likeliest(listed, scores) if tool not in first)]
 
-    def others(self, name: str, look: Observation | None = None) -> list[str]:
+    def others(self, name: str, observation: Observation | None = None) -> list[str]:
         """Names of a few tools to go on with besides one: those always there, then for a look."""
-        more = (self._further if look is None else self._offered_on(look))[:_OTHERS]
+        more = (self._further if observation is None else self._offered_on(observation))[:_OTHERS]
         known = dict.fromkeys((*self.names(), *[tool.name for tool in more]))
         return [tool for tool in known if tool not in {name, "termination", "infeasible"}]
 
@@ -173,20 +173,20 @@ class ToolRegistry:
         """Returns the tool of a name; None where there is none."""
         return self._tools.get(name)
 
-    def offer(self, task: Task, look: Observation, /) -> str:
+    def offer(self, task: Task, observation: Observation, /) -> str:
         """See `hisa.protocols.Toolbox.offer`."""
-        listed = self._offered_on(look)
-        fits = fits_of(listed, task.instruction)
-        return offered_text(self._likeliest(listed, fits), room=self._room)
+        listed = self._offered_on(observation)
+        scores = fits_of(listed, task.instruction)
+        return offered_text(self._likeliest(listed, scores), room=self._room)
 
-    def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
+    def functions(self, task: Task, observation: Observation) -> tuple[Mapping[str, Any], ...]:
         """The tools but gui_action for this step, as the Responses API takes them.
 
         Those that are always there, then as many others as there is room for, the likeliest first.
         """
         names = [name for name in self.names() if name != "gui_action"]
         room = _FUNCTION_TOKENS
-        listed = self._offered_on(look)
+        listed = self._offered_on(observation)
         ranked = self._likeliest(listed, fits_of(listed, task.instruction))
         for tool in (self._tools["tool_help"], *ranked) if ranked else ():
             size = estimate_tokens(json.dumps(_function(tool)))
@@ -197,14 +197,14 @@ class ToolRegistry:
                 break
         return tuple(_function(self._tools[name]) for name in names)
 
-    def fitting(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
+    def fitting(self, task: Task, observation: Observation) -> tuple[Mapping[str, Any], ...]:
         """As `functions`, the few that fit the task; without those that a click or a key replaces.
 
         A model that gives its actions by numbers of a list has these without a tool.
         """
-        there = [*(self._tools[name] for name in self.names()), *self._further]
-        tools = [t for t in there if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
-        listed = in_front(tools, look)
+        available = [*(self._tools[name] for name in self.names()), *self._further]
+        tools = [t for t in available if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
+        listed = in_front(tools, observation)
         ranked = likeliest(listed, fits_of(listed, task.instruction))
         return tuple(_function(tool) for tool in fitting(ranked, task.instruction, _FITTING))
 
@@ -221,8 +221,8 @@ class ToolRegistry:
     def _unknown(self, name: str) -> str:
         if name in self._lacking:
             return f"tool {name!r} cannot be used here: {self._lacking[name]}"
-        few = len(self._tools) <= _FEW
-        near = self._tools if few else difflib.get_close_matches(name, self._tools, n=_NEAREST)
+        is_short = len(self._tools) <= _FEW
+        near = self._tools if is_short else difflib.get_close_matches(name, self._tools, n=_NEAREST)
         known = sorted({*self.names(), *near})
         return f"unknown tool {name!r}; known: {', '.join(known)}"
 
@@ -233,11 +233,11 @@ class ToolRegistry:
             The input is a tool's name, or some words on what is to be done.
             """
             named = self._tools.get(about.strip())
-            found = [named] if named else best(self._further, about)
-            self._asked_for = found[:_HELPED]
-            told = [tool.describe() for tool in found[:_HELPED]]
-            more = [tool.name for tool in found[_HELPED : _HELPED + _NEAREST]]
-            return "\n\n".join([*told, *(["Also: " + ", ".join(more)] if more else [])])
+            matches = [named] if named else best(self._further, about)
+            self._help_matches = matches[:_HELPED]
+            descriptions = [tool.describe() for tool in matches[:_HELPED]]
+            more = [tool.name for tool in matches[_HELPED : _HELPED + _NEAREST]]
+            return "\n\n".join([*descriptions, *(["Also: " + ", ".join(more)] if more else [])])
 
         return tool_help
 
@@ -262,10 +262,10 @@ class ToolRegistry:
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
             own = tool.trusted and tool.kit  # ours refuse what an input means; others say anything
-            said = _with_form(tool, str(error)) if own else str(error)
-            return Outcome(ok=False, error=kept(said))
+            message = _with_form(tool, str(error)) if own else str(error)
+            return Outcome(ok=False, error=shorten_output(message))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
-            return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
+            return Outcome(ok=False, error=shorten_output(f"{type(error).__name__}: {error}"))
 
 
 async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
@@ -274,18 +274,20 @@ async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
         return await tool.run(context)
     if tool.trusted:
         outcome = await asyncio.wait_for(tool.run(context), patience(tool.traits.seconds))
-        return replace(outcome, output=kept(outcome.output), error=kept(outcome.error))
-    return await isolated(tool, context, seconds=patience(tool.traits.seconds))
+        return replace(
+            outcome, output=shorten_output(outcome.output), error=shorten_output(outcome.error)
+        )
+    return await run_isolated(tool, context, seconds=patience(tool.traits.seconds))
 
 
 def _with_form(tool: BaseTool, error: str) -> str:
     """An error with the form of a call; the built-ins' stands in every prompt."""
-    return error if tool.always else f"{error}; its form: {whole_signature(tool)}"
+    return error if tool.always else f"{error}; its form: {safe_signature(tool)}"
 
 
-def _not_open(tool: BaseTool, look: Observation) -> str:
-    there = ", ".join(sorted({window.app for window in look.windows})) or "none"
-    return f"{tool.name} needs {tool.title or tool.traits.needs.apps[0]} open; open: {there}"
+def _not_open(tool: BaseTool, observation: Observation) -> str:
+    open_apps = ", ".join(sorted({window.app for window in observation.windows})) or "none"
+    return f"{tool.name} needs {tool.title or tool.traits.needs.apps[0]} open; open: {open_apps}"
 
 
 def _in_short(tool: BaseTool) -> str:
@@ -301,12 +303,12 @@ def _function(tool: BaseTool) -> Mapping[str, Any]:
         "type": "function",
         "name": tool.name,
         "description": tool.documentation,
-        "parameters": _untitled(tool.parameters),
+        "parameters": _strip_titles(tool.parameters),
         "strict": False,
     }
 
 
-def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _strip_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema without the titles of its fields, which repeat their names."""
     fields = {
         name: {key: value for key, value in field.items() if key != "title"}

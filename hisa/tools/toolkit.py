@@ -34,6 +34,6 @@ class Toolkit:
             DeveloperError: one has no docstring, or a parameter without a type.
         """
         return tuple(
-            Tool(each, source=source, kit=self.name, title=self.title, needs=self.needs)
-            for each in self.functions
+            Tool(function, source=source, kit=self.name, title=self.title, needs=self.needs)
+            for function in self.functions
         )

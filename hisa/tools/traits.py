@@ -41,26 +41,26 @@ class Needs:
             other.dialogs or self.dialogs,
         )
 
-    def lacking(self, capabilities: Iterable[str]) -> str:
+    def describe_missing(self, capabilities: Iterable[str]) -> str:
         """Returns what is not there, whatever is on the screen; empty where nothing is missing."""
         without = sorted(self.capabilities - set(capabilities))
         return f"the machine lacks {', '.join(without)}" if without else ""
 
-    def in_front(self, look: Observation) -> bool:
+    def in_front(self, observation: Observation) -> bool:
         """Whether the application that it is for has the focus; True where it is for none."""
-        if len(look.windows) < self.windows or not self.apps:
-            return len(look.windows) >= self.windows
+        if len(observation.windows) < self.windows or not self.apps:
+            return len(observation.windows) >= self.windows
         focused = False
-        for window in reversed(look.windows):  # the one on top is the last
+        for window in reversed(observation.windows):  # the one on top is the last
             focused = focused or window.active
             if focused and not _is_among(window.app, self.dialogs):
                 return _is_among(window.app, self.apps)
         return False
 
-    def is_open(self, look: Observation) -> bool:
+    def is_open(self, observation: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""
-        open_ = any(_is_among(window.app, self.apps) for window in look.windows)
-        return not self.apps or not look.windows_known or open_
+        open_ = any(_is_among(window.app, self.apps) for window in observation.windows)
+        return not self.apps or not observation.windows_known or open_
 
 
 def _is_among(app: str, patterns: tuple[str, ...]) -> bool:

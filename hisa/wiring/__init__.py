@@ -337,15 +337,15 @@ def _marks(
     """
     if settings.sees == "picture":
         return None
-    told = f"planner.sees = {settings.sees!r}"
+    setting = f"planner.sees = {settings.sees!r}"
     if planner.reads_elements:
         raise ConfigError(
-            f"{told}: {planner.name} reads the elements in a form of its own",
+            f"{setting}: {planner.name} reads the elements in a form of its own",
             fix="--set planner.sees=picture, or give --model",
         )
     if "elements" not in environment.capabilities:
         raise ConfigError(
-            f"{told}: {environment.name} cannot tell what is on its screen (no accessibility)",
+            f"{setting}: {environment.name} cannot tell what is on its screen (no accessibility)",
             fix="--set planner.sees=picture",
         )
     return kind.marks()
@@ -362,12 +362,12 @@ def _state_profile(settings: Settings, models: Models) -> Profile | None:
 def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
     """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
 
-    async def confirm(what: str) -> None:
+    async def confirm(text: str) -> None:
         if ask is None:
             raise ActionRefused(
-                f"the model's maker wants a person to confirm this, and nobody can be asked: {what}"
+                f"the model's maker wants a person to confirm this, and nobody can be asked: {text}"
             )
-        await ask_person(ask, Question("safety", what), emit=emit)
+        await ask_person(ask, Question("safety", text), emit=emit)
 
     return confirm
 

@@ -59,19 +59,21 @@ def require_part(name: str, value: object) -> None:
         return
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if lacking or isinstance(value, type):
-        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)[:200]
-        why = f" (it has no method {lacking[0]})" if lacking else ""
-        raise UsageError(f"{name}={what}{why} is not allowed; it may be {allowed}")
+        shown_value = (
+            f"the class {value.__name__}" if isinstance(value, type) else repr(value)[:200]
+        )
+        reason = f" (it has no method {lacking[0]})" if lacking else ""
+        raise UsageError(f"{name}={shown_value}{reason} is not allowed; it may be {allowed}")
 
 
-def require_list(name: str, value: object, what: str) -> None:
+def require_list(name: str, value: object, item_kind: str) -> None:
     """Refuse what is no list or tuple; a text is one of letters.
 
     Raises:
         UsageError: it names the argument and what it may be.
     """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise UsageError(f"{name}={value!r} is not allowed; it may be a list of {what}")
+        raise UsageError(f"{name}={value!r} is not allowed; it may be a list of {item_kind}")
 
 
 def own_models(
@@ -115,9 +117,9 @@ def own_tools(
     own: list[BaseTool] = []
     names: list[str] = []
     for number, value in enumerate(tools):
-        where = f"tools[{number}]"
+        argument = f"tools[{number}]"
         if isinstance(value, str):
-            _require_installed(where, value)
+            _require_installed(argument, value)
             names.append(value)
         elif isinstance(value, BaseTool):
             own.append(value)
@@ -125,20 +127,20 @@ def own_tools(
             try:
                 own.append(Tool(value, source="script"))
             except (DeveloperError, NameError, TypeError) as error:
-                raise UsageError(f"{where}: {error}") from error
+                raise UsageError(f"{argument}: {error}") from error
         else:
             raise UsageError(
-                f"{where} = {value!r} is not allowed; a tool is a function with types and a "
+                f"{argument} = {value!r} is not allowed; a tool is a function with types and a "
                 "docstring, a hisa.tools.base.Tool, or the name of an installed tool"
             )
     return tuple(own), tuple(names)
 
 
-def _require_installed(where: str, name: str) -> None:
+def _require_installed(argument: str, name: str) -> None:
     known = [tool.name for tool in discover()[0]]
     if not any(fnmatchcase(tool, name) for tool in known):
         raise UsageError(
-            f"{where} = {name!r}: no installed tool has that name{close_names(name, known)}",
+            f"{argument} = {name!r}: no installed tool has that name{close_names(name, known)}",
             fix="hisa tools ls",
         )
 

@@ -11,7 +11,7 @@ from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.grounder.base import SelfTest
 from hisa.grounder.formats import open_format
-from hisa.grounder.lists import announced
+from hisa.grounder.lists import load_parts
 from hisa.grounder.matchers import NO_MATCHER, FinderParts, find_matcher
 from hisa.grounder.plain_names import NamesGrounder
 from hisa.grounder.pointing import PointingGrounder
@@ -135,21 +135,21 @@ def _pick_trust(
     if known is None or known.picks is not None:
         return Trust(known.picks if known else PICKS_RIGHT)
     section: Role = "grounder" if settings.kind == "choice" and chosen.grounder else "planner"
-    wanted = getattr(chosen, section)
+    model_settings = getattr(chosen, section)
     if test := _self_test():
-        command = _measuring_command(settings.kind, section, wanted)
-        return test.picks(key_of(model.name, wanted, known), emit, events, command=command)
+        command = _measuring_command(settings.kind, section, model_settings)
+        return test.picks(key_of(model.name, model_settings, known), emit, events, command=command)
     emit(Noted(where="grounder", text=f"{model.name} is not asked to pick: nothing measures it"))
     return Trust(None, "nothing measures how well it picks")
 
 
-def _measuring_command(kind: GrounderKind, section: Role, wanted: ModelSettings) -> str:
+def _measuring_command(kind: GrounderKind, section: Role, model_settings: ModelSettings) -> str:
     """The command that measures this model as it was chosen here, wherever that was set."""
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
-        f"models.{section}.model": wanted.model,
-        f"models.{section}.base_url": redact(wanted.base_url),
-        f"models.{section}.profile": wanted.profile,
+        f"models.{section}.model": model_settings.model,
+        f"models.{section}.base_url": redact(model_settings.base_url),
+        f"models.{section}.profile": model_settings.profile,
     }
     chosen = [f"{name}={value}" for name, value in values.items() if value]
     options = [word for assignment in chosen for word in ("--set", assignment)]
@@ -157,7 +157,7 @@ def _measuring_command(kind: GrounderKind, section: Role, wanted: ModelSettings)
 
 
 def _self_test() -> SelfTest | None:
-    return next((part for _, part in reversed(announced()) if isinstance(part, SelfTest)), None)
+    return next((part for _, part in reversed(load_parts()) if isinstance(part, SelfTest)), None)
 
 
 def grounder_kind(

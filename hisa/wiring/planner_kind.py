@@ -51,8 +51,8 @@ class PlannerParts:
     @property
     def constrained(self) -> bool:
         """Whether the server is to hold replies to the tools of the step."""
-        asked = self.model_settings.constrain
-        return self.profile.constrains if asked is None else asked
+        setting = self.model_settings.constrain
+        return self.profile.constrains if setting is None else setting
 
 
 class PlannerKind:
@@ -67,8 +67,8 @@ class PlannerKind:
     grounder: GrounderKind | None = None
     """The kind of grounder that it goes with; None: that of the settings."""
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings | None:
         """The settings as this kind obeys them, above all what the planner sees.
 
@@ -76,7 +76,7 @@ class PlannerKind:
             settings: the effective ones of the planner.
             profile: of the planner's model.
             lists: whether a numbered list of the screen can be made and read.
-            asked: whether the settings name this kind, and not the profile.
+            is_named: whether the settings name this kind, and not the profile.
 
         Returns None where it does not fit and was not asked for: then it is "chat".
 
@@ -87,7 +87,7 @@ class PlannerKind:
             return settings.model_copy(update={"sees": "elements"})
         return settings
 
-    def adapted(self, profile: Profile) -> Profile:
+    def adapt_profile(self, profile: Profile) -> Profile:
         """Returns what the model takes when it is asked so."""
         return profile
 
@@ -149,10 +149,12 @@ def choose_planner(
     if point is not None:
         kind: PlannerKind = plugins.load("planners", point)
         with plugins.blaming_package("planners", point):
-            settled = kind.settled(planner, profile, lists=lists, asked=planner.kind == point.name)
+            settled = kind.fit_settings(
+                planner, profile, lists=lists, is_named=planner.kind == point.name
+            )
     if settled is None:
         kind = PlannerKind()
-        settled = kind.settled(planner, profile, lists=lists, asked=True) or planner
+        settled = kind.fit_settings(planner, profile, lists=lists, is_named=True) or planner
     grounder = {"kind": kind.grounder or settings.grounder.kind}
     changed = settings.grounder.model_copy(update=grounder)
     return kind, settings.model_copy(update={"planner": settled, "grounder": changed})

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hisa.testing.model_server import Fault, Received
+from hisa.testing.model_server import Fault, ReceivedRequest
 from tests.cli.forked import can_fork, run_forked
 from tests.never_ending import never_terminate
 
 ROOT = Path(__file__).parent.parent.parent
-Answer = Callable[[Received], str | Fault]
+Answer = Callable[[ReceivedRequest], str | Fault]
 
 
 class Command:
@@ -46,7 +46,7 @@ class Command:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Standard output of a command that ends with ``code``."""
-        ended, output, errors = self.ended(*arguments)
+        ended, output, errors = self.run_to_end(*arguments)
         assert ended == code, f"exit {ended}\n{output}\n{errors}"
         return output
 
@@ -54,14 +54,14 @@ class Command:
         """What a command with ``--json`` prints."""
         return json.loads(self.run(*arguments, "--json", code=code))
 
-    def refused(self, *arguments: str, code: int = 2) -> str:
+    def run_refused(self, *arguments: str, code: int = 2) -> str:
         """Standard error of a command that ends with ``code``."""
-        ended, output, errors = self.ended(*arguments, seconds=120)
+        ended, output, errors = self.run_to_end(*arguments, seconds=120)
         assert ended == code, f"exit {ended}\n{output}\n{errors}"
         assert "Traceback" not in errors
         return errors
 
-    def ended(self, *arguments: str, seconds: float = 300) -> tuple[int, str, str]:
+    def run_to_end(self, *arguments: str, seconds: float = 300) -> tuple[int, str, str]:
         """Exit code and what was printed, once it has ended."""
         if can_fork(arguments, self.environ, str(ROOT)):
             return run_forked(arguments, self.environ, str(ROOT), seconds)
@@ -70,6 +70,6 @@ class Command:
         return process.returncode, output, errors
 
 
-def endless(received: Received) -> str:
+def endless(received: ReceivedRequest) -> str:
     """A server that answers every job and never ends a run."""
-    return never_terminate(received.job, received.step, received.said_by("user"))
+    return never_terminate(received.job, received.step, received.text_by("user"))

@@ -71,9 +71,9 @@ def can_fork(words: Sequence[str], environ: Mapping[str, str], root: str) -> boo
     def own(name: str) -> bool:
         return name.startswith(("PYTHON", "LC_", "LANG")) and name != "PYTHONPATH"
 
-    kept = {name: value for name, value in os.environ.items() if own(name)}
+    own_environ = {name: value for name, value in os.environ.items() if own(name)}
     return (
-        {name: value for name, value in environ.items() if own(name)} == kept
+        {name: value for name, value in environ.items() if own(name)} == own_environ
         and environ.get("PYTHONPATH", root) in (root, os.environ.get("PYTHONPATH"))
         and sum(map(len, (*words, *environ, *environ.values()))) < _LONGEST
     )
@@ -89,8 +89,8 @@ def run_forked(
     socket.send_fds(_forker(root), [message], [write for _, write in pipes])
     for _, write in pipes:
         os.close(write)
-    output, errors, told = _read([read for read, _ in pipes], seconds, words)
-    return int(told.split()[1]), _text(output), _text(errors)
+    output, errors, status = _read([read for read, _ in pipes], seconds, words)
+    return int(status.split()[1]), _text(output), _text(errors)
 
 
 def _text(data: bytes) -> str:
@@ -122,34 +122,34 @@ def _read(pipes: list[int], seconds: float, words: Sequence[str]) -> list[bytes]
 
 def _forker(root: str) -> socket.socket:
     if os.getpid() not in _forkers:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        parent_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with child_end:
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                [sys.executable, "-m", __name__, str(child_end.fileno())],
                 cwd=root,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[child_end.fileno()],
             )
-        _forkers[os.getpid()] = ours
-        atexit.register(_end, process, ours)
+        _forkers[os.getpid()] = parent_end
+        atexit.register(_end, process, parent_end)
     return _forkers[os.getpid()]
 
 
-def _end(process: subprocess.Popen[bytes], asked: socket.socket) -> None:
-    asked.close()
+def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+    channel.close()
     process.terminate()
     process.wait()
 
 
-def _serve(asked: socket.socket) -> list[str] | None:
+def _serve(channel: socket.socket) -> list[str] | None:
     """Fork until nobody asks any more; in a forked process, returns the words of its command."""
     while True:
-        message, pipes, _, _ = socket.recv_fds(asked, 1 << 20, 3)
+        message, pipes, _, _ = socket.recv_fds(channel, 1 << 20, 3)
         if not message:
             return None
         if not os.fork():
-            asked.close()
+            channel.close()
             words, environ = json.loads(message)
             _become(environ, *pipes)
             return list(words)
@@ -160,17 +160,17 @@ def _serve(asked: socket.socket) -> list[str] | None:
                 pass
 
 
-def _become(environ: Mapping[str, str], output: int, errors: int, told: int) -> None:
+def _become(environ: Mapping[str, str], output: int, errors: int, status_pipe: int) -> None:
     """Return in a process with that environment and those streams; its parent tells its end."""
     process = os.fork()
     if process:
         os.close(output)
         os.close(errors)
-        os.write(told, f"{process}\n".encode())
+        os.write(status_pipe, f"{process}\n".encode())
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        os.write(told, f"{code}\n".encode())
+        os.write(status_pipe, f"{code}\n".encode())
         os._exit(0)
-    os.close(told)
+    os.close(status_pipe)
     for pipe, stream in ((output, 1), (errors, 2)):
         os.dup2(pipe, stream)
         os.close(pipe)

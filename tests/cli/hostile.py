@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from hisa.protocols import CommandResult
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
 from tests.stock.stock_guest import StockGuest
@@ -24,39 +24,39 @@ PLACES = (
 )  # fmt: skip
 """Where in a run a text of somebody else can stand."""
 
-Said = Callable[[str], str]
+PlaceText = Callable[[str], str]
 """What stands in a place."""
 
 
-def plan(thought: str, tool: str, given: str, **more: str) -> str:
+def plan(thought: str, tool: str, value: str, **more: str) -> str:
     """A planner's reply."""
-    return json.dumps({"thought": thought, "tool": tool, "input": given, **more})
+    return json.dumps({"thought": thought, "tool": tool, "input": value, **more})
 
 
-def script(said: Said) -> list[str]:
+def script(text_of: PlaceText) -> list[str]:
     """The planner's replies: a command, one that does not parse, keys, an element, the end."""
     return [
-        plan(said("thought"), "bash_execution", f"cat <<'END'\n{said('command')}\nEND"),
-        f"no JSON at all: {said('rejected')}",
-        plan("keys", "gui_action", f"pyautogui.write({said('typed')!r})"),
+        plan(text_of("thought"), "bash_execution", f"cat <<'END'\n{text_of('command')}\nEND"),
+        f"no JSON at all: {text_of('rejected')}",
+        plan("keys", "gui_action", f"pyautogui.write({text_of('typed')!r})"),
         plan(
             "x",
             "gui_action",
             "pyautogui.click(X_COORD, Y_COORD)",
-            description="the field of " + said("description"),
+            description="the field of " + text_of("description"),
         ),
-        plan("done", "termination", said("ending")),
+        plan("done", "termination", text_of("ending")),
     ]
 
 
-def task_file(folder: Path, said: Said) -> Path:
+def task_file(folder: Path, text_of: PlaceText) -> Path:
     """A task whose every text is somebody else's."""
     tree = {
         "id": "hostile",
-        "instruction": said("instruction"),
+        "instruction": text_of("instruction"),
         "domain": "general",
-        "setup": [{"write": {"path": "~/notes.txt", "text": said("set-up")}}],
-        "check": [{"file": "~/notes.txt", "contains": said("check")}],
+        "setup": [{"write": {"path": "~/notes.txt", "text": text_of("set-up")}}],
+        "check": [{"file": "~/notes.txt", "contains": text_of("check")}],
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "hostile.yaml"
@@ -64,24 +64,24 @@ def task_file(folder: Path, said: Said) -> Path:
     return path
 
 
-def server(said: Said) -> FakeServer:
+def server(text_of: PlaceText) -> FakeServer:
     """Answers the planner by the script, and every other role with a result."""
-    replies = iter(script(said))
+    replies = iter(script(text_of))
 
-    def answer(received: Received) -> str:
+    def answer(received: ReceivedRequest) -> str:
         if received.role == "planner":
             return next(replies, plan("done", "termination", "done"))
-        return "Succeeded. " + said("result")
+        return "Succeeded. " + text_of("result")
 
     return FakeServer(then=answer)
 
 
-def guest(said: Said) -> StockGuest:
+def guest(text_of: PlaceText) -> StockGuest:
     """A machine whose commands say what they are to say."""
 
     def run(words: Sequence[str]) -> CommandResult | None:
-        asked = any("cat <<" in word for word in words)
-        return CommandResult(1, said("output"), said("errors")) if asked else None
+        is_command = any("cat <<" in word for word in words)
+        return CommandResult(1, text_of("output"), text_of("errors")) if is_command else None
 
     return StockGuest(run=run)
 
@@ -89,9 +89,9 @@ def guest(said: Said) -> StockGuest:
 class Hostile:
     """Runs the command line on them; ``shown`` is what a terminal got."""
 
-    def __init__(self, folder: Path, said: Said, **environ: str) -> None:
+    def __init__(self, folder: Path, text_of: PlaceText, **environ: str) -> None:
         self.folder = folder
-        self._said = said
+        self._text_of = text_of
         self._command = Command(folder)
         self._command.environ |= {
             "PYTHONPATH": str(ROOT),
@@ -106,8 +106,8 @@ class Hostile:
 
     def run(self, *more: str) -> str:
         """One run in a terminal; what it showed."""
-        task = task_file(self.folder / "tasks", self._said)
-        with server(self._said) as model, guest(self._said) as machine:
+        task = task_file(self.folder / "tasks", self._text_of)
+        with server(self._text_of) as model, guest(self._text_of) as machine:
             where = ("--env", f"guest={machine.url}", "--model", "anything")
             return self.terminal("run", str(task), *where, *more, url=model.url)
 
@@ -115,23 +115,23 @@ class Hostile:
         """What any command shows in a terminal, with the controls it was sent."""
         if url:
             self._command.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
-        ours, theirs = pty.openpty()
+        parent_end, child_end = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "hisa", *arguments],
             env=self._command.environ,
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
+            stdout=child_end,
+            stderr=child_end,
         )
-        os.close(theirs)
+        os.close(child_end)
         shown = b""
         try:
-            while part := os.read(ours, 1 << 16):
+            while part := os.read(parent_end, 1 << 16):
                 shown += part
         except OSError:  # the other end is closed
             pass
         finally:
-            os.close(ours)
+            os.close(parent_end)
             process.wait(60)
         return shown.decode("utf-8", "surrogateescape")

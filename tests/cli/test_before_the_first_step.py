@@ -11,7 +11,7 @@ import yaml
 
 from hisa.events import Failed
 from hisa.runs.read import list_runs, load_run
-from hisa.testing.model_server import FakeServer, Fault, Line, Received, Reply
+from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest, Reply
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
@@ -57,21 +57,21 @@ def test_a_run_goes_on_when_nothing_can_be_recalled(
             if file.is_file():
                 file.write_bytes(b"damaged")
 
-    def answered(received: Received) -> Reply:
-        asked = received.job == SYNTHESIS and answer is not None
-        return answer if asked and answer is not None else endless(received)
+    def answer_or_default(received: ReceivedRequest) -> Reply:
+        is_synthesis = received.job == SYNTHESIS and answer is not None
+        return answer if is_synthesis and answer is not None else endless(received)
 
     with (
         StockGuest() as guest,
-        FakeServer([Line(reply, "planner") for reply in ADA], then=answered) as server,
+        FakeServer([Line(reply, "planner") for reply in ADA], then=answer_or_default) as server,
     ):
         command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         words = ("run", str(task), "--env", f"guest={guest.url}", "--model", "m", "--json")
-        code, output, errors = command.ended(*words, "--no-report", *SETTLE)
-        asked = [received for received in server.requests if received.job == SYNTHESIS]
+        code, output, errors = command.run_to_end(*words, "--no-report", *SETTLE)
+        synthesis_requests = [received for received in server.requests if received.job == SYNTHESIS]
     assert code == 0, errors
     assert json.loads(output)["score"] == 1.0
-    assert len(asked) <= 2, "an empty answer is one, and is not asked for again"
+    assert len(synthesis_requests) <= 2, "an empty answer is one, and is not asked for again"
     (folder,) = list_runs(tmp_path / "runs")
     failed = [event for event in load_run(folder).events if isinstance(event, Failed)]
     assert [event.kind for event in failed if "pattern" in event.where][:1] == [kind] * bool(kind)

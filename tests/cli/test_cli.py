@@ -22,7 +22,7 @@ def hisa(tmp_path: Path) -> Command:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["run", "missing.yaml"], "no task file"),
         (["run", "  "], "the task is empty"),
@@ -38,10 +38,10 @@ def hisa(tmp_path: Path) -> Command:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_one_line_with_the_value(
-    hisa: Command, arguments: list[str], said: str
+    hisa: Command, arguments: list[str], message: str
 ) -> None:
-    errors = hisa.refused(*arguments)
-    assert said in errors
+    errors = hisa.run_refused(*arguments)
+    assert message in errors
     assert len(errors.splitlines()) <= 6
 
 
@@ -63,15 +63,15 @@ check: [{python: "nowhere.py:is_right"}]
 )
 def test_wrong_usage_leaves_no_run_behind(hisa: Command, arguments: list[str]) -> None:
     (hisa.folder / "bad task.yaml").write_text(BAD_CHECK, "utf-8")
-    hisa.refused(*[word.replace("{folder}", str(hisa.folder)) for word in arguments])
+    hisa.run_refused(*[word.replace("{folder}", str(hisa.folder)) for word in arguments])
     assert not (hisa.folder / "runs").exists()
 
 
 def test_a_path_with_a_space_is_a_path(hisa: Command) -> None:
     (hisa.folder / "my task.yaml").write_text("instruction: {}\n", "utf-8")
-    assert "instruction" in hisa.refused("run", str(hisa.folder / "my task.yaml"))
-    said = hisa.refused("run", str(hisa.folder / "my tsk.yaml"))
-    assert f"try: hisa run '{hisa.folder}/my task.yaml'" in said
+    assert "instruction" in hisa.run_refused("run", str(hisa.folder / "my task.yaml"))
+    errors = hisa.run_refused("run", str(hisa.folder / "my tsk.yaml"))
+    assert f"try: hisa run '{hisa.folder}/my task.yaml'" in errors
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_path_with_a_space_is_a_path(hisa: Command) -> None:
         ("~no-such-user/x.yaml", True),
     ],
 )
-def test_what_is_meant_as_a_file_is_never_an_instruction(
+def test_text_like_a_file_name_is_never_an_instruction(
     text: str, is_one: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tasks").mkdir()
@@ -100,7 +100,7 @@ def test_what_is_meant_as_a_file_is_never_an_instruction(
 
 
 def test_a_public_endpoint_without_a_key_is_named(hisa: Command) -> None:
-    errors = hisa.refused("run", "x", "--model", "gpt-5", code=3)
+    errors = hisa.run_refused("run", "x", "--model", "gpt-5", code=3)
     assert "OPENAI_API_KEY" in errors
 
 
@@ -122,15 +122,15 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignment", "said"),
+    ("assignment", "detail"),
     [
         ("run.seed=1", "auto: the elements: accessibility and OCR, no model"),
         ("models.grounder.model=gta1-7b", "auto: the elements where they are sure, else gta1-7b"),
         ("grounder.kind=vision", "vision: offline alone, which sees nothing"),
     ],
 )
-def test_doctor_says_which_grounder_finds_places(assignment: str, said: str) -> None:
+def test_doctor_says_which_grounder_finds_places(assignment: str, detail: str) -> None:
     settings = load(None, [assignment], environ={})
-    found = places(settings.grounder, settings.models)
-    assert found.detail.startswith(said)
-    assert found.ok == ("nothing" not in said)
+    finding = places(settings.grounder, settings.models)
+    assert finding.detail.startswith(detail)
+    assert finding.ok == ("nothing" not in detail)

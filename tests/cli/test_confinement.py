@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from tests.cli.command import Command, endless
 from tests.tasks.test_own import BASHRC, FORGED
@@ -29,7 +29,7 @@ def python(program: str) -> str:
     return f"/usr/bin/python3 - <<'END'\n{textwrap.dedent(program)}\nEND"
 
 
-def ran(
+def run_commands(
     folder: Path, commands: Sequence[str], *, check: Any = MILK, code: int | None = 1
 ) -> tuple[Any, list[dict[str, Any]]]:
     """A run that gives these commands and ends: its result, and what came of each."""
@@ -39,7 +39,7 @@ def ran(
     plans = [*(tool_call("bash_execution", line) for line in commands)]
     plans.append(tool_call("termination", "done"))
 
-    def answer(received: Received) -> str:
+    def answer(received: ReceivedRequest) -> str:
         planner = received.role == "planner"
         return plans[min(received.step, len(plans)) - 1] if planner else endless(received)
 
@@ -47,18 +47,18 @@ def ran(
         command = Command(folder, url=server.url)
         command.environ["HISA_PATTERNS__ENABLED"] = "false"
         process = command.start("run", str(task), "--model", "m", "--no-report", "--json")
-        said, errors = process.communicate(timeout=300)
+        output, errors = process.communicate(timeout=300)
     assert code in (None, process.returncode), errors
-    result = json.loads(said)
+    result = json.loads(output)
     (log,) = (folder / "runs").glob("*/events.jsonl")
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     return result, [row for row in rows if row["type"] == "acted"]
 
 
-def test_what_is_the_hosts_is_out_of_reach_and_a_huge_file_is_not_read(tmp_path: Path) -> None:
+def test_host_is_out_of_reach_and_a_huge_file_is_not_read(tmp_path: Path) -> None:
     number = KEYCTL[os.uname().machine]
     assert ctypes.CDLL(None).syscall(number, 0, -3, 0) != -1, "the host has a session keyring"
-    asked = f"""
+    probe = f"""
         import ctypes, socket
         libc = ctypes.CDLL(None)
         print("keyring", libc.syscall({number}, 0, -3, 0))
@@ -71,7 +71,7 @@ def test_what_is_the_hosts_is_out_of_reach_and_a_huge_file_is_not_read(tmp_path:
     """
     room = "stat -f -c '%S %b' ~ /tmp /dev/shm; ulimit -n"
     huge = "{ echo milk; head -c 250M /dev/zero; } > ~/list.txt"
-    result, acted = ran(tmp_path, [python(asked), room, huge])
+    result, acted = run_commands(tmp_path, [python(probe), room, huge])
     assert acted[0]["output"].split("\n")[:3] == ["keyring -1", "ptrace -1", "vsock refused"]
     *places, files = acted[1]["output"].split("\n")[:4]
     rooms = [int(size) * int(blocks) for size, blocks in map(str.split, places)]
@@ -97,7 +97,7 @@ def test_a_flood_of_processes_is_stopped(tmp_path: Path) -> None:
         print(number, flush=True)
         os.killpg(0, signal.SIGKILL)
     """
-    result, acted = ran(tmp_path, [f"setsid -w {python(flood)}"], code=None)
+    result, acted = run_commands(tmp_path, [f"setsid -w {python(flood)}"], code=None)
     if result["status"] == "environment_error":
         assert "processes" in result["message"]
     else:
@@ -124,6 +124,6 @@ def test_what_the_agent_leaves_behind_decides_no_check(tmp_path: Path, check: An
             (home / name).write_text({BASHRC!r})
     """
     lines = ["echo bread > ~/list", python(forged)]
-    result, acted = ran(tmp_path, lines, check=check)
-    assert [each["ok"] for each in acted[:2]] == [True, True]
+    result, acted = run_commands(tmp_path, lines, check=check)
+    assert [act["ok"] for act in acted[:2]] == [True, True]
     assert (result["status"], result["score"]) == ("succeeded", 0.0)

@@ -14,7 +14,7 @@ import pytest
 from hisa.cli.run import read_task
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from tests.never_ending import never_terminate
 from tests.stock.stock_guest import StockGuest
@@ -26,7 +26,9 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 LOCALES = pytest.mark.parametrize("locale", [LATIN, ASCII], ids=["latin-1", "ascii"])
 
 
-def done(folder: Path, locale: dict[str, str], *words: str, code: int = 0) -> tuple[bytes, bytes]:
+def run_hisa(
+    folder: Path, locale: dict[str, str], *words: str, code: int = 0
+) -> tuple[bytes, bytes]:
     environ = {
         **os.environ,
         **locale,
@@ -41,10 +43,10 @@ def done(folder: Path, locale: dict[str, str], *words: str, code: int = 0) -> tu
     return ended.stdout, ended.stderr
 
 
-def ends(received: Received) -> str:
+def ends(received: ReceivedRequest) -> str:
     if received.job.casefold() == "# global planner":
         return tool_call("termination", LETTERS, thought=f"Done: {LETTERS}.")
-    return never_terminate(received.job, received.step, received.said_by("user"))
+    return never_terminate(received.job, received.step, received.text_by("user"))
 
 
 @LOCALES
@@ -63,7 +65,9 @@ def test_a_run_goes_on_where_the_output_lacks_a_letter(
             "--confirm",
             "never",
         ]
-        output, _ = done(tmp_path, {**locale, **model}, *words, "--set", "environment.settle=0.1")
+        output, _ = run_hisa(
+            tmp_path, {**locale, **model}, *words, "--set", "environment.settle=0.1"
+        )
     assert b"succeeded" in output
     assert b"?" in output
     output.decode("latin-1" if locale is LATIN else "ascii")
@@ -78,9 +82,9 @@ def test_lists_and_errors_are_printed_in_every_encoding(
 ) -> None:
     with RunLog.create(tmp_path / "runs", Task(id="t", instruction=LETTERS)) as log:
         pass
-    output, _ = done(tmp_path, locale, "runs", "show", log.id)
+    output, _ = run_hisa(tmp_path, locale, "runs", "show", log.id)
     assert b"?" in output
-    _, errors = done(tmp_path, locale, "run", "no😀.yaml", code=2)
+    _, errors = run_hisa(tmp_path, locale, "run", "no😀.yaml", code=2)
     assert b"try:" in errors
 
 

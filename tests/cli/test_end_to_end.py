@@ -20,7 +20,7 @@ from hisa.events import (
     RunResumed,
 )
 from hisa.runs.read import Run, load_run
-from hisa.testing.model_server import FakeServer, Fault, Line, Received
+from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest
 from tests.cli.command import Command, endless
 
 pytestmark = pytest.mark.desktop
@@ -65,8 +65,8 @@ def test_a_task_is_done_on_a_real_editor_and_helps_the_next_one(tmp_path: Path) 
     (listed,) = hisa.json("patterns", "ls")
     assert (listed["id"], listed["scope"]) == (used.id, "application")
     assert (listed["uses"], listed["scored"], listed["wins"]) == (1, 1, 1)
-    found = hisa.json("patterns", "search", 'Click "Word Wrap" in the text editor')
-    assert [row["retrieved"] for row in found] == [True]
+    rows = hisa.json("patterns", "search", 'Click "Word Wrap" in the text editor')
+    assert [row["retrieved"] for row in rows] == [True]
     shown = hisa.run("patterns", "show", used.id)
     assert first["run"] in shown
     assert "1 run, 1 of 1 scored won" in shown
@@ -125,7 +125,7 @@ class _Pausing:
         self.step = step
         self.reached = False
 
-    def __call__(self, received: Received) -> str | Fault:
+    def __call__(self, received: ReceivedRequest) -> str | Fault:
         if received.role == "planner" and received.step > self.step:
             self.reached = True
             return Fault("hang")

@@ -28,7 +28,7 @@ from hisa.runs.resume import resume_point
 from hisa.screen.observation import Observation
 from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import FakeServer, Fault, Line, Received
+from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import settings, write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa, run_form
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.process
 SETTLE = ("--set", "environment.settle=0.5")
 
 
-def said_in_order(text: str, *words: str) -> bool:
+def has_words_in_order(text: str, *words: str) -> bool:
     """Whether the words come one after the other."""
     return re.search(".*".join(map(re.escape, words)), text, re.DOTALL) is not None
 
@@ -59,8 +59,8 @@ def test_a_guest_that_dies_while_it_is_scored_is_scored_alone_when_the_run_goes_
         assert failed.where == "scoring"
         guest._faults.clear()
         command = hisa(tmp_path)
-        said = command.run("runs", "resume", run.id)
-        assert "only to be scored after step 4" in said
+        output = command.run("runs", "resume", run.id)
+        assert "only to be scored after step 4" in output
     again = load_run(run.folder)
     assert (again.status, again.score, again.last_step) == ("succeeded", 1.0, 4)
     planned = [event for event in again.events if isinstance(event, Planned)]
@@ -70,10 +70,10 @@ def test_a_guest_that_dies_while_it_is_scored_is_scored_alone_when_the_run_goes_
 LEARNING = "# Pattern induction"
 
 
-def learner(fault: Fault) -> Callable[[Received], str | Fault]:
+def learner(fault: Fault) -> Callable[[ReceivedRequest], str | Fault]:
     """A state model that answers all but induction."""
 
-    def answer(received: Received) -> str | Fault:
+    def answer(received: ReceivedRequest) -> str | Fault:
         return fault if received.job == LEARNING else endless(received)
 
     return answer
@@ -90,9 +90,9 @@ def winning(folder: Path, fault: Fault) -> Iterator[tuple[Command, list[str]]]:
         yield command, ["run", str(task), "--env", f"guest={guest.url}", "--model", "m", *SETTLE]
 
 
-def won(folder: Path) -> Run:
-    (made,) = list_runs(folder / "runs")
-    run = load_run(made)
+def load_won_run(folder: Path) -> Run:
+    (run_folder,) = list_runs(folder / "runs")
+    run = load_run(run_folder)
     assert (run.status, run.score, run.manifest.score) == ("succeeded", 1.0, 1.0)
     return run
 
@@ -100,15 +100,15 @@ def won(folder: Path) -> Run:
 def test_a_model_that_fails_at_learning_costs_no_score_and_no_exit_code(tmp_path: Path) -> None:
     with winning(tmp_path, Fault("status", status=400)) as (command, words):
         text = command.run(*words)
-    run = won(tmp_path)
+    run = load_won_run(tmp_path)
     failed = [event for event in run.events if isinstance(event, Failed)]
     assert [event.where for event in failed] == ["learning"]
     order = ("succeeded:", "score", "1: ", run.id, "learning", "broken", "learning:", "report")
-    assert said_in_order(text, *order), text
+    assert has_words_in_order(text, *order), text
     assert text.count("  cost ") == 1, "learning cost nothing"
 
 
-def test_the_cost_of_learning_is_told_once_it_is_known(tmp_path: Path) -> None:
+def test_cost_of_learning_is_printed_once_it_is_known(tmp_path: Path) -> None:
     command, task = hisa(tmp_path), write_task(tmp_path / "tasks", "Ada")
     script = [Line(reply, "planner") for reply in ADA]
     with StockGuest() as guest, FakeServer(script, then=endless) as server:
@@ -116,7 +116,7 @@ def test_the_cost_of_learning_is_told_once_it_is_known(tmp_path: Path) -> None:
         text = command.run("run", str(task), "--env", f"guest={guest.url}", "--model", "m", *SETTLE)
     before, after = re.findall(r"  cost +(\d+) tokens in.*", text)
     assert int(after) > int(before)
-    assert said_in_order(
+    assert has_words_in_order(
         text, "cost", "learning", "learned", "nothing new", "cost", ", learning included", "report"
     )
 
@@ -128,7 +128,7 @@ def test_a_refused_run_says_that_its_folder_is_gone(tmp_path: Path) -> None:
     command = hisa(tmp_path)
     words = ("--set", f"patterns.sops={rules}", "--set", "state.advice_tokens=50", "--no-report")
     with StockGuest() as guest:
-        code, text, errors = command.ended(
+        code, text, errors = command.run_to_end(
             "run", 'Click the "OK" button.', "--env", f"guest={guest.url}", *words, *SETTLE
         )
     assert code == 2, errors
@@ -141,27 +141,27 @@ def test_the_answer_comes_before_learning_and_ctrl_c_keeps_it(tmp_path: Path) ->
     with winning(tmp_path, Fault("hang")) as (command, words):
         process = command.start(*words)
         assert process.stdout is not None
-        said = list(itertools.takewhile(lambda line: "learning" not in line, process.stdout))
-        assert said_in_order("".join(said), "succeeded:", "score", "1: ", "run ")
-        won(tmp_path)
+        lines = list(itertools.takewhile(lambda line: "learning" not in line, process.stdout))
+        assert has_words_in_order("".join(lines), "succeeded:", "score", "1: ", "run ")
+        load_won_run(tmp_path)
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "stopped by a person" in rest
     assert "report" in rest
-    run = won(tmp_path)
+    run = load_won_run(tmp_path)
     assert run.events[-1].type == "learned"
-    refused = Command(tmp_path).refused("runs", "resume", run.id)
+    refused = Command(tmp_path).run_refused("runs", "resume", run.id)
     assert "nothing to go on with" in refused
 
 
-def test_what_is_not_scored_is_said_in_the_words_of_its_kind(tmp_path: Path) -> None:
+def test_missing_score_is_reported_by_its_kind(tmp_path: Path) -> None:
     with StockGuest() as guest:
         words = ("--env", f"guest={guest.url}", "--no-report", *SETTLE)
         command = hisa(tmp_path)
         command.environ["HISA_PATTERNS__ENABLED"] = "false"
         text = command.run("run", 'Click the "OK" button.', *words)
-    assert said_in_order(text, "score", "none: the task has no check", "the agent's own word")
+    assert has_words_in_order(text, "score", "none: the task has no check", "the agent's own word")
     cut_off = Result("r", "max_steps", score_state="no_check", score_detail="it has none")
     assert score_line(cut_off) == "none: it has none", "the agent said nothing"
     assert "learning" not in text
@@ -195,7 +195,7 @@ def on_disk(folder: Path, disk: Path) -> Command:
 
 
 @pytest.mark.parametrize("room", [0, 70_000])
-def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
+def test_full_disk_is_reported_and_the_run_goes_on_once_there_is_room(
     tmp_path: Path, room: int
 ) -> None:
     task = write_task(tmp_path / "tasks", "ada")
@@ -204,7 +204,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
         filler.write_bytes(b"x" * (2 * 1024 * 1024 - room))
         command = on_disk(tmp_path, disk)
         words = ("run", str(task), "--env", f"guest={guest.url}", "--json", *SETTLE)
-        errors = command.refused(*words, code=3)
+        errors = command.run_refused(*words, code=3)
         assert "cannot write" in errors
         assert str(disk / "runs") in errors
         assert "free some space" in errors
@@ -245,10 +245,10 @@ async def at_a_desk(folder: Path, environment: FakeEnvironment) -> RunOutput:
     task = load_task(write_task(folder / "tasks", "ada"))
     console = Console(file=io.StringIO())
 
-    async def opened() -> FakeEnvironment:
+    async def open_desktop() -> FakeEnvironment:
         return environment
 
-    desktop = RunDesktop(opened)
+    desktop = RunDesktop(open_desktop)
     with RunLog.create(folder / "runs", task) as log:
         answer = RunOutput(log, console, Progress(console, 9), as_json=False, report=False)
         agent = Agent(environment=desktop.environment, settings=settings())
@@ -256,7 +256,7 @@ async def at_a_desk(folder: Path, environment: FakeEnvironment) -> RunOutput:
     return answer
 
 
-async def test_a_defect_of_ours_is_called_one_and_the_run_is_kept(tmp_path: Path) -> None:
+async def test_defect_of_ours_is_called_one_and_the_run_is_saved(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         await at_a_desk(tmp_path, Broken(ZeroDivisionError("ours")))
     (run,) = map(load_run, list_runs(tmp_path / "runs"))

@@ -36,12 +36,12 @@ def help_of(command: click.Command) -> str:
 
 
 def examples() -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     for name, command in commands(cli, "hisa"):
         text = re.sub(r"\\\n\s*", "", help_of(command))
         lines = (line.strip() for line in text.splitlines())
-        found += [(name, line) for line in lines if EXAMPLE.match(line)]
-    return found
+        pairs += [(name, line) for line in lines if EXAMPLE.match(line)]
+    return pairs
 
 
 def parse(line: str) -> None:
@@ -58,11 +58,11 @@ def _parse(words: list[str], opened: ExitStack) -> None:
     context = cli.make_context("hisa", words)
     command: click.Command = cli
     while isinstance(command, click.Group):
-        name, found, rest = command.resolve_command(
+        name, subcommand, rest = command.resolve_command(
             context, [*context._protected_args, *context.args]
         )
-        assert found is not None
-        command = found
+        assert subcommand is not None
+        command = subcommand
         context = opened.enter_context(command.make_context(name, rest, parent=context))
 
 

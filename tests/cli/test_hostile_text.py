@@ -30,18 +30,18 @@ def assert_tame(shown: str) -> None:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hostile, str]:
-    def said(place: str) -> str:
+    def text_of(place: str) -> str:
         if place in ("typed", "command"):  # what steers is refused before it is typed or run
             return f"{place} [bold]b[/bold]"
         return f"{place} {EVIL}" + (" \ud83d" if place in ("rejected", "result", "ending") else "")
 
-    found = Hostile(tmp_path_factory.mktemp("evil"), said)
-    return found, found.run()
+    runner = Hostile(tmp_path_factory.mktemp("evil"), text_of)
+    return runner, runner.run()
 
 
 def test_no_text_of_a_run_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
-    found, shown = hostile
-    (folder,) = list_runs(found.folder / "runs")
+    runner, shown = hostile
+    (folder,) = list_runs(runner.folder / "runs")
     assert load_run(folder).status == "succeeded"
     flat = shown.replace("\r\n", "").replace("\n", "")
     assert "instruction \\x1b]0;owned" in flat
@@ -66,15 +66,15 @@ def test_no_text_of_a_run_steers_the_terminal(hostile: tuple[Hostile, str]) -> N
 def test_no_text_of_a_log_steers_the_terminal(
     hostile: tuple[Hostile, str], words: tuple[str, ...]
 ) -> None:
-    found, _ = hostile
-    shown = found.terminal("runs", *words)
+    runner, _ = hostile
+    shown = runner.terminal("runs", *words)
     assert "Traceback" not in shown
     assert_tame(shown)
 
 
 def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
     """Put into the store past every check, as another writer could."""
-    found, _ = hostile
+    runner, _ = hostile
     embedder = open_embedder("minilm")
     pattern = Pattern(
         id="0" * 32,
@@ -87,19 +87,19 @@ def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
         source_run=f"run {EVIL}",
         embedder=embedder.name,
     )
-    store = EdgeStore(found.folder / "patterns", embedder)
+    store = EdgeStore(runner.folder / "patterns", embedder)
     store.put(pattern, embedder.embed(["lesson"])[0])
     store.close()
     for words in (("ls",), ("show", "0", "--json")):
-        shown = found.terminal("patterns", *words)
+        shown = runner.terminal("patterns", *words)
         assert "lesson " in shown, shown
         assert_tame(shown)
 
 
-def test_a_task_given_in_bytes_that_are_no_text_runs(tmp_path: Path) -> None:
-    found = Hostile(tmp_path, lambda place: place)
+def test_task_of_bytes_that_are_no_text_runs(tmp_path: Path) -> None:
+    runner = Hostile(tmp_path, lambda place: place)
     with server(lambda place: place) as model, guest(lambda place: place) as machine:
-        shown = found.terminal(
+        shown = runner.terminal(
             "run",
             "type \udcff now",
             "--env",

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from hisa.protocols import CommandResult
-from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.model_server import FakeServer, Fault, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from tests.cli.command import endless
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
@@ -33,19 +33,19 @@ COMMAND = tool_call("bash_execution", "report", thought="I read the report.")
 NAME = tool_call("gui_action", "pyautogui.click(300, 136); pyautogui.write('Ada')")
 REPORT = "".join(f"row {number} of the report\n" for number in range(70))
 ABSTRACTION, REFINEMENT = "# Step abstraction", "# Context refinement"
-Answer = Callable[[Received], str | Fault]
+Answer = Callable[[ReceivedRequest], str | Fault]
 
 
-def sent(
+def collect_requests(
     folder: Path,
     planned: Sequence[str],
     *more: str,
     answer: Answer = endless,
     guest: StockGuest | None = None,
-) -> list[Received]:
+) -> list[ReceivedRequest]:
     """Every request of a run whose planner answers this, step by step."""
 
-    def reply(received: Received) -> str | Fault:
+    def reply(received: ReceivedRequest) -> str | Fault:
         if received.role == "planner":
             return planned[min(received.step, len(planned)) - 1]
         return answer(received)
@@ -62,11 +62,11 @@ def sent(
         return list(server.requests)
 
 
-def plans(requests: Sequence[Received]) -> list[Received]:
+def plans(requests: Sequence[ReceivedRequest]) -> list[ReceivedRequest]:
     return [request for request in requests if request.role == "planner"]
 
 
-def jobs(requests: Sequence[Received], job: str) -> list[Received]:
+def jobs(requests: Sequence[ReceivedRequest], job: str) -> list[ReceivedRequest]:
     return [request for request in requests if request.job == job]
 
 
@@ -75,12 +75,14 @@ def test_a_click_without_a_visible_change_is_no_success_and_no_win_of_a_pattern(
 ) -> None:
     command = hisa(tmp_path)
     command.run("patterns", "add", "Save with Ctrl+S.", "--condition", "Do it.")
-    first, second = plans(sent(tmp_path, [NOWHERE, END], "--set", "patterns.enabled=true"))
-    told = second.said_by("user")
-    assert "No visible change." in told
-    assert "Succeeded" not in told
+    first, second = plans(
+        collect_requests(tmp_path, [NOWHERE, END], "--set", "patterns.enabled=true")
+    )
+    text = second.text_by("user")
+    assert "No visible change." in text
+    assert "Succeeded" not in text
     for word in ("Succeeded", "No visible change", "Unexpected", "Failed"):
-        assert word in first.said_by("system"), "the prompt explains what the lines begin with"
+        assert word in first.text_by("system"), "the prompt explains what the lines begin with"
     (row,) = command.json("patterns", "ls")
     assert (row["uses"], row["wins"]) == (0, 0), "nobody scored the run, and it did not use it"
 
@@ -105,13 +107,13 @@ class Windows(StockDesktop):
 ERROR = [OTHER, MAIN, TROUBLE], "the file could not be written"
 
 
-def test_trouble_that_windows_tell_is_no_success_whatever_the_model_says(tmp_path: Path) -> None:
+def test_trouble_shown_by_windows_is_no_success_whatever_the_model_says(tmp_path: Path) -> None:
     (after, reason), guest = ERROR, StockGuest()
     guest.desktop = Windows([OTHER, MAIN], after)
     focus = tool_call("gui_action", "pyautogui.click(300, 136)")
-    done = tool_call("gui_action", "pyautogui.write('Ada')")
-    *_, last = plans(sent(tmp_path, [focus, done, END], guest=guest))
-    (line,) = [row for row in last.said_by("user").splitlines() if row.startswith("Step 2")]
+    write = tool_call("gui_action", "pyautogui.write('Ada')")
+    *_, last = plans(collect_requests(tmp_path, [focus, write, END], guest=guest))
+    (line,) = [row for row in last.text_by("user").splitlines() if row.startswith("Step 2")]
     assert "Result: Unexpected." in line
     assert reason in line
 
@@ -119,15 +121,15 @@ def test_trouble_that_windows_tell_is_no_success_whatever_the_model_says(tmp_pat
 def test_a_refinement_leaves_the_newest_line_and_the_newest_output_is_read_once(
     tmp_path: Path,
 ) -> None:
-    requests = sent(tmp_path, [*FOUR_PLACES, COMMAND, NOWHERE, END])
+    requests = collect_requests(tmp_path, [*FOUR_PLACES, COMMAND, NOWHERE, END])
     assert jobs(requests, REFINEMENT), "the run is long enough for one"
-    told, later = (plan.said_by("user") for plan in plans(requests)[5:7])
-    assert "I read the report." in told
-    assert [row for row in REPORT.splitlines() if row not in told] == []
+    text, later = (plan.text_by("user") for plan in plans(requests)[5:7])
+    assert "I read the report." in text
+    assert [row for row in REPORT.splitlines() if row not in text] == []
     assert "row 40 of" not in later
 
 
-def shown(picture: str) -> Image.Image:
+def open_picture(picture: str) -> Image.Image:
     data = base64.b64decode(picture.partition(",")[2])
     return Image.open(io.BytesIO(data)).convert("RGB")
 
@@ -136,40 +138,40 @@ def test_the_picture_is_not_older_than_the_state_models_answer(tmp_path: Path) -
     """The screen goes on changing while the model takes its time over the step before."""
     now: list[Image.Image] = []
 
-    def slow(received: Received) -> str | Fault:
+    def slow(received: ReceivedRequest) -> str | Fault:
         if received.job == ABSTRACTION and not now:
             time.sleep(1.5)
             source = "import pyautogui; pyautogui.write(' came later')"
-            asked = {"command": ["python", "-c", source], "shell": False}
-            httpx.post(f"{guest.url}/execute", json=asked).raise_for_status()
+            body = {"command": ["python", "-c", source], "shell": False}
+            httpx.post(f"{guest.url}/execute", json=body).raise_for_status()
             picture = httpx.get(f"{guest.url}/screenshot").content
             now.append(Image.open(io.BytesIO(picture)).convert("RGB"))
         return endless(received)
 
     guest = StockGuest()
-    _, second = plans(sent(tmp_path, [NAME, END], answer=slow, guest=guest))
+    _, second = plans(collect_requests(tmp_path, [NAME, END], answer=slow, guest=guest))
     (picture,) = second.images
-    assert ImageChops.difference(shown(picture["url"]), now[0]).getbbox() is None
+    assert ImageChops.difference(open_picture(picture["url"]), now[0]).getbbox() is None
 
 
-def test_a_line_that_is_too_long_is_asked_for_again_without_pictures(tmp_path: Path) -> None:
-    def verbose(received: Received) -> str | Fault:
+def test_line_that_is_too_long_is_requested_again_without_pictures(tmp_path: Path) -> None:
+    def verbose(received: ReceivedRequest) -> str | Fault:
         words = "Succeeded. The name was typed into the field of the form. "
         return words * 60 if received.job == ABSTRACTION else endless(received)
 
-    asked = jobs(sent(tmp_path, [NAME, END], answer=verbose), ABSTRACTION)
-    assert [len(request.images) for request in asked[1:]] == [0] * (len(asked) - 1)
-    assert asked[0].images
+    requests = jobs(collect_requests(tmp_path, [NAME, END], answer=verbose), ABSTRACTION)
+    assert [len(request.images) for request in requests[1:]] == [0] * (len(requests) - 1)
+    assert requests[0].images
 
 
 def test_every_binding_rule_reaches_the_planner_the_users_first(tmp_path: Path) -> None:
     own = [f"Rule {number}: write amounts with {number} decimals." for number in range(10, 23)]
     (tmp_path / "mine.md").write_text("domains: general\n\n" + "".join(f"- {r}\n" for r in own))
     more = ("--set", "patterns.enabled=true", "--set", f"patterns.sops={tmp_path}")
-    (first,) = plans(sent(tmp_path, [END], *more))
-    told = first.said_by("user")
-    places = [told.find(rule) for rule in own]
+    (first,) = plans(collect_requests(tmp_path, [END], *more))
+    text = first.text_by("user")
+    places = [text.find(rule) for rule in own]
     assert -1 not in places
     assert places == sorted(places)
-    lines = told.splitlines()
+    lines = text.splitlines()
     assert [rule for rule in own if f"- MUST: {rule}" not in lines] == [], "a line for each"

@@ -16,7 +16,7 @@ import pytest
 
 from hisa.events import Chosen, RunResumed
 from hisa.plugins.benchmarks.bench.bench_report import build_report
-from hisa.runs.export import chosen_turns
+from hisa.runs.export import select_turns
 from hisa.runs.read import list_runs, load_run
 from tests.cli.command import ROOT, Command
 from tests.plugins.benchmarks.bench_suite.forms import PARTS
@@ -46,9 +46,9 @@ def test_they_are_listed_shown_and_reported(folder: Path) -> None:
     assert [(file.place, file.size) for file in fetched] == [("files/hi.txt", 5)]
 
 
-def test_their_model_calls_are_whole(folder: Path) -> None:
+def test_their_model_calls_are_complete(folder: Path) -> None:
     runs = [load_run(path) for path in list_runs(folder / "runs")]
-    turns = list(chosen_turns(runs))
+    turns = list(select_turns(runs))
     assert {turn.run for turn in turns} == {DONE, KILLED, SAMPLED}
     assert all(turn.request["messages"] and turn.reply for turn in turns)
     events = load_run(folder / "runs" / SAMPLED).events

@@ -14,7 +14,7 @@ from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import run_json, step_text
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa as command
 from tests.stock.stock_guest import StockGuest
 
@@ -95,7 +95,7 @@ async def test_the_report_shows_candidates_and_the_judge(run: Run) -> None:
     assert "It saves &lt;b&gt;the form&lt;/b&gt;." in page
 
 
-def served(received: Received) -> str:
+def answer_role(received: ReceivedRequest) -> str:
     if received.role == "judge":
         return '{"explaining": "Done.", "index": 1}'
     return DONE if received.role == "planner" else "Succeeded. It did."
@@ -103,7 +103,7 @@ def served(received: Received) -> str:
 
 @pytest.mark.process
 def test_the_option_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
-    with StockGuest() as guest, FakeServer(then=served) as server:
+    with StockGuest() as guest, FakeServer(then=answer_role) as server:
         cli = command(tmp_path)
         cli.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         where = ("--env", f"guest={guest.url}", "--model", "m", "--no-report")
@@ -111,13 +111,17 @@ def test_the_option_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
         cli.run(
             "run", "Do it.", "--samples", "4", "--set", "planner.scaling=constant", *where, *fixed
         )
-        asked = list(server.requests)
+        requests = list(server.requests)
         for wrong in ("models.planner.temperature=0", "models.planner.seed=3"):
-            said = cli.refused("run", "Do it.", "--samples", "4", *where, *fixed, "--set", wrong)
-            assert "planner.samples = 4" in said
-            assert wrong.split("=")[0] in said
-    assert [each.body["temperature"] for each in asked if each.role == "planner"] == [0.7] * 4
-    assert [each.body["temperature"] for each in asked if each.role == "judge"] == [0.0]
+            errors = cli.run_refused(
+                "run", "Do it.", "--samples", "4", *where, *fixed, "--set", wrong
+            )
+            assert "planner.samples = 4" in errors
+            assert wrong.split("=")[0] in errors
+    assert [request.body["temperature"] for request in requests if request.role == "planner"] == [
+        0.7
+    ] * 4
+    assert [request.body["temperature"] for request in requests if request.role == "judge"] == [0.0]
 
 
 async def test_the_offline_model_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_half_a_score_is_no_success_anywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "reason"),
     [
         ({"launch": "sh -c 'echo no display >&2; exit 3'"}, "ended at once with 3: no display"),
         ({"copy": {"source": "c.py", "path": "/proc/x"}}, "/proc/x"),
@@ -46,10 +46,10 @@ def test_half_a_score_is_no_success_anywhere(tmp_path: Path) -> None:
     ids=["launch", "copy"],
 )
 def test_a_setup_that_fails_is_a_broken_machine_and_no_score(
-    tmp_path: Path, step: dict[str, Any], said: str
+    tmp_path: Path, step: dict[str, Any], reason: str
 ) -> None:
     result = run(tmp_path, 3, setup=[step], check={"file": "~/list.txt", "contains": "milk"})
     assert (result["status"], result["score"], result["steps"]) == ("environment_error", None, 0)
     assert result["score_state"] == "unscored"
     assert "setup step 1 of task 't'" in result["message"]
-    assert said in result["message"]
+    assert reason in result["message"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hisa.events import Acted, ModelAsked
-from hisa.runs.export import chosen_turns, export_turns
+from hisa.runs.export import export_turns, select_turns
 from hisa.runs.read import list_runs, load_run
 from tests.cli.hostile import PLACES, Hostile
 
@@ -80,21 +80,21 @@ VALUE = "what the house's own variable holds"
 SINGLE_LINE = [kind for kind in KINDS if kind != "pem"]
 
 
-def planted(place: str) -> dict[str, str]:
+def plant_secrets(place: str) -> dict[str, str]:
     """Secrets by kind."""
     return {kind: make(f"{place}{kind}")[1] for kind, make in KINDS.items()}
 
 
-def said(place: str) -> str:
+def build_text(place: str) -> str:
     kinds = SINGLE_LINE if place in ("typed", "description") else list(KINDS)
     return f"{place}:\n" + "\n".join(KINDS[kind](f"{place}{kind}")[0] for kind in kinds)
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def secret_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a run in which every place holds a secret of every kind, and its output."""
     folder = tmp_path_factory.mktemp("plants")
-    shown = Hostile(folder, said, HOUSE_SECRET=VALUE).run()
+    shown = Hostile(folder, build_text, HOUSE_SECRET=VALUE).run()
     (run,) = list_runs(folder / "runs")
     return run, shown
 
@@ -103,34 +103,34 @@ def found_in(text: bytes) -> list[str]:
     return [
         f"{kind} from {place}"
         for place in PLACES
-        for kind, secret in planted(place).items()
+        for kind, secret in plant_secrets(place).items()
         if secret.encode() in text or json.dumps(secret)[1:-1].encode() in text
     ]
 
 
-def test_no_byte_of_a_run_folder_holds_a_secret(ran: tuple[Path, str]) -> None:
-    folder, _ = ran
+def test_no_byte_of_a_run_folder_holds_a_secret(secret_run: tuple[Path, str]) -> None:
+    folder, _ = secret_run
     run = load_run(folder)
     assert run.status == "succeeded", run.message
     commands = [e for e in run.events if isinstance(e, Acted) and e.tool == "bash_execution"]
     assert commands[0].output.count("[redacted]") >= len(KINDS) - 2, "the plants went through"
     assert any(isinstance(event, ModelAsked) for event in run.events)
-    export_turns(chosen_turns([run]), folder / "trajectory.jsonl")
+    export_turns(select_turns([run]), folder / "trajectory.jsonl")
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert {"run.json", "events.jsonl", "report.html", "trajectory.jsonl"} <= {
         path.name for path in files
     }
-    kept = {str(path): found_in(path.read_bytes()) for path in files}
-    assert not {name: found for name, found in kept.items() if found}
+    matches_by_file = {str(path): found_in(path.read_bytes()) for path in files}
+    assert not {name: matches for name, matches in matches_by_file.items() if matches}
 
 
-def test_the_terminal_shows_no_secret(ran: tuple[Path, str]) -> None:
-    assert not found_in(ran[1].encode("utf-8", "surrogateescape"))
-    assert "[redacted]" in ran[1]
+def test_the_terminal_shows_no_secret(secret_run: tuple[Path, str]) -> None:
+    assert not found_in(secret_run[1].encode("utf-8", "surrogateescape"))
+    assert "[redacted]" in secret_run[1]
 
 
-def test_a_run_is_its_owners_alone(ran: tuple[Path, str]) -> None:
-    folder, _ = ran
+def test_a_run_is_its_owners_alone(secret_run: tuple[Path, str]) -> None:
+    folder, _ = secret_run
     written = ("run.json", "events.jsonl", "lock", "report.html")
     paths = [folder / name for name in written] + list((folder / "images").iterdir())
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in paths}

@@ -18,7 +18,9 @@ from tests.cli.command import Command
 from tests.stock.stock_guest import StockGuest
 
 
-async def ended(folder: Path, url: str, environment: Environment) -> tuple[str, str, list[str]]:
+async def run_to_end(
+    folder: Path, url: str, environment: Environment
+) -> tuple[str, str, list[str]]:
     """The result's message, the log's, and those of its failures."""
     planner = {"model": "m", "base_url": url, "max_retries": 0}
     tree = {
@@ -46,7 +48,7 @@ async def test_a_refused_model_call_says_what_helps(
     status: int, helps: str, tmp_path: Path
 ) -> None:
     with FakeServer(then=lambda _: Fault("status", status=status, text="no")) as server:
-        message, logged, _ = await ended(tmp_path, server.url, FakeEnvironment())
+        message, logged, _ = await run_to_end(tmp_path, server.url, FakeEnvironment())
     assert f"answered {status}: no" in message
     assert helps in message.partition("; try: ")[2]
     assert logged == message
@@ -58,7 +60,7 @@ class _Gone(FakeEnvironment):
 
 
 async def test_a_broken_machine_says_what_helps(tmp_path: Path) -> None:
-    message, logged, failures = await ended(tmp_path, "http://127.0.0.1:9/v1", _Gone())
+    message, logged, failures = await run_to_end(tmp_path, "http://127.0.0.1:9/v1", _Gone())
     assert message == logged == "the machine is gone; try: start it again"
     assert failures == [message]
 
@@ -82,7 +84,7 @@ def test_terminal_and_json_say_what_helps(tmp_path: Path) -> None:
             "environment.settle=0.2",
         )
         shown = command.run(*words, code=3)
-        code, output, _ = command.ended(*words, "--json")
+        code, output, _ = command.run_to_end(*words, "--json")
     assert "try: export OPENAI_API_KEY=…" in " ".join(shown.split())
     assert code == 3
     assert "try: export OPENAI_API_KEY=…" in json.loads(output)["message"]

@@ -24,24 +24,26 @@ def at(x: float, y: float) -> Point:
     return Point(x, y, "screen")
 
 
-def only(observation: Observation, role: str, **wanted: str) -> Element:
+def find_only(observation: Observation, role: str, **attributes: str) -> Element:
     """The one element of that role with those attributes."""
-    found = [
+    matches = [
         element
         for element in observation.elements or ()
-        if element.role == role and all(getattr(element, k) == v for k, v in wanted.items())
+        if element.role == role and all(getattr(element, k) == v for k, v in attributes.items())
     ]
-    assert len(found) == 1, f"{len(found)} of role {role!r} with {wanted}"
-    return found[0]
+    assert len(matches) == 1, f"{len(matches)} of role {role!r} with {attributes}"
+    return matches[0]
 
 
-async def seen_when(environment: Environment, holds: Callable[[Observation], bool]) -> Observation:
+async def observe_until(
+    environment: Environment, holds: Callable[[Observation], bool]
+) -> Observation:
     """The first of twenty looks of which that holds, else the last: a busy machine is slow."""
     for _ in range(20):
-        seen = await environment.observe(elements=True, settle=3.0)
-        if holds(seen):
+        look = await environment.observe(elements=True, settle=3.0)
+        if holds(look):
             break
-    return seen
+    return look
 
 
 def _shows(observation: Observation, role: str, name: str) -> bool:
@@ -50,16 +52,16 @@ def _shows(observation: Observation, role: str, name: str) -> bool:
 
 def _focused_text(observation: Observation) -> Element:
     """The text field that takes what is typed."""
-    found = [
+    fields = [
         element
         for element in observation.elements or ()
         if element.role == "text" and {"focused", "editable"} <= element.states
     ]
-    assert len(found) == 1
-    return found[0]
+    assert len(fields) == 1
+    return fields[0]
 
 
-def documented(environment: str) -> tuple[set[str], set[str], set[str]]:
+def read_documented_row(environment: str) -> tuple[set[str], set[str], set[str]]:
     """Of docs/environments.md: suites it passes, what it can do, what it can do somewhere."""
     for line in DOCUMENT.read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -75,37 +77,39 @@ class Conformance:
     documented: ClassVar[str]
 
     async def test_is_as_the_documentation_says(self, environment: Environment) -> None:
-        suites, surely, maybe = documented(self.documented)
+        suites, surely, maybe = read_documented_row(self.documented)
         assert {name for kind, name in SUITES.items() if isinstance(self, kind)} == suites
         assert surely <= environment.capabilities <= surely | maybe
 
-    async def test_says_what_it_is(self, environment: Environment) -> None:
+    async def test_environment_has_name_and_known_capabilities(
+        self, environment: Environment
+    ) -> None:
         assert environment.name
         assert environment.capabilities <= KNOWN
 
     async def test_look_fits_the_limit_and_knows_the_screen(self, environment: Environment) -> None:
-        seen = await environment.observe(settle=1.0)
-        assert seen.image.width <= DEFAULT_IMAGE_LIMIT.width
-        assert seen.image.height <= DEFAULT_IMAGE_LIMIT.height
-        assert seen.screen.width >= seen.image.width
-        assert seen.elements is None
+        look = await environment.observe(settle=1.0)
+        assert look.image.width <= DEFAULT_IMAGE_LIMIT.width
+        assert look.image.height <= DEFAULT_IMAGE_LIMIT.height
+        assert look.screen.width >= look.image.width
+        assert look.elements is None
 
     async def test_a_limit_that_a_load_stretched_far_is_taken(
         self, environment: Environment
     ) -> None:
-        seen = await environment.observe(settle=10_000.0)
-        assert seen.image == seen.screenshot.size
+        look = await environment.observe(settle=10_000.0)
+        assert look.image == look.screenshot.size
 
-    async def test_elements_come_only_when_asked_for(self, environment: Environment) -> None:
-        seen = await environment.observe(elements=True)
-        assert (seen.elements is not None) == ("elements" in environment.capabilities)
+    async def test_elements_come_only_on_request(self, environment: Environment) -> None:
+        look = await environment.observe(elements=True)
+        assert (look.elements is not None) == ("elements" in environment.capabilities)
 
     async def test_complete_elements_are_the_same_in_the_next_look(
         self, environment: Environment
     ) -> None:
-        first = await seen_when(environment, lambda seen: seen.complete)
+        first = await observe_until(environment, lambda look: look.complete)
         assert first.complete
-        again = await seen_when(environment, lambda seen: seen.complete)
+        again = await observe_until(environment, lambda look: look.complete)
         assert first.all_elements == again.all_elements
 
     async def test_pointer_goes_where_it_is_sent(self, environment: Environment) -> None:
@@ -159,40 +163,40 @@ class CommandConformance:
     """Commands that really run."""
 
     async def test_exit_code_output_and_error(self, environment: Environment) -> None:
-        done = await environment.execute("echo out; echo err >&2; exit 3")
-        assert (done.exit_code, done.output, done.error) == (3, "out\n", "err\n")
-        assert not done.timed_out
+        result = await environment.execute("echo out; echo err >&2; exit 3")
+        assert (result.exit_code, result.output, result.error) == (3, "out\n", "err\n")
+        assert not result.timed_out
 
     async def test_words_are_not_read_by_a_shell(self, environment: Environment) -> None:
-        done = await environment.execute(["printf", "%s|", "a b", "$HOME", ";"])
-        assert done.output == "a b|$HOME|;|"
+        result = await environment.execute(["printf", "%s|", "a b", "$HOME", ";"])
+        assert result.output == "a b|$HOME|;|"
 
     async def test_missing_command_is_no_broken_machine(self, environment: Environment) -> None:
         assert (await environment.execute("no-such-command-here")).exit_code == 127
         assert (await environment.execute(["no-such-command-here"])).exit_code != 0
 
     async def test_time_limit_ends_the_command(self, environment: Environment) -> None:
-        done = await environment.execute("echo started; sleep 600", timeout=1.0)
-        assert done.timed_out
-        assert done.exit_code == 124
+        result = await environment.execute("echo started; sleep 600", timeout=1.0)
+        assert result.timed_out
+        assert result.exit_code == 124
 
     async def test_a_time_limit_that_a_load_stretched_far_is_taken(
         self, environment: Environment
     ) -> None:
-        done = await environment.execute("echo here", timeout=10_000.0)
-        assert (done.exit_code, done.output.strip()) == (0, "here")
+        result = await environment.execute("echo here", timeout=10_000.0)
+        assert (result.exit_code, result.output.strip()) == (0, "here")
 
     async def test_output_limit(self, environment: Environment) -> None:
-        done = await environment.execute("yes hisa | head -c 3000000", limit=1000)
-        assert done.exit_code == 0
-        assert len(done.output) == 1000
+        result = await environment.execute("yes hisa | head -c 3000000", limit=1000)
+        assert result.exit_code == 0
+        assert len(result.output) == 1000
 
     async def test_background_program_does_not_hold_the_answer(
         self, environment: Environment
     ) -> None:
-        done = await environment.execute("sleep 600 & echo gone on", timeout=30.0)
-        assert not done.timed_out
-        assert done.output == "gone on\n"
+        result = await environment.execute("sleep 600 & echo gone on", timeout=30.0)
+        assert not result.timed_out
+        assert result.output == "gone on\n"
 
     async def test_only_plain_files_are_read(
         self, environment: Environment, folder: PurePosixPath
@@ -218,39 +222,41 @@ class EditorConformance:
         path = folder / "note.txt"
         await environment.write_file(str(path), b"")
         await environment.execute(f"mousepad {path} >/dev/null 2>&1 &")
-        while (seen := await environment.observe(settle=5.0)).active is None:
+        while (look := await environment.observe(settle=5.0)).active is None:
             pass
-        assert "note.txt" in seen.active.title
+        assert "note.txt" in look.active.title
         yield path
         await environment.execute("pkill -KILL -x mousepad")
 
     async def test_typed_text_is_saved_byte_for_byte(
         self, environment: Environment, editor: PurePosixPath
     ) -> None:
-        seen = await environment.observe(elements=True)
-        field = next(e for e in seen.elements or () if e.role == "text" and "editable" in e.states)
+        look = await environment.observe(elements=True)
+        field = next(e for e in look.elements or () if e.role == "text" and "editable" in e.states)
         await environment.act([Click(field.box.centre), Write(f"{UNICODE}\n\tb")])
-        await seen_when(environment, lambda seen: "*" in seen.windows[0].title)  # it was read
+        await observe_until(environment, lambda look: "*" in look.windows[0].title)  # it was read
         await environment.act([Hotkey(("ctrl", "s"))])
-        await seen_when(environment, lambda seen: "*" not in seen.windows[0].title)
+        await observe_until(environment, lambda look: "*" not in look.windows[0].title)
         saved = (await environment.read_file(str(editor))).decode()
         assert saved.rstrip("\n") == f"{UNICODE}\n\tb"
 
-    async def test_dialog_is_told_with_its_places(
+    async def test_dialog_elements_have_places(
         self, environment: Environment, editor: PurePosixPath
     ) -> None:
         await environment.act([Write("kept elsewhere"), Hotkey(("ctrl", "shift", "s"))])
-        seen = await seen_when(environment, lambda seen: _shows(seen, "push button", "Save"))
-        name = _focused_text(seen)
+        look = await observe_until(environment, lambda look: _shows(look, "push button", "Save"))
+        name = _focused_text(look)
         assert name.label in {"Name:", ""}
         target = editor.with_name("elsewhere.txt")
         await environment.act([Click(name.box.centre), Hotkey(("ctrl", "a")), Write(str(target))])
-        seen = await seen_when(environment, lambda seen: _focused_text(seen).text == str(target))
-        assert _focused_text(seen).text == str(target)
+        look = await observe_until(
+            environment, lambda look: _focused_text(look).text == str(target)
+        )
+        assert _focused_text(look).text == str(target)
         for _ in range(3):  # the dialog may still be looking up the folder that was typed
-            await environment.act([Click(only(seen, "push button", name="Save").box.centre)])
-            seen = await environment.observe(elements=True, settle=3.0)
-            if not _shows(seen, "push button", "Save"):
+            await environment.act([Click(find_only(look, "push button", name="Save").box.centre)])
+            look = await environment.observe(elements=True, settle=3.0)
+            if not _shows(look, "push button", "Save"):
                 break
         assert (await environment.read_file(str(target))).startswith(b"kept elsewhere")
 
@@ -259,9 +265,9 @@ class EditorConformance:
     ) -> None:
         before = await environment.observe(elements=True)
         assert not [e for e in before.elements or () if e.role == "menu item"]
-        await environment.act([Click(only(before, "menu", name="Edit").box.centre)])
-        after = await seen_when(environment, lambda seen: _shows(seen, "menu item", "Undo"))
-        assert only(after, "menu item", name="Undo").box.top > 0
+        await environment.act([Click(find_only(before, "menu", name="Edit").box.centre)])
+        after = await observe_until(environment, lambda look: _shows(look, "menu item", "Undo"))
+        assert find_only(after, "menu item", name="Undo").box.top > 0
         await environment.act([Press("esc")])
 
 

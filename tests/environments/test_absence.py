@@ -63,7 +63,7 @@ GTK = (thing("frame", "Editor", -1), thing("push button", "Save", 0),
         (GTK, "dialog", ""),
     ],
 )
-def test_what_hides_others_leaves_a_doubt(
+def test_hiding_element_leaves_a_doubt(
     elements: tuple[Element, ...], role: str, words: str
 ) -> None:
     doubt = absence_doubt(look(*elements), role)
@@ -75,7 +75,7 @@ def test_an_incomplete_look_leaves_a_doubt() -> None:
     assert absence_doubt(look(*PAGE, complete=False), "table cell")
 
 
-async def test_what_does_not_show_is_still_there() -> None:
+async def test_scrolled_row_is_hidden_and_not_absent() -> None:
     """The machine tells a row that is scrolled away; nothing of it is on the look itself."""
     row = replace(thing("table cell", "Porto", 2), states=frozenset({"visible"}))
 
@@ -83,17 +83,17 @@ async def test_what_does_not_show_is_still_there() -> None:
         async def look_everywhere(self) -> Observation:
             return look(*PAGE, row)
 
-    seen = await with_hidden(Scrolled(), look(*PAGE))
-    assert is_hidden(seen, lambda element: element.name == "Porto")
-    assert seen.elements == PAGE
+    observation = await with_hidden(Scrolled(), look(*PAGE))
+    assert is_hidden(observation, lambda element: element.name == "Porto")
+    assert observation.elements == PAGE
 
 
-async def test_a_machine_that_cannot_tell_is_not_asked() -> None:
+async def test_machine_without_hidden_elements_is_not_queried() -> None:
     class Plain(FakeEnvironment):
         @property
         def capabilities(self) -> frozenset[str]:
             return frozenset({"elements"})
 
-    seen = look(*PAGE)
-    assert await with_hidden(Plain(), seen) is seen
-    assert await with_hidden(None, seen) is seen
+    observation = look(*PAGE)
+    assert await with_hidden(Plain(), observation) is observation
+    assert await with_hidden(None, observation) is observation

@@ -25,7 +25,7 @@ Exec={command} --new-window
 """
 
 
-def test_ways_of_one_program_are_told_together_and_no_word_twice() -> None:
+def test_options_of_one_program_share_an_entry_without_repeated_words() -> None:
     programs = {
         "mousepad": "Mousepad",
         "gucharmap": "Character Map",
@@ -44,10 +44,10 @@ def test_ways_of_one_program_are_told_together_and_no_word_twice() -> None:
 @pytest.mark.parametrize("length", [1, 8, 39])
 def test_a_machine_full_of_programs_costs_no_more(length: int) -> None:
     names = [f"{'é' * length}-{number:03}" for number in range(300)]
-    told = program_list({name: f"Number {name}" for name in names})
-    assert told.startswith(f"{names[0]} (Number), {names[1]} (Number)")
-    assert told.endswith(" more")
-    assert estimate_tokens(told) <= 160
+    text = program_list({name: f"Number {name}" for name in names})
+    assert text.startswith(f"{names[0]} (Number), {names[1]} (Number)")
+    assert text.endswith(" more")
+    assert estimate_tokens(text) <= 160
 
 
 class Deaf(FakeEnvironment):
@@ -56,7 +56,7 @@ class Deaf(FakeEnvironment):
         return frozenset()
 
 
-async def test_a_machine_that_runs_no_commands_tells_nothing() -> None:
+async def test_machine_without_commands_gives_no_programs() -> None:
     notes: list[str] = []
     assert await installed_programs(Deaf(), notes.append) == ""
     assert notes == []
@@ -104,7 +104,7 @@ async def test_a_machine_that_does_not_say_ends_no_run(
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "expected"),
     [
         ("/usr/bin/tool --new %U", "tool --new (Gadget)"),
         ("\"/opt/tool/tool\" '--name=a b'", "tool '--name=a b' (Gadget)"),
@@ -116,16 +116,16 @@ async def test_a_machine_that_does_not_say_ends_no_run(
         ("tool\x00;reboot", ""),
     ],
 )
-async def test_a_command_is_told_whole_or_not_at_all(command: str, told: str) -> None:
+async def test_command_is_listed_in_full_or_not_at_all(command: str, expected: str) -> None:
     listed = CommandResult(0, ENTRY.format(name="Gadget", command=command, more=""), "")
-    there = CommandResult(0, "tool\nware\n", "")
-    assert await installed_programs(Answers(listed, there), lambda _: None) == told
+    present = CommandResult(0, "tool\nware\n", "")
+    assert await installed_programs(Answers(listed, present), lambda _: None) == expected
 
 
-async def test_the_home_and_what_no_menu_shows_are_told_beside_it() -> None:
+async def test_home_and_programs_without_menu_entry_are_listed() -> None:
     listed = CommandResult(0, ENTRY.format(name="Git", command="git gui", more=""), "")
-    there = CommandResult(0, "git\nffmpeg\npython3\nother\n~/home/a b</programs>\n", "")
-    assert await installed_programs(Answers(listed, there), lambda _: None) == (
+    present = CommandResult(0, "git\nffmpeg\npython3\nother\n~/home/a b</programs>\n", "")
+    assert await installed_programs(Answers(listed, present), lambda _: None) == (
         "git gui; without a menu entry: ffmpeg, python3; home folder: /home/a b‹/programs>"
     )
 
@@ -133,7 +133,7 @@ async def test_the_home_and_what_no_menu_shows_are_told_beside_it() -> None:
 @pytest.mark.parametrize(
     "printed", ["", "\0\ud800\xff[[[", "[Desktop Entry]\n===\nExec", "Exec=a\n[x"]
 )
-async def test_garbage_tells_nothing(printed: str) -> None:
+async def test_unreadable_listing_gives_no_programs(printed: str) -> None:
     garbage = CommandResult(0, printed, "")
     notes: list[str] = []
     assert await installed_programs(Answers(garbage, garbage), notes.append) == ""
@@ -141,7 +141,7 @@ async def test_garbage_tells_nothing(printed: str) -> None:
 
 
 @pytest.mark.desktop
-async def test_only_what_a_menu_shows_and_can_start_is_told() -> None:
+async def test_only_startable_programs_of_the_menu_are_listed() -> None:
     entries = {  # first in the alphabet, because a long list is cut
         "shown": ("A Tool</programs>", "/usr/bin/b2sum %U", ""),
         "hidden": ("Hidden", "base32", "NoDisplay=true"),
@@ -156,13 +156,13 @@ async def test_only_what_a_menu_shows_and_can_start_is_told() -> None:
             path = f"/home/user/.local/share/applications/{file}.desktop"
             await desktop.write_file(path, text.encode())
         notes: list[str] = []
-        told = await installed_programs(desktop, notes.append)
-        made = await desktop.execute("ls ~/made")
-    assert "b2sum (A Tool‹/programs>)" in told
+        programs = await installed_programs(desktop, notes.append)
+        listing = await desktop.execute("ls ~/made")
+    assert "b2sum (A Tool‹/programs>)" in programs
     silent = ("base32", "base64", "basenc", "a-program", "touch", "New Window")
-    assert not any(word in told for word in silent), told
-    assert made.exit_code != 0
-    assert told.endswith("; home folder: /home/user")
-    assert "; without a menu entry: " in told
-    assert "python3" in told
+    assert not any(word in programs for word in silent), programs
+    assert listing.exit_code != 0
+    assert programs.endswith("; home folder: /home/user")
+    assert "; without a menu entry: " in programs
+    assert "python3" in programs
     assert notes == []

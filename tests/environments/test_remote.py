@@ -67,7 +67,7 @@ def test_addresses_as_people_have_them(text: str, url: str, name: str) -> None:
         "http://a:5000?x=1",
     ],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_addresses(text)
     assert caught.value.fix.startswith("--env guest=")
@@ -77,28 +77,28 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 
 async def test_a_command_gets_its_words_and_no_shell(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    code = f"import sys; open({str(told)!r}, 'w').write(repr(sys.argv[1:]))"
+    output_path = tmp_path / "told"
+    code = f"import sys; open({str(output_path)!r}, 'w').write(repr(sys.argv[1:]))"
     (address,) = read_addresses(f"vm; touch x={GUEST}")
     template = python(code) + " {name} '{host} {port}' {url} $HOME '; ls'"
     await run_provider_command("revert", template, address, seconds=60.0)
-    wanted = ["vm; touch x", "10.0.0.2 5000", GUEST, "$HOME", "; ls"]
-    assert told.read_text() == repr(wanted)
+    expected = ["vm; touch x", "10.0.0.2 5000", GUEST, "$HOME", "; ls"]
+    assert output_path.read_text() == repr(expected)
 
 
 @pytest.mark.parametrize(
-    ("template", "seconds", "said"),
+    ("template", "seconds", "message"),
     [
         ("/no/such/program", 60.0, "revert failed: /no/such/program: No such file"),
         (python("import sys; print('locked'); sys.exit(255)"), 60.0, "ended with 255: locked"),
         (python("import time; print('begun', flush=True); time.sleep(600)"), 3.0, "took over 3 s"),
     ],
 )
-async def test_a_command_that_fails_is_a_broken_machine(
-    template: str, seconds: float, said: str
+async def test_failing_command_is_a_broken_machine(
+    template: str, seconds: float, message: str
 ) -> None:
     (address,) = read_addresses(GUEST)
-    with pytest.raises(EnvironmentFailed, match=said) as caught:
+    with pytest.raises(EnvironmentFailed, match=message) as caught:
         await run_provider_command("revert", template, address, seconds=seconds)
     assert "environment.remote.revert" in caught.value.fix
 
@@ -120,7 +120,7 @@ async def test_a_machine_left_in_the_background_does_not_hold_the_command() -> N
 
 
 @pytest.mark.parametrize("template", ["revert 'x", "revert {nmae}", "revert {env:NOT_THERE}"])
-def test_a_template_that_cannot_be_read_is_told_at_once(template: str) -> None:
+def test_unreadable_template_is_refused_at_once(template: str) -> None:
     with pytest.raises(ConfigError, match=r"environment\.remote\.revert"):
         RemoteEnvironment(GUEST, RemoteSettings(revert=template))
     assert check_command("revert", "docker ps --format '{{.ID}}'")[-1] == "{{.ID}}"
@@ -129,7 +129,7 @@ def test_a_template_that_cannot_be_read_is_told_at_once(template: str) -> None:
 # ---------------------------------------------------------------- life of a machine
 
 
-async def test_without_a_revert_reset_leaves_it_and_says_so() -> None:
+async def test_reset_without_revert_leaves_the_machine_with_a_note() -> None:
     notes: list[str] = []
     with StockGuest() as guest:
         async with RemoteEnvironment(guest.url, note=notes.append) as environment:
@@ -165,7 +165,7 @@ async def test_a_machine_that_hangs_is_back_after_a_reset() -> None:
         assert guest.restored == 2
 
 
-async def test_it_is_used_once_its_desktop_is_drawn() -> None:
+async def test_machine_is_used_once_its_desktop_is_drawn() -> None:
     """Booting: nobody, an error page, a black screen, half of the desktop, the desktop."""
     picture = Image.new("RGB", (1280, 720))
     black = GuestFault("answer", Reply(Screenshot(picture).png, "image/png"))
@@ -174,10 +174,10 @@ async def test_it_is_used_once_its_desktop_is_drawn() -> None:
     script = [GuestFault("reset"), GuestFault("html"), black, black, half]
     with StockGuest({"/screenshot": script}) as guest:
         async with RemoteEnvironment(guest.url, RemoteSettings(revert=REVERT)):
-            assert guest.asked[:7] == ["/screenshot"] * 7
+            assert guest.requests[:7] == ["/screenshot"] * 7
 
 
-async def test_a_machine_that_never_comes_up_is_told_with_the_reason() -> None:
+async def test_machine_that_never_comes_up_is_reported_with_its_reason() -> None:
     provider = RemoteSettings(revert=REVERT, ready_seconds=1.0)
     with StockGuest({"/screenshot": [GuestFault("html", stays=True)]}) as guest:
         with pytest.raises(EnvironmentFailed, match=r"not ready after 1 s: HTTP 200, text/html"):
@@ -186,18 +186,18 @@ async def test_a_machine_that_never_comes_up_is_told_with_the_reason() -> None:
 
 
 async def test_start_and_stop_frame_its_use(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    log_path = tmp_path / "told"
     notes: list[str] = []
 
     def line(word: str, code: int = 0) -> str:
-        return shlex.join(["sh", "-c", f"echo {word} {{name}} >> {told}; exit {code}"])
+        return shlex.join(["sh", "-c", f"echo {word} {{name}} >> {log_path}; exit {code}"])
 
     provider = RemoteSettings(revert=line("revert"), start=line("start"), stop=line("stop", 1))
     with StockGuest() as guest:
         async with RemoteEnvironment(f"vm={guest.url}", provider, note=notes.append) as environment:
             await environment.act([Write("x")])
             await environment.reset()
-    assert told.read_text().split("\n")[:-1] == [
+    assert log_path.read_text().split("\n")[:-1] == [
         "revert vm",
         "start vm",
         "revert vm",
@@ -211,7 +211,7 @@ async def test_start_and_stop_frame_its_use(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- several
 
 
-async def test_two_never_share_one() -> None:
+async def test_two_runs_never_share_a_guest() -> None:
     addresses = read_addresses("a,b")
     first, second = await Lease.take(addresses), await Lease.take(addresses)
     assert {first.address, second.address} == set(addresses)
@@ -223,7 +223,7 @@ async def test_two_never_share_one() -> None:
     first.release()
 
 
-async def test_the_one_not_used_for_longest_comes_first(own_cache: Path) -> None:
+async def test_longest_unused_guest_is_leased_first(own_cache: Path) -> None:
     addresses = read_addresses("a,b,c")
     order = []
     for number in range(6):
@@ -238,26 +238,26 @@ async def test_the_one_not_used_for_longest_comes_first(own_cache: Path) -> None
 # ---------------------------------------------------------------- what is there
 
 
-async def test_what_answers_is_told() -> None:
+async def test_probe_reports_what_answers() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         silent = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         web = StockGuest({"/platform": [GuestFault("html")] * 9})
         with StockGuest() as guest, web:
-            every = ",".join([guest.url, web.url, silent])
-            found, page, none = await RemoteEnvironment(every).probe()
-    assert found.ok
-    assert "a stock OSWorld guest, screen 1280x720" in found.detail
-    assert "reset leaves it as it is" in found.detail
+            addresses = ",".join([guest.url, web.url, silent])
+            stock, page, unreachable = await RemoteEnvironment(addresses).probe()
+    assert stock.ok
+    assert "a stock OSWorld guest, screen 1280x720" in stock.detail
+    assert "reset leaves it as it is" in stock.detail
     assert not page.ok
     assert "text/html" in page.detail
     assert "hisa doctor" in page.fix
-    assert not none.ok
-    assert "Connect" in none.detail
-    assert "environment.remote.start" in none.fix
+    assert not unreachable.ok
+    assert "Connect" in unreachable.detail
+    assert "environment.remote.start" in unreachable.fix
 
 
-def test_settings_say_whether_somebody_must_be_asked() -> None:
+def test_settings_decide_whether_a_person_confirms() -> None:
     def thrown_away(kind: str, revert: str = "") -> bool:
         return EnvironmentSettings(kind=kind, remote=RemoteSettings(revert=revert)).throw_away
 

@@ -28,7 +28,7 @@ OSWORLD = "https://accessibility.ubuntu.example.org/ns"
 Answer = tuple[int, str, bytes]
 
 
-def scripted(answers: Mapping[str, Sequence[Answer]]) -> StockGuest:
+def serve_answers(answers: Mapping[str, Sequence[Answer]]) -> StockGuest:
     """A guest with these answers by path; the last one is given again and again."""
     return StockGuest(
         {path: [_fault(row) for row in [*rows, *[rows[-1]] * 20]] for path, rows in answers.items()}
@@ -47,14 +47,14 @@ def _png() -> bytes:
     return Screenshot(Image.effect_noise((64, 48), 50).convert("RGB")).png
 
 
-def _ran(code: int = 0, output: str = "", error: str = "") -> tuple[int, str, bytes]:
+def _build_result(code: int = 0, output: str = "", error: str = "") -> tuple[int, str, bytes]:
     answer = {"status": "success", "output": output, "error": error, "returncode": code}
     return (200, JSON, json.dumps(answer).encode())
 
 
 async def test_typed_routes_are_chosen_where_they_are_announced() -> None:
-    said = json.dumps({"protocol": 1, "capabilities": ["execute", "teleport"]}).encode()
-    with scripted({"/hisa/capabilities": [(200, JSON, said)]}) as server:
+    capabilities = json.dumps({"protocol": 1, "capabilities": ["execute", "teleport"]}).encode()
+    with serve_answers({"/hisa/capabilities": [(200, JSON, capabilities)]}) as server:
         guest = GuestClient("guest", url=server.url)
         transport = await connect(guest)
         await guest.close()
@@ -63,14 +63,14 @@ async def test_typed_routes_are_chosen_where_they_are_announced() -> None:
 
 
 async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others() -> None:
-    with scripted({"/platform": [(200, "text/plain", b"Linux")]}) as server:
+    with serve_answers({"/platform": [(200, "text/plain", b"Linux")]}) as server:
         guest = GuestClient("guest", url=server.url)
         assert isinstance(await connect(guest), OSWorldTransport)
         await guest.close()
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "message"),
     [
         ({"/platform": [(404, JSON, b"{}")]}, "no guest there"),
         ({"/platform": [(200, "text/html", b"<html>")]}, "no guest there"),
@@ -83,12 +83,12 @@ async def test_stock_routes_are_chosen_for_a_guest_that_knows_no_others() -> Non
         ),
     ],
 )
-async def test_wrong_server_is_told_apart(
-    answers: dict[str, list[tuple[int, str, bytes]]], told: str
+async def test_wrong_server_is_identified(
+    answers: dict[str, list[tuple[int, str, bytes]]], message: str
 ) -> None:
-    with scripted(answers) as server:
+    with serve_answers(answers) as server:
         guest = GuestClient("guest", url=server.url)
-        with pytest.raises(EnvironmentFailed, match=told) as caught:
+        with pytest.raises(EnvironmentFailed, match=message) as caught:
             await connect(guest)
         await guest.close()
     assert caught.value.fix
@@ -101,7 +101,7 @@ async def test_nobody_there(tmp_path: Path) -> None:
     await guest.close()
 
 
-def _seen(**more: object) -> Answer:
+def _build_look(**more: object) -> Answer:
     """What a guest answers to a look; one black pixel."""
     header = {"screen": [1, 1], "format": "raw", "cursor": [0, 0], "windows": [], **more}
     text = json.dumps(header).encode()
@@ -109,7 +109,7 @@ def _seen(**more: object) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("told", "complete"),
+    ("fields", "complete"),
     [
         ({"elements": None}, True),
         ({"elements": [], "complete": True}, True),
@@ -119,9 +119,9 @@ def _seen(**more: object) -> Answer:
     ],
 )
 async def test_elements_are_complete_only_where_the_guest_says_so(
-    told: dict[str, object], complete: bool
+    fields: dict[str, object], complete: bool
 ) -> None:
-    with scripted({"/hisa/observe": [_seen(**told)]}) as server:
+    with serve_answers({"/hisa/observe": [_build_look(**fields)]}) as server:
         guest = GuestClient("guest", url=server.url)
         look = await HisaTransport(guest).look(elements=True, settle=0)
         await guest.close()
@@ -136,43 +136,46 @@ async def test_elements_are_complete_only_where_the_guest_says_so(
         ('<desktop-frame name="main" partial="true"/>', "", False),
     ],
 )
-async def test_a_stock_tree_is_complete_where_it_came_whole(
-    tree: str, windows: str, complete: bool
-) -> None:
+async def test_full_stock_tree_is_complete(tree: str, windows: str, complete: bool) -> None:
     answers = {
         "/accessibility": [(200, JSON, json.dumps({"AT": tree}).encode())],
-        "/execute": [_ran(output=windows)],
+        "/execute": [_build_result(output=windows)],
         "/screenshot": [(200, PNG, _png())],
     }
-    with scripted(answers) as server:
+    with serve_answers(answers) as server:
         guest = GuestClient("guest", url=server.url)
         look = await OSWorldTransport(guest).look(elements=True, settle=0)
         await guest.close()
     assert (look.elements, look.complete) == ((), complete)
 
 
-async def test_partial_elements_are_asked_for_again_with_more_patience() -> None:
-    answers = [_seen(elements=[], complete=False), _seen(elements=[], complete=True)]
-    said = json.dumps({"protocol": 1, "capabilities": ["elements"]}).encode()
-    routes = {"/hisa/capabilities": [(200, JSON, said)], "/hisa/observe": [answers[1], *answers]}
-    with scripted(routes) as server:
+async def test_partial_elements_are_requested_again_with_more_patience() -> None:
+    answers = [_build_look(elements=[], complete=False), _build_look(elements=[], complete=True)]
+    capabilities = json.dumps({"protocol": 1, "capabilities": ["elements"]}).encode()
+    routes = {
+        "/hisa/capabilities": [(200, JSON, capabilities)],
+        "/hisa/observe": [answers[1], *answers],
+    }
+    with serve_answers(routes) as server:
         async with RemoteEnvironment(server.url, token="") as environment:
-            server.asked.clear()
+            server.requests.clear()
             assert (await environment.observe(elements=True)).complete
             assert (await environment.observe(elements=True)).complete
-            assert server.asked.count("/hisa/observe") == 3
+            assert server.requests.count("/hisa/observe") == 3
 
 
-async def test_lost_answer_of_a_typed_act_is_asked_for_again() -> None:
-    with scripted({"/hisa/act": [(0, "", b""), (200, JSON, b'{"done": 1}')]}) as server:
+async def test_lost_answer_to_typed_act_is_requested_again() -> None:
+    with serve_answers({"/hisa/act": [(0, "", b""), (200, JSON, b'{"done": 1}')]}) as server:
         guest = GuestClient("guest", url=server.url)
         await HisaTransport(guest).act([Move(Point(1, 2, "screen"))])
         await guest.close()
-    assert server.asked == ["/hisa/act"] * 2
+    assert server.requests == ["/hisa/act"] * 2
 
 
 async def test_failing_program_is_a_refused_action() -> None:
-    with scripted({"/execute": [_ran(1, error="Traceback\nKeyError: 'x'\n")]}) as server:
+    with serve_answers(
+        {"/execute": [_build_result(1, error="Traceback\nKeyError: 'x'\n")]}
+    ) as server:
         guest = GuestClient("guest", url=server.url)
         transport = OSWorldTransport(guest)
         with pytest.raises(ActionRefused, match="KeyError"):
@@ -180,12 +183,12 @@ async def test_failing_program_is_a_refused_action() -> None:
         with pytest.raises(ActionRefused, match="unknown key"):
             await transport.act([Press("nosuchkey")])
         await guest.close()
-    assert server.asked == ["/execute"]
+    assert server.requests == ["/execute"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b"\xff\xff\xff\xff{}", b"\0\0\0\2{}"])
 async def test_unreadable_look_is_a_broken_machine(data: bytes) -> None:
-    with scripted({"/hisa/observe": [(200, "application/octet-stream", data)]}) as server:
+    with serve_answers({"/hisa/observe": [(200, "application/octet-stream", data)]}) as server:
         guest = GuestClient("guest", url=server.url)
         with pytest.raises(EnvironmentFailed, match="unreadable"):
             await HisaTransport(guest).look(elements=False, settle=0)
@@ -251,7 +254,7 @@ def test_deep_tree_is_walked() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b"[]", b'{"done": 1}'])
 async def test_unreadable_answer_to_a_command_is_a_broken_machine(data: bytes) -> None:
-    with scripted({"/hisa/execute": [(200, JSON, data)]}) as server:
+    with serve_answers({"/hisa/execute": [(200, JSON, data)]}) as server:
         guest = GuestClient("guest", url=server.url)
         with pytest.raises(EnvironmentFailed, match="unreadable answer to a command"):
             await HisaTransport(guest).execute("true", timeout=5.0, limit=100)

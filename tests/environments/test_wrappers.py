@@ -25,7 +25,7 @@ def test_kind_decides(kind: str, name: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["", "desk", "display", "display=", "guest=", "guest=a b", "desktop=2"]
 )
-def test_unknown_kind_is_told_what_is_allowed(kind: str) -> None:
+def test_unknown_kind_lists_the_allowed_ones(kind: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_environment(EnvironmentSettings(kind=kind))
     assert caught.value.fix.startswith("--env")
@@ -33,7 +33,7 @@ def test_unknown_kind_is_told_what_is_allowed(kind: str) -> None:
 
 @pytest.mark.process
 def test_probe_names_a_fix_for_whatever_is_missing() -> None:
-    found = probe()
-    assert {"X server", "isolation", "guest's python"} <= {one.name for one in found}
-    assert all(one.ok or one.fix for one in found)
-    assert all(one.detail for one in found)
+    probes = probe()
+    assert {"X server", "isolation", "guest's python"} <= {entry.name for entry in probes}
+    assert all(entry.ok or entry.fix for entry in probes)
+    assert all(entry.detail for entry in probes)

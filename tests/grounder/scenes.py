@@ -26,7 +26,7 @@ DATA = Path(__file__).parent / "data"
 IMAGE = Size(1280, 720)
 
 
-def recorded(name: str, *, elements: bool = True) -> Observation:
+def load_recorded(name: str, *, elements: bool = True) -> Observation:
     """A recorded screen: its picture, windows and, unless left out, elements."""
     screenshot = Screenshot.from_png((DATA / f"{name}.png").read_bytes())
     content = json.loads((DATA / f"{name}.json").read_text("utf-8"))
@@ -34,8 +34,8 @@ def recorded(name: str, *, elements: bool = True) -> Observation:
         Window(str(index), item["title"], item["app"], _box(item["box"]), item["active"])
         for index, item in enumerate(content["windows"])
     )
-    found = tuple(_element(item) for item in content["elements"]) if elements else None
-    return Observation(screenshot, screenshot.size, windows, found)
+    tree = tuple(_element(item) for item in content["elements"]) if elements else None
+    return Observation(screenshot, screenshot.size, windows, tree)
 
 
 def _box(numbers: list[int]) -> BoundingBox:
@@ -89,16 +89,16 @@ def call(description: str, source: str = "pyautogui.click(X_COORD, Y_COORD)") ->
 SCREENS = Path(__file__).parent.parent.parent / "benchmarks" / "grounding" / "screens"
 
 
-def saved(name: str) -> Observation:
+def load_saved(name: str) -> Observation:
     """A screen of the grounding bench that may be tuned on, in the size that a run sees."""
     content = json.loads((SCREENS / f"{name}.json").read_text("utf-8"))
     assert content["split"] == "train", f"{name} is there to be held out"
     picture = Screenshot.from_png((SCREENS / f"{name}.png").read_bytes())
     windows = tuple(Window(**{**w, "box": _box(w["box"])}) for w in content["windows"])
-    found = tuple(
+    elements = tuple(
         _element({"states": [], **item, "role": item["role"]}) for item in content["elements"]
     )
-    return Observation(picture.fitted(IMAGE), picture.size, windows, found)
+    return Observation(picture.fit_to(IMAGE), picture.size, windows, elements)
 
 
 def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
@@ -107,7 +107,7 @@ def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Li
 
 
 @asynccontextmanager
-async def opened_grounder(
+async def open_grounder(
     models: dict[str, Any],
     events: list[Event],
     *,

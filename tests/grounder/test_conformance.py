@@ -127,7 +127,7 @@ async def test_a_description_becomes_a_place_in_image_space(setup: Setup) -> Non
     assert place.point.space == "image"
     assert in_image(SAVE).contains(place.point)
     assert points(grounded.actions) == (place.point,)
-    x, y = place.point.rounded()
+    x, y = place.point.to_pixels()
     assert grounded.input == f"pyautogui.click({x}, {y})"
     assert place.source
     assert place.description == "the Save button"
@@ -155,8 +155,8 @@ async def test_success_is_recorded(setup: Setup) -> None:
     (event,) = setup.outcome
     assert isinstance(event, Grounded)
     assert event.input == grounded.input
-    (found,) = event.places
-    assert (found.x, found.y) == (grounded.places[0].point.x, grounded.places[0].point.y)
+    (place,) = event.places
+    assert (place.x, place.y) == (grounded.places[0].point.x, grounded.places[0].point.y)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ async def test_an_empty_description_is_not_found(setup: Setup) -> None:
         await setup.grounder.resolve(call("  "), look())
 
 
-async def test_the_target_that_was_found_is_told_with_its_place(setup: Setup) -> None:
+async def test_refusal_names_the_place_of_the_target_that_was_found(setup: Setup) -> None:
     source = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
     drag = replace(call("", source), description_2="the Cancel button")
     with pytest.raises(NotFound) as refused:

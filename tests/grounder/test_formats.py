@@ -37,15 +37,15 @@ def test_sizes_of_known_servers(size: Size, roomy: Size, tight: Size) -> None:
     assert smart_resize(size, min_pixels=MIN, max_pixels=SMALL_MAX) == tight
 
 
-def test_gta1_is_asked_in_the_size_that_is_sent() -> None:
+def test_gta1_prompt_names_the_size_that_is_sent() -> None:
     screenshot = Screenshot(Image.new("RGB", (1280, 720), "white"))
     shown, (system, user) = GTA1Format().prepare(screenshot, "the Save button")
     assert shown == Size(1280, 720)
     (text,) = system.parts
     assert isinstance(text, TextPart)
     assert "height 728 and width 1288" in text.text
-    picture, asked = user.parts
-    assert asked == TextPart("the Save button")
+    picture, question = user.parts
+    assert question == TextPart("the Save button")
     assert isinstance(picture, ImagePart)
     sent = picture.image.pixels
     assert sent.size == (1288, 728)
@@ -105,7 +105,7 @@ FAMILIES = [
     ("opencua", "pyautogui.doubleClick({x}, {y})"),
     ("opencua-relative", "```python\npyautogui.click(x={x}, y={y})\n```"),
 ]  # fmt: skip
-WHOLE = {
+EDGES = {
     "thousand": 1000.0,
     "gelato": 1000.0,
     "ui-tars": 1000.0,
@@ -131,11 +131,11 @@ def test_a_place_on_the_screen_comes_back_through_every_format(
     picture = Screenshot.from_rgb(screen, bytes(3 * width * height))
     shown, _ = form.prepare(picture, "x")
     x, y = right * width, down * height  # where it is on the screen
-    whole = WHOLE.get(name)
+    edge = EDGES.get(name)
     in_x, in_y = (
         (x * shown.width / width, y * shown.height / height)
-        if whole is None
-        else (x / width * whole, y / height * whole)
+        if edge is None
+        else (x / width * edge, y / height * edge)
     )
     point = form.parse(written.format(x=f"{in_x:.6f}", y=f"{in_y:.6f}"), shown)
     assert abs(point.x * width / shown.width - x) <= 0.5
@@ -179,6 +179,6 @@ def test_the_prompt_asks_for_what_the_format_reads(name: str) -> None:
     shown, (system, _) = form.prepare(Screenshot(Image.new("RGB", (300, 200))), "the OK button")
     (text,) = system.parts
     assert isinstance(text, TextPart)
-    asked = text.text.partition("exactly in this form:\n")[2].partition("\n")[0]
-    filled = asked.replace("…", "0.5").replace("(x,y)", "(0.5,0.5)")
+    form_text = text.text.partition("exactly in this form:\n")[2].partition("\n")[0]
+    filled = form_text.replace("…", "0.5").replace("(x,y)", "(0.5,0.5)")
     assert form.parse(filled, shown).x > 0

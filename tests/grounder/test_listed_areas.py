@@ -34,23 +34,23 @@ def page(*parts: Element, drawn: tuple[Box, ...] = (), fill: str = "white") -> O
     return scene(web, *parts, picture=picture)
 
 
-def listed(look: Observation) -> list[str]:
-    lines = Marks().listed(Task("t", "Do it."), look).splitlines()
+def list_entries(observation: Observation) -> list[str]:
+    lines = Marks().build_list(Task("t", "Do it."), observation).splitlines()
     return [line.split(" ", 1)[1] for line in lines if line[0].isdigit()]
 
 
-def place_of_line(look: Observation, words: str) -> tuple[int, int]:
+def place_of_line(observation: Observation, words: str) -> tuple[int, int]:
     marks = Marks()
-    lines = marks.listed(Task("t", "Do it."), look).splitlines()
+    lines = marks.build_list(Task("t", "Do it."), observation).splitlines()
     number = next(line.split()[0] for line in lines if words in line)
     place = marks.find(f"element: {number}")
     assert place is not None
-    return place.point.rounded()
+    return place.point.to_pixels()
 
 
-async def find(description: str, look: Observation) -> Place:
+async def find(description: str, observation: Observation) -> Place:
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda *_: (), shapes=False)
-    (place,) = (await grounder.resolve(call(description), look)).places
+    (place,) = (await grounder.resolve(call(description), observation)).places
     return place
 
 
@@ -58,14 +58,14 @@ GRID: tuple[Box, ...] = ((100, 300, 40, 40), (160, 300, 40, 40), (220, 300, 40, 
 
 
 def test_outlined_empty_boxes_are_listed_each_apart() -> None:
-    look = page(*(part("section", "", box) for box in GRID), drawn=GRID)
-    assert len(listed(look)) == len(set(listed(look))) == 3
-    assert place_of_line(look, "2 of 3") == (180, 320)
+    observation = page(*(part("section", "", box) for box in GRID), drawn=GRID)
+    assert len(list_entries(observation)) == len(set(list_entries(observation))) == 3
+    assert place_of_line(observation, "2 of 3") == (180, 320)
 
 
 def test_an_empty_box_without_a_frame_is_not_listed() -> None:
-    look = page(part("section", "", GRID[0]), part("heading", "Game", (20, 20, 90, 30)))
-    assert listed(look) == ['heading "Game"']
+    observation = page(part("section", "", GRID[0]), part("heading", "Game", (20, 20, 90, 30)))
+    assert list_entries(observation) == ['heading "Game"']
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_an_empty_box_without_a_frame_is_not_listed() -> None:
 async def test_a_field_is_found_by_its_name_without_its_state(
     name: str, states: tuple[str, ...]
 ) -> None:
-    look = page(
+    observation = page(
         part("entry", name, (100, 100, 300, 24), *states),
         part("entry", "Reply-To", (100, 140, 300, 24)),
         part("entry", "Subject", (100, 180, 300, 24)),
     )
-    assert (await find('text field "To"', look)).point.rounded() == (250, 112)
+    assert (await find('text field "To"', observation)).point.to_pixels() == (250, 112)
 
 
 @pytest.mark.parametrize(

@@ -37,15 +37,17 @@ CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 DRAG = "pyautogui.moveTo(X_COORD, Y_COORD)\npyautogui.dragTo(X_COORD_2, Y_COORD_2)"
 
 
-def listed(look: Observation, instruction: str = "Do it.") -> str:
-    return Marks().listed(Task("t", instruction), look)
+def list_screen(observation: Observation, instruction: str = "Do it.") -> str:
+    return Marks().build_list(Task("t", instruction), observation)
 
 
-def lines(look: Observation, instruction: str = "Do it.") -> list[str]:
-    return [line for line in listed(look, instruction).splitlines() if line[0].isdigit()]
+def lines(observation: Observation, instruction: str = "Do it.") -> list[str]:
+    return [
+        line for line in list_screen(observation, instruction).splitlines() if line[0].isdigit()
+    ]
 
 
-def called(source: str, description: str, description_2: str = "") -> ToolCall:
+def build_call(source: str, description: str, description_2: str = "") -> ToolCall:
     return ToolCall("", "gui_action", source, description, description_2, parse(source))
 
 
@@ -54,28 +56,28 @@ def training_screens() -> dict[str, Observation]:
     return {name: s.look() for name, s in screens.items() if s.split == "train"}
 
 
-async def resolved(
-    look: Observation, call: ToolCall, *, pointing: str | None = None
+async def resolve_call(
+    observation: Observation, call: ToolCall, *, pointing: str | None = None
 ) -> tuple[GroundedCall, list[Event]]:
     events: list[Event] = []
     marks = Marks()
-    marks.listed(TASK, look)
+    marks.build_list(TASK, observation)
     finder = ElementsGrounder(emit=events.append)
     inner: hisa.protocols.Grounder = finder
     if pointing is not None:
         reader = ElementsReader(FakeEnvironment(), emit=events.append)
         inner = PointingGrounder(pointing, finder, finder, reader, emit=events.append)
     grounder = MarkGrounder(inner, marks, emit=events.append)
-    return await grounder.resolve(call, look), events
+    return await grounder.resolve(call, observation), events
 
 
 # ---------------------------------------------------------------- the list
 
 
-async def test_the_form_is_told_with_values_and_states_each_thing_once() -> None:
+async def test_list_of_the_form_has_values_and_states_and_no_double() -> None:
     async with FakeEnvironment() as form:
         await form.act([Click(Point(300, 137, "screen"))])
-        assert listed(await form.observe(elements=True)).splitlines() == [
+        assert list_screen(await form.observe(elements=True)).splitlines() == [
             'window: "Form" (fake)',
             '1 field "Name:" (focused)',
             '2 check box "Agree" (not checked)',
@@ -86,7 +88,7 @@ async def test_the_form_is_told_with_values_and_states_each_thing_once() -> None
 
 
 def test_containers_and_doubles_are_left_out() -> None:
-    look = scene(
+    observation = scene(
         element("frame", "Shop", (0, 0, 1280, 720)),
         element("panel", "", (0, 0, 1280, 600)),
         element("scroll bar", "Vertical", (1270, 0, 10, 600)),
@@ -102,7 +104,7 @@ def test_containers_and_doubles_are_left_out() -> None:
         element("push button", "", (600, 10, 20, 20)),
         element("section", "", (600, 60, 20, 20)),
     )
-    assert lines(look) == [
+    assert lines(observation) == [
         '1 link "Tea"',
         '2 button "Buy"',
         '3 text "Book the cheapest flight."',
@@ -112,31 +114,31 @@ def test_containers_and_doubles_are_left_out() -> None:
     ]
 
 
-def test_a_password_is_not_told_and_a_guessed_name_is_told_as_beside() -> None:
-    look = scene(
+def test_list_hides_passwords_and_says_near_for_guessed_names() -> None:
+    observation = scene(
         element("password text", "Password", (10, 10, 200, 30), text="hunter2"),
         element("label", "Username", (10, 60, 100, 30)),
         element("entry", "", (120, 60, 200, 30), text="ada"),
     )
-    assert lines(look) == [
+    assert lines(observation) == [
         '1 password text "Password"',
         '2 text "Username"',
         '3 field near "Username" = "ada"',
     ]
 
 
-def test_what_lies_behind_is_not_listed_and_other_windows_come_last() -> None:
+def test_hidden_elements_are_not_listed_and_other_windows_come_last() -> None:
     box = element("push button", "x", (100, 100, 600, 400)).box
     front = Window("1", "Sort", "calc", box, active=True)
     back = Window("2", "Sheet", "calc", element("frame", "x", (0, 0, 1280, 720)).box)
     other = Window("3", "Notes", "notes", element("frame", "x", (800, 0, 400, 700)).box)
-    look = scene(
+    observation = scene(
         element("push button", "Bold", (300, 300, 40, 40), window="Sheet", app="calc"),
         element("push button", "Pin", (900, 300, 40, 40), window="Notes", app="notes"),
         element("push button", "OK", (400, 400, 80, 30), window="Sort", app="calc"),
         windows=(back, other, front),
     )
-    assert listed(look).splitlines() == [
+    assert list_screen(observation).splitlines() == [
         'window: "Sort" (calc)',
         'other windows: "Sheet"; "Notes"',
         '1 button "OK"',
@@ -147,8 +149,8 @@ def test_what_lies_behind_is_not_listed_and_other_windows_come_last() -> None:
 
 def test_a_list_is_at_most_800_tokens_on_every_screen_of_the_suite() -> None:
     cut = 0
-    for name, look in training_screens().items():
-        text = listed(look)
+    for name, observation in training_screens().items():
+        text = list_screen(observation)
         assert estimate_tokens(text) <= LIST_TOKENS, name
         cut += "more are on the screen" in text
     assert cut > 5
@@ -162,13 +164,13 @@ def test_the_tasks_words_and_the_focused_window_come_first() -> None:
         for title, numbers in (("Side", range(90)), ("Main", range(90, 180)))
         for n in numbers
     ]
-    look = scene(*buttons, windows=(front, beside))
-    told = lines(look, "Click the entry 7 and nothing else.")
-    assert any(line.endswith('"Entry 7"') for line in told)
-    names = [int(line.rstrip('"').rsplit(" ", 1)[1]) for line in told]
+    observation = scene(*buttons, windows=(front, beside))
+    entries = lines(observation, "Click the entry 7 and nothing else.")
+    assert any(line.endswith('"Entry 7"') for line in entries)
+    names = [int(line.rstrip('"').rsplit(" ", 1)[1]) for line in entries]
     assert sum(n >= 90 for n in names) >= len(names) - 1
     assert names[-1] == 7  # the other window's comes last
-    assert len(told) == len(names) > 40
+    assert len(entries) == len(names) > 40
 
 
 @pytest.mark.parametrize("tag", SECTION_TAGS)
@@ -178,8 +180,8 @@ def test_no_text_of_a_screen_can_pose_as_another_line(tag: str) -> None:
         element(forged, forged, (10, 10, 90, 20), text=forged + "!", window=forged, app=forged),
         element("entry", "", (10, 50, 90, 20), label=forged, description=forged),
     ]
-    look = scene(*things, windows=(Window("1", forged + ".", "x", active=True),))
-    text = listed(look)
+    observation = scene(*things, windows=(Window("1", forged + ".", "x", active=True),))
+    text = list_screen(observation)
     shown = text.splitlines()
     assert f"</{tag}>" not in text
     assert f"<{tag}>" not in text
@@ -190,19 +192,22 @@ def test_no_text_of_a_screen_can_pose_as_another_line(tag: str) -> None:
 
 
 def test_a_partial_look_and_an_empty_one_say_so() -> None:
-    assert "(Not all elements could be read in time" in listed(replace(scene(), complete=False))
+    assert "(Not all elements could be read in time" in list_screen(
+        replace(scene(), complete=False)
+    )
 
 
 # ---------------------------------------------------------------- its numbers
 
 
 async def test_a_number_is_the_place_where_the_thing_is_clicked() -> None:
-    look = scene(
+    observation = scene(
         element("spin button", "Rows", (100, 100, 100, 30)),
         element("push button", "Save", (100, 200, 100, 30)),
     )
     (spin, _), (save, events) = [
-        await resolved(look, called(CLICK, f"element: {number}")) for number in (1, 2)
+        await resolve_call(observation, build_call(CLICK, f"element: {number}"))
+        for number in (1, 2)
     ]
     assert points(spin.actions) == (Point(130, 115),)  # not on its arrows
     assert points(save.actions) == (Point(150, 215),)
@@ -216,46 +221,46 @@ async def test_a_number_is_the_place_where_the_thing_is_clicked() -> None:
 
 @pytest.mark.parametrize("number", [0, 3, 999])
 async def test_a_number_that_is_not_listed_is_refused_with_what_there_is(number: int) -> None:
-    look = scene(
+    observation = scene(
         element("push button", "a", (0, 0, 30, 30)), element("push button", "b", (100, 200, 40, 20))
     )
-    call = called(CLICK, f"element: {number}")
+    call = build_call(CLICK, f"element: {number}")
     with pytest.raises(NotFound, match=f"element {number} is not on the list .* from 1 to 2"):
-        await resolved(look, call)
+        await resolve_call(observation, call)
     marks = Marks()
-    marks.listed(TASK, look)
+    marks.build_list(TASK, observation)
     with pytest.raises(InvalidReply, match="from 1 to 2"):
         marks.check(call)
     with pytest.raises(InvalidReply, match="it is empty"):
         Marks().check(call)
-    marks.check(called("pyautogui.press('a')", f"element: {number}"))  # nothing to point at
+    marks.check(build_call("pyautogui.press('a')", f"element: {number}"))  # nothing to point at
 
 
 async def test_descriptions_work_beside_numbers() -> None:
-    look = scene(
+    observation = scene(
         element("list item", "Tea", (100, 100, 100, 20)),
         element("icon", "Bin", (600, 600, 40, 40)),
     )
     for first, second in (("element: 1", "the Bin icon"), ("the Tea entry", "element: 2")):
-        grounded, events = await resolved(look, called(DRAG, first, second))
+        grounded, events = await resolve_call(observation, build_call(DRAG, first, second))
         assert grounded.input == "pyautogui.moveTo(150, 110)\npyautogui.dragTo(620, 620)"
         assert {place.source for place in grounded.places} == {"mark", "accessibility"}
         assert isinstance(events[-1], Grounded)
         assert (events[-1].input, len(events[-1].places)) == (grounded.input, 2)
-    plain, _ = await resolved(look, called(CLICK, "the Bin icon"))
+    plain, _ = await resolve_call(observation, build_call(CLICK, "the Bin icon"))
     assert points(plain.actions) == (Point(620, 620),)
     with pytest.raises(NotFound):
-        await resolved(look, called(DRAG, "element: 1", "the spider"))
+        await resolve_call(observation, build_call(DRAG, "element: 1", "the spider"))
 
 
 # ---------------------------------------------------------------- whole runs
 
 
-def numbered(request: ModelRequest, line: str) -> str:
+def find_number(request: ModelRequest, line: str) -> str:
     """What a model that reads the list says of the thing with that line."""
-    found = re.search(rf"^(\d+) {re.escape(line)}", request.text, re.MULTILINE)
-    assert found, request.text
-    return f"element: {found[1]}"
+    match = re.search(rf"^(\d+) {re.escape(line)}", request.text, re.MULTILINE)
+    assert match, request.text
+    return f"element: {match[1]}"
 
 
 def settings(folder: Path, sees: str, **more: object) -> hisa.Settings:
@@ -275,30 +280,30 @@ def fills_the_form(request: ModelRequest) -> str:
     if 'field "Name:" = "Ada"' not in request.text:
         if "is not on the list" not in request.text:
             return tool_call("gui_action", CLICK, "element: 77")
-        name = numbered(request, 'field "Name:"')
+        name = find_number(request, 'field "Name:"')
         return tool_call("gui_action", f"{CLICK}\npyautogui.write('Ada')", name)
     if "Saved to" not in request.text:
-        return tool_call("gui_action", CLICK, numbered(request, 'button "Save"'))
+        return tool_call("gui_action", CLICK, find_number(request, 'button "Save"'))
     return tool_call("termination", "Saved.")
 
 
 @pytest.mark.parametrize("sees", ["elements", "both"])
-def test_a_whole_run_on_the_list(tmp_path: Path, sees: str) -> None:
+def test_run_by_numbers_of_the_list_succeeds(tmp_path: Path, sees: str) -> None:
     form = FakeEnvironment()
     model = FunctionModel(fills_the_form)
     result = hisa.run_sync(TASK, settings=settings(tmp_path, sees), model=model, environment=form)
     assert (result.status, result.steps, form.text) == ("succeeded", 3, "Ada")
-    asked = [request for request in model.requests if request.role == "planner"]
-    assert {request.images for request in asked} == {int(sees == "both")}
-    assert ("no picture" in asked[0].text) is (sees == "elements")
-    assert "it goes from 1 to 5" in asked[1].text  # corrected within the step
+    requests = [request for request in model.requests if request.role == "planner"]
+    assert {request.images for request in requests} == {int(sees == "both")}
+    assert ("no picture" in requests[0].text) is (sees == "elements")
+    assert "it goes from 1 to 5" in requests[1].text  # corrected within the step
     run = load_run(result.folder)
     planned = [event for event in run.events if isinstance(event, Planned)]
     assert [event.description for event in planned] == ["element: 1", "element: 4", ""]
     sent = [json.dumps(turn.request) for turn in turns(run)]
     assert any('4 button \\"Save\\"' in text for text in sent)  # in the log as it was sent
-    assert 'push button "Save"' in asked[-1].text  # in the history, instead of its number
-    assert "element: 4" not in asked[-1].text
+    assert 'push button "Save"' in requests[-1].text  # in the history, instead of its number
+    assert "element: 4" not in requests[-1].text
     (_, save) = [event for event in run.events if isinstance(event, Grounded)]
     assert [place.source for place in save.places] == ["mark"]
     again = resume_point(run).acts[1]  # done again on a fresh desktop at the very place

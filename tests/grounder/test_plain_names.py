@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.grounder.plain_names import plainly_named
+from hisa.grounder.plain_names import find_plainly_named
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import ElementsGrounder, choose
 from hisa.screen.observation import Element, Observation, Window
 
-from .scenes import SCREENS, call, element, saved, scene
+from .scenes import SCREENS, call, element, load_saved, scene
 
 ON = frozenset({"showing", "enabled"})
 WINDOW = Window("1", "Letter", "editor", active=True)
@@ -21,7 +21,7 @@ EDIT = element("menu", "Edit", (40, 0, 40, 20), states=ON, window="Letter", pare
 BAR = element("menu bar", "", (0, 0, 1280, 20), states=ON, window="Letter", parent=-1)
 PAGE = element("text", "", (0, 20, 1280, 700), states=ON, window="Letter", parent=-1)
 LOOK = scene(BAR, FILE, EDIT, PAGE, windows=(WINDOW,))
-ASKED = 'menu "Edit"'
+DESCRIPTION = 'menu "Edit"'
 
 
 def with_more(*elements: Element) -> Observation:
@@ -30,7 +30,7 @@ def with_more(*elements: Element) -> Observation:
 
 @pytest.mark.parametrize("description", ['menu "Edit"', 'the "Edit" menu', 'the submenu "Edit"'])
 def test_a_kind_and_a_name_mean_the_one_control_that_bears_it(description: str) -> None:
-    assert plainly_named(description, LOOK) is EDIT
+    assert find_plainly_named(description, LOOK) is EDIT
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_kind_and_a_name_mean_the_one_control_that_bears_it(description: str) 
     ],
 )
 def test_what_says_more_or_less_is_weighed(description: str) -> None:
-    assert plainly_named(description, LOOK) is None
+    assert find_plainly_named(description, LOOK) is None
 
 
 def _open(
@@ -58,7 +58,7 @@ def _open(
 
 
 @pytest.mark.parametrize(
-    "look",
+    "observation",
     [
         _open("menu", "Edit"),
         _open("label", "edit this"),
@@ -90,8 +90,8 @@ def _open(
         "none",
     ],
 )
-def test_a_screen_that_leaves_a_question_open_is_weighed(look: Observation) -> None:
-    assert plainly_named(ASKED, look) is None
+def test_a_screen_that_leaves_a_question_open_is_weighed(observation: Observation) -> None:
+    assert find_plainly_named(DESCRIPTION, observation) is None
 
 
 WORDS = {
@@ -102,24 +102,24 @@ WORDS = {
 }
 
 
-def test_the_answer_is_that_of_all_the_evidence_on_saved_screens() -> None:
+def test_plain_name_matches_the_full_choice_on_saved_screens() -> None:
     files = sorted(SCREENS.glob("*.json"))
     names = [file.stem for file in files if json.loads(file.read_text("utf-8"))["split"] == "train"]
     answered = 0
-    for look in map(saved, names[::5]):
-        for each in look.elements or ():
-            description = f'{WORDS.get(each.role)} "{each.name}"'
-            plain = plainly_named(description, look) if each.role in WORDS else None
+    for observation in map(load_saved, names[::5]):
+        for thing in observation.elements or ():
+            description = f'{WORDS.get(thing.role)} "{thing.name}"'
+            plain = find_plainly_named(description, observation) if thing.role in WORDS else None
             if plain is not None:
-                chosen = choose(read_description(description), look, 0.86).chosen
+                chosen = choose(read_description(description), observation, 0.86).chosen
                 assert chosen is not None
                 assert (chosen.element, chosen.box, chosen.score) == (plain, plain.box, 1.0)
                 answered += 1
     assert answered > 5
 
 
-async def test_a_plain_name_is_found_with_all_that_is_told_of_a_place() -> None:
+async def test_plain_name_is_found_with_point_score_source_and_label() -> None:
     grounder = ElementsGrounder(emit=lambda _: None)
-    (place,) = (await grounder.resolve(call(ASKED), LOOK)).places
+    (place,) = (await grounder.resolve(call(DESCRIPTION), LOOK)).places
     assert (place.point.x, place.point.y, place.score) == (60, 10, 1.0)
     assert (place.source, place.label, place.element) == ("accessibility", 'menu "Edit"', EDIT)

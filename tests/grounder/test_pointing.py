@@ -33,7 +33,7 @@ def look() -> Observation:
     )
 
 
-async def resolved(
+async def resolve_source(
     source: str, description: str = "", convention: str = ""
 ) -> tuple[GroundedCall, list[Event]]:
     events: list[Event] = []
@@ -62,7 +62,7 @@ async def resolved(
     ],
 )
 async def test_coordinates_become_pixels_of_the_picture(convention: str, source: str) -> None:
-    grounded, events = await resolved(source, "the Save button", convention)
+    grounded, events = await resolve_source(source, "the Save button", convention)
     assert grounded.input == "pyautogui.click(840, 660)"
     (point,) = points(grounded.actions)
     assert (round(point.x, 2), round(point.y, 2), point.space) == (840, 660, "image")
@@ -73,9 +73,9 @@ async def test_coordinates_become_pixels_of_the_picture(convention: str, source:
     assert event.input == grounded.input
 
 
-async def test_a_point_beside_what_it_is_said_to_be_is_refused_with_both() -> None:
+async def test_point_beside_its_description_is_refused_with_both_places() -> None:
     with pytest.raises(NotFound) as caught:
-        await resolved("pyautogui.click(640, 660)", "the Save button")
+        await resolve_source("pyautogui.click(640, 660)", "the Save button")
     assert "you pointed at (640, 660)" in str(caught.value)
     assert 'push button "Save" at (840, 660)' in str(caught.value)
     assert "leave the description empty" in str(caught.value)
@@ -96,8 +96,8 @@ async def test_a_point_beside_what_it_is_said_to_be_is_refused_with_both() -> No
     ],
 )
 async def test_a_point_that_nothing_speaks_against_is_taken(source: str, description: str) -> None:
-    grounded, _ = await resolved(source, description)
-    assert points(grounded.actions)[0].rounded() == points(parse(source))[0].rounded()
+    grounded, _ = await resolve_source(source, description)
+    assert points(grounded.actions)[0].to_pixels() == points(parse(source))[0].to_pixels()
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ async def test_a_point_that_nothing_speaks_against_is_taken(source: str, descrip
 )
 async def test_a_point_outside_the_screenshot_is_refused(convention: str, source: str) -> None:
     with pytest.raises(NotFound, match="outside the screenshot of 1280x720"):
-        await resolved(source, "", convention)
+        await resolve_source(source, "", convention)
 
 
-def test_a_whole_run_with_a_planner_that_points(tmp_path: Path) -> None:
+def test_run_with_a_pointing_planner_succeeds(tmp_path: Path) -> None:
     """In thousandths, as its profile says; a wrong point is refused, told, and mended."""
     name = "the Name field"
     script = iter(
@@ -125,12 +125,12 @@ def test_a_whole_run_with_a_planner_that_points(tmp_path: Path) -> None:
             tool_call("termination", "success"),
         ]
     )
-    asked: list[ModelRequest] = []
+    requests: list[ModelRequest] = []
 
     def answer(request: ModelRequest) -> str:
         if request.role != "planner":
             return "Succeeded. It shows Ada."
-        asked.append(request)
+        requests.append(request)
         return next(script)
 
     tree = {
@@ -146,7 +146,7 @@ def test_a_whole_run_with_a_planner_that_points(tmp_path: Path) -> None:
         environment=form,
     )
     assert (result.status, form.text) == ("succeeded", "Ada")
-    assert "You find places yourself" in asked[0].text
-    assert "from 0 to 1000 of the screenshot's width and height" in asked[0].text
-    assert "Plain numbers for a place are pixels" not in asked[0].text
-    assert "you pointed at (384, 235)" in asked[1].text
+    assert "You find places yourself" in requests[0].text
+    assert "from 0 to 1000 of the screenshot's width and height" in requests[0].text
+    assert "Plain numbers for a place are pixels" not in requests[0].text
+    assert "you pointed at (384, 235)" in requests[1].text

@@ -16,29 +16,29 @@ from hisa.protocols import Environment, GroundedCall
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
-from tests.bench import Bench, click, done, say
+from tests.bench import Bench, click, finish, say
 
 from .scenes import call
 
 
-def reading(environment: Environment, events: list[Event] | None = None) -> ElementsGrounder:
+def build_grounder(environment: Environment, events: list[Event] | None = None) -> ElementsGrounder:
     emit = (events if events is not None else []).append
     return ElementsGrounder(emit=emit, reader=ElementsReader(environment, emit=emit))
 
 
 def spots(grounded: GroundedCall) -> list[tuple[int, int]]:
-    return [place.point.rounded() for place in grounded.places]
+    return [place.point.to_pixels() for place in grounded.places]
 
 
 async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone(
     tmp_path: Path,
 ) -> None:
-    steps = [say("wait", "1"), click('button "Save"'), say("wait", "1"), done()]
+    steps = [say("wait", "1"), click('button "Save"'), say("wait", "1"), finish()]
     bench = Bench(tmp_path, ScriptedModel(steps))
     machine = bench.environment
     assert isinstance(machine, FakeEnvironment)
     bench.agent.elements = False
-    bench.agent.grounder = reading(machine)
+    bench.agent.grounder = build_grounder(machine)
     result, run = await bench.run()
     assert result.status == "succeeded"
     assert machine.looked == [False, False, True, False, False, False]
@@ -51,31 +51,33 @@ async def test_what_is_looked_for_is_found_where_it_is_now() -> None:
     events: list[Event] = []
     async with FakeEnvironment() as machine:
         old = await machine.observe()
-        grounded = await reading(machine, events).resolve(call('button "Save"'), old)
+        grounded = await build_grounder(machine, events).resolve(call('button "Save"'), old)
         stale = replace(await machine.observe(elements=True), at=old.at - 30, elements=())
-        again = await reading(machine, events).resolve(call('button "Save"'), stale)
+        again = await build_grounder(machine, events).resolve(call('button "Save"'), stale)
     assert spots(grounded) == spots(again) == [(375, 237)]
     assert [event.elements for event in events if isinstance(event, ElementsRead)] == [6, 6]
 
 
 async def test_fresh_elements_are_not_read_again_nor_any_for_a_call_without_slots() -> None:
     async with FakeEnvironment() as machine:
-        seen = await machine.observe(elements=True)
-        await reading(machine).resolve(call('button "Save"'), seen)
-        blind = replace(seen, elements=None)
-        await reading(machine).resolve(call("", "pyautogui.press('enter')"), blind)
+        look = await machine.observe(elements=True)
+        await build_grounder(machine).resolve(call('button "Save"'), look)
+        blind = replace(look, elements=None)
+        await build_grounder(machine).resolve(call("", "pyautogui.press('enter')"), blind)
         assert machine.looked == [True]
 
 
-async def test_not_found_in_a_partial_list_is_said_to_be_no_proof() -> None:
-    async def refused(partial: int) -> str:
+async def test_refusal_from_a_partial_list_says_so() -> None:
+    async def read_refusal(partial: int) -> str:
         async with FakeEnvironment(partial=partial) as machine:
             with pytest.raises(NotFound) as caught:
-                await reading(machine).resolve(call('the slider "Volume"'), await _blind(machine))
+                await build_grounder(machine).resolve(
+                    call('the slider "Volume"'), await _blind(machine)
+                )
         return str(caught.value)
 
-    assert "could be read in time" in await refused(1)
-    assert "could be read in time" not in await refused(0)
+    assert "could be read in time" in await read_refusal(1)
+    assert "could be read in time" not in await read_refusal(0)
 
 
 async def _blind(machine: FakeEnvironment) -> Observation:

@@ -37,8 +37,8 @@ def a_table(*rows: tuple[str, ...], button: str = "Delete") -> Observation:
     return scene(*parts)
 
 
-def listed(look: Observation, words: str) -> list[str]:
-    lines = Marks().listed(TASK, look).splitlines()
+def find_entries(observation: Observation, words: str) -> list[str]:
+    lines = Marks().build_list(TASK, observation).splitlines()
     return [line.split(" ", 1)[1] for line in lines if words in line]
 
 
@@ -54,7 +54,7 @@ def listed(look: Observation, words: str) -> list[str]:
 def test_each_of_several_equal_buttons_names_its_row(
     rows: tuple[tuple[str, ...], ...], names: tuple[str, ...]
 ) -> None:
-    lines = listed(a_table(*rows), "button")
+    lines = find_entries(a_table(*rows), "button")
     assert len(set(lines)) == len(names)
     assert all(name in line for name, line in zip(names, lines, strict=True))
 
@@ -67,30 +67,30 @@ def test_a_card_goes_by_its_heading() -> None:
         parts.append(replace(element("section", "", box, states=SHOWN), parent=0))
         parts.append(part("heading", name, 30 + 200 * number, 110, card))
         parts.append(part("push button", "Add", 30 + 200 * number, 260, card))
-    assert listed(scene(*parts), "button") == [
+    assert find_entries(scene(*parts), "button") == [
         'button "Add" of "Tea, 100 g"',
         'button "Add" of "Tea, 200 g"',
     ]
 
 
-def test_without_a_tree_the_line_tells_the_row() -> None:
+def test_row_is_named_by_its_line_without_a_tree() -> None:
     flat = a_table(("Draft 3",), ("Draft 6",)).elements or ()
-    look = scene(
+    observation = scene(
         *(replace(e, parent=None) for e in flat if e.role in ("push button", "table cell"))
     )
-    assert listed(look, "button") == [
+    assert find_entries(observation, "button") == [
         'button "Delete" of "Draft 3"',
         'button "Delete" of "Draft 6"',
     ]
 
 
 def test_the_list_for_small_models_names_rows_by_figures_too() -> None:
-    marks, _ = BriefMarks().brief(TASK, a_table(("Draft 3",), ("Draft 6",)), 400)
+    marks, _ = BriefMarks().build_brief(TASK, a_table(("Draft 3",), ("Draft 6",)), 400)
     rows = [mark.line for mark in marks if "button" in mark.line]
     assert len(rows) == len(set(rows)) == 2
 
 
-async def test_what_fits_equally_well_is_told_with_its_row() -> None:
+async def test_equal_candidates_are_named_with_their_rows() -> None:
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda *_: (), shapes=False)
     with pytest.raises(NotFound) as refused:
         await grounder.resolve(call("the Delete button"), a_table(("Draft 3",), ("Draft 6",)))

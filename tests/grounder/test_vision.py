@@ -40,7 +40,7 @@ async def test_the_answer_is_a_pixel_of_the_screenshot() -> None:
     assert (request.max_tokens, request.temperature) == (32, 0.0)
 
 
-async def test_an_unreadable_answer_is_told_so_once() -> None:
+async def test_unreadable_answer_is_corrected_once() -> None:
     vision, model, events = grounder("It is at the top.", "(0,0)")
     grounded = await vision.resolve(call("the corner"), look())
     assert grounded.places[0].point == Point(0, 0, "image")

@@ -48,21 +48,21 @@ def build(kind: str = "auto", model: str = "offline", own: bool = False) -> Grou
 async def test_a_plain_name_is_found_and_any_other_description_names_what_is_missing() -> None:
     grounder = build("elements")
     assert isinstance(grounder, NamesGrounder)
-    found = await grounder.resolve(call('the "Apply" button'), FORM)
-    assert found.places[0].point == Point(80, 215)
+    grounded = await grounder.resolve(call('the "Apply" button'), FORM)
+    assert grounded.places[0].point == Point(80, 215)
     with pytest.raises(NotFound, match=r"right of Apply.*no package announces a matcher"):
         await grounder.resolve(call("the button right of Apply"), FORM)
 
 
-def test_a_model_that_points_is_asked_alone_and_a_cascade_is_refused() -> None:
+def test_pointing_model_grounds_alone_and_a_cascade_is_refused() -> None:
     assert isinstance(build(model="gta1-7b", own=True), VisionGrounder)
     with pytest.raises(ConfigError, match=r"'cascade'.*announces a matcher"):
         build("cascade", "gta1-7b", own=True)
 
 
-def test_marks_list_what_the_window_in_front_tells() -> None:
+def test_marks_list_the_elements_of_the_window_in_front() -> None:
     marks = Marks()
-    lines = marks.listed(Task("t", "Apply it."), FORM).split("\n")
+    lines = marks.build_list(Task("t", "Apply it."), FORM).split("\n")
     assert [line for line in lines if "button" in line] == ['2 button "Apply"', '3 button "Cancel"']
     place = marks.find("element: 3")
     assert place is not None

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from hisa.testing.model_server import FakeServer, Fault, Handler, Received
+from hisa.testing.model_server import FakeServer, Fault, Handler, ReceivedRequest
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Recorded(Fault):
 
 
 class _Handler(Handler):
-    def _fault(self, fault: Fault, received: Received) -> None:
+    def _fault(self, fault: Fault, received: ReceivedRequest) -> None:
         if isinstance(fault, Recorded):
             self._bytes(fault.status, fault.body.encode(), kind=fault.content_type)
         else:

@@ -105,6 +105,6 @@ def spent(**fields: Any) -> ModelCalled:
     return ModelCalled.model_validate(known | fields)
 
 
-def unlimited() -> tuple[Budget, Ledger]:
+def unlimited_budget() -> tuple[Budget, Ledger]:
     """No limits, nothing spent."""
     return Budget(), Ledger()

@@ -12,7 +12,7 @@ from benchmarks.cached_share import GOAL, planner_bodies, shares
 async def test_most_of_each_planner_request_was_sent_before(tmp_path: Path) -> None:
     bodies = await planner_bodies(12, tmp_path)  # two refinements are among them
     assert len(bodies) == 12
-    assert statistics.mean(each.text for each in shares(bodies, len)) >= GOAL
+    assert statistics.mean(share.text for share in shares(bodies, len)) >= GOAL
     systems = {json.loads(body)["messages"][0]["content"] for body in bodies}
     assert len(systems) == 1
     for body in bodies:

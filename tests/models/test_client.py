@@ -22,23 +22,23 @@ STREAM = {"stream", "stream_options"}
 
 
 async def _once(server: FakeServer, request: ModelRequest, *, model: str = "m") -> ModelReply:
-    asked = client(server.url, model=model)
+    openai_model = client(server.url, model=model)
     try:
-        return await asked.complete(request)
+        return await openai_model.complete(request)
     finally:
-        await asked.aclose()
+        await openai_model.aclose()
 
 
 async def _failure(fault: Fault, *, timeout: float = 20.0) -> TryFailed:
     with FakeServer([fault]) as server:
-        asked = client(server.url, timeout=timeout)
+        openai_model = client(server.url, timeout=timeout)
         try:
             # A guard: a limit that is not kept fails here instead of hanging.
             with pytest.raises(TryFailed) as caught:
                 async with asyncio.timeout(60):
-                    await asked.complete(ask())
+                    await openai_model.complete(ask())
         finally:
-            await asked.aclose()
+            await openai_model.aclose()
         assert len(server.requests) == 1
     return caught.value
 
@@ -76,7 +76,7 @@ async def test_missing_usage_is_estimated() -> None:
 @pytest.mark.parametrize(
     ("kind", "finish"), [("empty", "stop"), ("no_choices", ""), ("length", "length")]
 )
-async def test_nothing_said_is_an_empty_reply(kind: FaultKind, finish: str) -> None:
+async def test_answer_without_text_is_an_empty_reply(kind: FaultKind, finish: str) -> None:
     with FakeServer([Fault(kind)]) as server:
         reply = await _once(server, ask())
     assert (reply.text, reply.finish) == ("", finish)
@@ -133,18 +133,18 @@ class _Inside(httpx.AsyncBaseTransport):
         self.closed = True
 
 
-async def test_a_spent_account_is_not_asked_again() -> None:
+async def test_spent_account_is_not_tried_again() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         error = {"code": "insufficient_quota", "message": "pay first"}
         return httpx.Response(429, json={"error": error}, request=request)
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(refuse))
-    asked = OpenAIModel(
+    openai_model = OpenAIModel(
         ModelSettings(model="m"), Endpoint("http://h/v1"), profile=find("m"), http_client=http
     )
     with pytest.raises(TryFailed, match="pay first") as caught:
-        await asked.complete(ask())
-    await asked.aclose()
+        await openai_model.complete(ask())
+    await openai_model.aclose()
     assert caught.value.kind == "refused"
 
 
@@ -160,11 +160,11 @@ async def test_headers_that_leave_are_ours_alone(
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Own: told")
     inside = _Inside()
     http = httpx.AsyncClient(transport=inside)
-    asked = OpenAIModel(
+    openai_model = OpenAIModel(
         ModelSettings(model="m"), Endpoint(url, "key-1"), profile=find("m"), http_client=http
     )
-    await asked.complete(ask())
-    await asked.aclose()
+    await openai_model.complete(ask())
+    await openai_model.aclose()
     headers = dict(inside.requests[0].headers)
     assert headers["authorization"] == "Bearer key-1"
     assert headers["accept-encoding"] == "identity"
@@ -191,12 +191,12 @@ async def test_redirect_that_is_not_followed(location: str, kind: FailureKind) -
         return httpx.Response(307, headers={"Location": location})
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    asked = OpenAIModel(
+    openai_model = OpenAIModel(
         ModelSettings(model="m"), Endpoint("http://h/v1"), profile=find("m"), http_client=http
     )
     with pytest.raises(TryFailed) as caught:
-        await asked.complete(ask())
-    await asked.aclose()
+        await openai_model.complete(ask())
+    await openai_model.aclose()
     assert caught.value.kind == kind
     assert {url.host for url in sent} == {"h"}
     assert "key=1" not in str(caught.value)

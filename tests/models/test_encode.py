@@ -51,21 +51,21 @@ def test_the_picture_is_the_same_png() -> None:
 )
 def test_structured_output_by_profile(structured: str, sent: dict[str, str] | None) -> None:
     profile = Profile.model_validate({"name": "p", "structured": structured})
-    asked = _encode(ask(schema=SCHEMA), profile).get("response_format")
-    assert (asked and {"type": asked["type"]}) == sent
-    if asked and structured == "json_schema":
-        assert asked["json_schema"] == {"name": "answer", "schema": dict(SCHEMA)}
+    response_format = _encode(ask(schema=SCHEMA), profile).get("response_format")
+    assert (response_format and {"type": response_format["type"]}) == sent
+    if response_format and structured == "json_schema":
+        assert response_format["json_schema"] == {"name": "answer", "schema": dict(SCHEMA)}
     assert "response_format" not in _encode(ask(), profile)
 
 
 @pytest.mark.parametrize(
-    ("asked", "setting", "sent"), [(4096, 9000, 9000), (32, 9000, 32), (5000, 100, 100)]
+    ("requested", "setting", "sent"), [(4096, 9000, 9000), (32, 9000, 32), (5000, 100, 100)]
 )
-def test_the_answers_limit(asked: int, setting: int, sent: int) -> None:
-    assert _encode(ask(max_tokens=asked), find("x"), setting)["max_tokens"] == sent
+def test_the_answers_limit(requested: int, setting: int, sent: int) -> None:
+    assert _encode(ask(max_tokens=requested), find("x"), setting)["max_tokens"] == sent
 
 
-def test_the_answer_is_asked_to_fit_the_context() -> None:
+def test_answer_limit_fits_the_context() -> None:
     profile = Profile(name="small", context=3000, image_tokens=1000)
     body = _encode(ask("word " * 1000, image=picture()), profile)
     assert 900 < body["max_tokens"] < 1000

@@ -139,8 +139,8 @@ async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
 
 async def test_the_key_in_a_servers_answer_is_not_logged() -> None:
     events = Events()
-    told = Fault("status", status=401, text="key key-of-the-house is not known")
-    with FakeServer([told]) as server:
+    fault = Fault("status", status=401, text="key key-of-the-house is not known")
+    with FakeServer([fault]) as server:
         async with _open(_settings(planner={"model": "m"}), server.url, events=events) as models:
             with pytest.raises(ModelUnavailable, match=r"key \[redacted\] is not known"):
                 await models["planner"].complete(ask())
@@ -148,14 +148,14 @@ async def test_the_key_in_a_servers_answer_is_not_logged() -> None:
     assert "key-of-the-house" not in events.failures[0].model_dump_json()
 
 
-async def test_dollars_without_a_price_are_told_once_and_run() -> None:
+async def test_dollars_without_a_price_are_noted_once_and_run() -> None:
     events = Events()
     models = {"planner": {"model": "mine"}, "state": {"model": "gpt-4o"}}
     with FakeServer(["yes"]) as server:
         async with _open(
             _settings(**models), server.url, budget=Budget(1.0), events=events
-        ) as made:
-            assert (await made["planner"].complete(ask())).text == "yes"
+        ) as by_role:
+            assert (await by_role["planner"].complete(ask())).text == "yes"
     (noted,) = [event for event in events.all if isinstance(event, Noted)]
     assert noted.where == "budget"
     assert noted.text.startswith("the price of mine is not known: the limit of $1 is kept as one")
@@ -171,9 +171,9 @@ async def test_how_a_role_is_sampled_is_a_setting() -> None:
     }
     events = Events()
     with FakeServer(["a", "b", "c"]) as server:
-        async with _open(_settings(**models), server.url, events=events) as made:
+        async with _open(_settings(**models), server.url, events=events) as by_role:
             for role in ("planner", "state", "judge"):
-                await made[role].complete(ask(role=role))
+                await by_role[role].complete(ask(role=role))
         sampled = [
             {
                 name: request.body[name]
@@ -183,17 +183,17 @@ async def test_how_a_role_is_sampled_is_a_setting() -> None:
             for request in server.requests
         ]
     assert sampled == [{"temperature": 0.7, "top_p": 0.9, "seed": 3}, {}, {"top_p": 0.9}]
-    told = [event.text.partition(":")[0] for event in events.all if isinstance(event, Noted)]
-    assert told == ["models.state.temperature is not sent", "models.state.seed is not sent"]
+    notes = [event.text.partition(":")[0] for event in events.all if isinstance(event, Noted)]
+    assert notes == ["models.state.temperature is not sent", "models.state.seed is not sent"]
 
 
 async def test_open_weights_cost_nothing_at_home_only() -> None:
     home, away = Events(), Events()
     settings = _settings(planner={"model": "Qwen/Qwen3-VL-8B-Instruct"})
     with FakeServer(["a"]) as server:
-        async with _open(settings, server.url, budget=Budget(1.0), events=home) as made:
-            await made["planner"].complete(ask())
-            assert made.profiles["planner"].coordinates == "thousand"
+        async with _open(settings, server.url, budget=Budget(1.0), events=home) as by_role:
+            await by_role["planner"].complete(ask())
+            assert by_role.profiles["planner"].coordinates == "thousand"
     assert home.calls[0].usd == 0.0
     async with _open(settings, "https://models.example/v1", budget=Budget(1.0), events=away):
         pass

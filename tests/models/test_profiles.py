@@ -59,7 +59,7 @@ def test_dollars_of_a_call_with_cached_input() -> None:
 
 
 @pytest.mark.parametrize("server", ["ollama", "lm-studio", "vllm", "llama.cpp"])
-def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> None:
+def test_profile_of_a_server_keeps_what_the_models_name_says(server: str) -> None:
     small, unknown = find("qwen2.5-coder:1.5b", server), find("mine", server)
     assert (small.small, small.constrains, small.structured) == (True, True, "json_schema")
     assert (unknown.small, unknown.structured) == (False, "json_schema")
@@ -121,13 +121,13 @@ def test_the_example_in_the_documentation(tmp_path: Path) -> None:
     assert profile.price.usd(1_000_000, 0) == 0.4
 
 
-def test_the_documentation_says_how_each_profile_is_told_to_think() -> None:
+def test_documentation_says_how_each_profile_is_made_to_think() -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
     section = page.partition("## How hard a model thinks")[2].partition("\n## ")[0]
-    told = {
+    documented = {
         name: takes
         for names, takes in re.findall(r"^\| (`.+?`) \| (.+?) \|", section, re.M)
         for name in re.findall(r"`([\w.-]+)`", names)
     }
     takes = {p.name: f"effort: {', '.join(p.efforts)}" for p in BUILT_IN if p.efforts}
-    assert told == takes
+    assert documented == takes

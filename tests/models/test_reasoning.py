@@ -21,10 +21,10 @@ _PARAMETERS = {
 }  # fmt: skip
 
 
-def _sent(model: str, **settings: Any) -> dict[str, Any]:
+def _encode_fields(model: str, **settings: Any) -> dict[str, Any]:
     """What a request says about thinking."""
-    wanted = ModelSettings(model=model, **settings)
-    body = encode(ask(), find(model), wanted)
+    model_settings = ModelSettings(model=model, **settings)
+    body = encode(ask(), find(model), model_settings)
     return {name: body[name] for name in _PARAMETERS & body.keys()}
 
 
@@ -53,11 +53,11 @@ def test_nothing_is_sent_unasked(profile: Profile) -> None:
         ),
     ],
 )
-def test_each_family_is_asked_in_its_own_way(
+def test_each_family_has_its_own_fields(
     model: str, settings: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     check_effort("planner", ModelSettings(model=model, **settings), find(model))
-    assert _sent(model, **settings) == fields
+    assert _encode_fields(model, **settings) == fields
 
 
 def test_the_responses_api_has_it_beside_the_summary() -> None:
@@ -65,13 +65,13 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
     plain = encode_responses(ask(), find("gpt-5.4"), settings)
     assert plain["reasoning"] == {"effort": "low"}
     tools = ({"type": "computer"},)
-    asked = ask(tools=tools, image=picture())
-    body = encode_responses(asked, find("gpt-5.4"), settings)
+    request = ask(tools=tools, image=picture())
+    body = encode_responses(request, find("gpt-5.4"), settings)
     assert body["reasoning"] == {"summary": "concise", "effort": "low"}
 
 
 @pytest.mark.parametrize(
-    ("model", "settings", "said", "fix"),
+    ("model", "settings", "reason", "fix"),
     [
         (
             "gpt-4o",
@@ -90,11 +90,11 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
     ],
 )
 def test_what_a_model_does_not_take_is_refused(
-    model: str, settings: dict[str, Any], said: str, fix: str
+    model: str, settings: dict[str, Any], reason: str, fix: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         check_effort("state", ModelSettings(model=model, **settings), find(model))
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     assert fix in (caught.value.fix or "")
 
 

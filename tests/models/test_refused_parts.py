@@ -12,7 +12,7 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile, find
 from hisa.models.retry import TryFailed
 from hisa.protocols import ModelRequest
-from hisa.testing import Received
+from hisa.testing import ReceivedRequest
 from hisa.testing.model_server import Fault
 from tests.models.recorded import SCHEMA_REFUSED, RecordedServer
 from tests.models.support import SCHEMA, ask, client
@@ -20,7 +20,7 @@ from tests.models.support import SCHEMA, ask, client
 STREAM_REFUSED = Fault("status", status=400, text="verify your account to stream this model")
 
 
-def refusing(refusal: Fault, refuses: Callable[[Received], bool]) -> RecordedServer:
+def refusing(refusal: Fault, refuses: Callable[[ReceivedRequest], bool]) -> RecordedServer:
     return RecordedServer(then=lambda got: refusal if refuses(got) else "fine")
 
 

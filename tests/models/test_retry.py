@@ -41,10 +41,10 @@ _KINDS = [
 async def test_a_call_survives_every_fault_and_each_is_an_event() -> None:
     events, waits = Events(), Waits()
     with FakeServer([*_FAULTS, "at last"]) as server:
-        asked = client(server.url, timeout=0.3)
-        model = retrying(asked, events, waits, max_retries=len(_FAULTS))
+        openai_model = client(server.url, timeout=0.3)
+        model = retrying(openai_model, events, waits, max_retries=len(_FAULTS))
         reply = await model.complete(ask())
-        await asked.aclose()
+        await openai_model.aclose()
     assert reply.text == "at last"
     assert len(server.requests) == len(_FAULTS) + 1
     assert [failure.kind for failure in events.failures] == _KINDS
@@ -60,13 +60,13 @@ async def test_waits_double_up_to_a_cap_and_honour_the_server() -> None:
     assert waits.seconds == [1, 2, 4, 8, 45, 30, 30, 30]
 
 
-async def test_never_more_tries_than_asked_for() -> None:
+async def test_never_more_tries_than_the_setting() -> None:
     events, waits = Events(), Waits()
     with FakeServer([Fault("status", status=503, text="overloaded")] * 20) as server:
-        asked = client(server.url)
+        openai_model = client(server.url)
         with pytest.raises(ModelUnavailable, match=r"after 3 tries.*overloaded") as caught:
-            await retrying(asked, events, waits, max_retries=2).complete(ask())
-        await asked.aclose()
+            await retrying(openai_model, events, waits, max_retries=2).complete(ask())
+        await openai_model.aclose()
     assert len(server.requests) == 3
     assert len(waits.seconds) == 2
     assert events.failures[-1].retry_in is None
@@ -77,10 +77,10 @@ async def test_never_more_tries_than_asked_for() -> None:
 async def test_a_refusal_is_final() -> None:
     events, waits = Events(), Waits()
     with FakeServer([Fault("status", status=401, text="bad key"), "never asked for"]) as server:
-        asked = client(server.url)
+        openai_model = client(server.url)
         with pytest.raises(ModelUnavailable, match="bad key") as caught:
-            await retrying(asked, events, waits).complete(ask())
-        await asked.aclose()
+            await retrying(openai_model, events, waits).complete(ask())
+        await openai_model.aclose()
     assert (len(server.requests), waits.seconds) == (1, [])
     assert [(f.kind, f.status, f.retry_in) for f in events.failures] == [("refused", 401, None)]
     assert "export OPENAI_API_KEY=" in caught.value.fix
@@ -92,8 +92,8 @@ async def test_a_refusal_is_final() -> None:
 )
 async def test_an_empty_answer_is_one_where_the_request_says_so(finish: str, tries: int) -> None:
     model = ScriptedModel([ModelReply("", finish=finish), "text"])
-    asked = role_model(model, CallContext(sleep=Waits()), max_retries=3)
-    reply = await asked.complete(ask(may_be_empty=True))
+    retrying_model = role_model(model, CallContext(sleep=Waits()), max_retries=3)
+    reply = await retrying_model.complete(ask(may_be_empty=True))
     assert len(model.requests) == tries
     assert reply.text == ("" if tries == 1 else "text")
 

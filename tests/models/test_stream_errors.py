@@ -13,24 +13,24 @@ from tests.models.support import Events, Waits, ask, client, retrying
 GONE = "Provider disconnected"
 ERROR = {"code": "server_error", "message": GONE}
 RAW = {"message": "Provider returned error", "code": 502, "metadata": {"raw": GONE}}
-WHOLE = piece("whole answer", "stop")
+FULL_ANSWER = piece("whole answer", "stop")
 BROKEN = {
     "OpenRouter, beside a choice": events(
         piece("half"), {**piece("", "error"), "error": ERROR, "id": "x"}
     ),
     "OpenRouter, a provider's": events(piece("half"), {**piece("", "error"), "error": RAW}),
     "in a choice": events(piece("half"), piece("", "error", error=ERROR)),
-    "in the first chunk, before a whole answer": events({**piece(""), "error": ERROR}, WHOLE),
-    "after a whole answer": events(WHOLE, {"error": ERROR}),
-    "vLLM": events(piece("half"), {"object": "error", "message": GONE, "code": 500}, WHOLE),
+    "in the first chunk, before a whole answer": events({**piece(""), "error": ERROR}, FULL_ANSWER),
+    "after a whole answer": events(FULL_ANSWER, {"error": ERROR}),
+    "vLLM": events(piece("half"), {"object": "error", "message": GONE, "code": 500}, FULL_ANSWER),
     "TGI": events(piece("half"), {"error": GONE, "error_type": "generation"}),
 }
 
 
 def body(**fields: object) -> Recorded:
     message = {"role": "assistant", "content": "half"}
-    whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], **fields}
-    return Recorded(status=200, body=json.dumps(whole))
+    response = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], **fields}
+    return Recorded(status=200, body=json.dumps(response))
 
 
 BROKEN |= {

@@ -32,26 +32,26 @@ def patient(url: str, *, timeout: float, total: float = 60.0) -> OpenAIModel:
 
 async def _failure(kind: FaultKind, *, timeout: float = 30.0, total: float = 60.0) -> TryFailed:
     with FakeServer([Fault(kind, text=LONG)]) as server:
-        asked = patient(server.url, timeout=timeout, total=total)
+        openai_model = patient(server.url, timeout=timeout, total=total)
         try:
             with pytest.raises(TryFailed) as caught:
                 async with asyncio.timeout(60):
-                    await asked.complete(ask())
+                    await openai_model.complete(ask())
         finally:
-            await asked.aclose()
+            await openai_model.aclose()
     return caught.value
 
 
-async def test_streamed_answer_is_the_whole_one() -> None:
-    said = ModelReply(
+async def test_streamed_answer_equals_the_plain_one() -> None:
+    reply = ModelReply(
         f"{LONG}\n  é \u2028 end ", Usage(70, 30, 20, 5), finish="length", model="m-2"
     )
-    whole = Profile(name="whole", streams=False)
-    with FakeServer([said, said]) as server:
-        for profile in (find("m"), whole):
-            asked = client(server.url, profile=profile)
-            assert await asked.complete(ask()) == said
-            await asked.aclose()
+    plain_profile = Profile(name="whole", streams=False)
+    with FakeServer([reply, reply]) as server:
+        for profile in (find("m"), plain_profile):
+            openai_model = client(server.url, profile=profile)
+            assert await openai_model.complete(ask()) == reply
+            await openai_model.aclose()
     streamed, plain = (request.body for request in server.requests)
     assert streamed.pop("stream") is True
     assert streamed.pop("stream_options") == {"include_usage": True}
@@ -73,7 +73,7 @@ async def test_half_an_answer_is_none(kind: FaultKind, expected: FailureKind) ->
     assert peak < 60 << 20
 
 
-async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
+async def test_silence_within_an_answer_differs_from_none_at_all() -> None:
     failure = await _failure("stream_silence", timeout=0.3)
     assert (failure.kind, failure.began) == ("timeout", True)
     assert "had begun to answer (" in str(failure)
@@ -83,34 +83,34 @@ async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
 
 
 @pytest.mark.parametrize("kind", ["drip", "stream_drip", "stream_comments"])
-async def test_server_that_works_on_is_limited_in_its_whole_time(kind: FaultKind) -> None:
+async def test_server_that_works_on_is_limited_in_its_total_time(kind: FaultKind) -> None:
     failure = await _failure(kind, timeout=30.0, total=0.5)
     assert (failure.kind, failure.began) == ("timeout", True)
     assert "was not done within 0.5 s" in str(failure)
     assert failure.fix == "--set models.planner.total_seconds=1"
 
 
-async def test_answer_that_had_begun_is_asked_for_once_more_only() -> None:
+async def test_answer_that_had_begun_is_tried_once_more_only() -> None:
     events = Events()
     with FakeServer([Fault("status"), *[Fault("stream_silence", text=LONG)] * 4]) as server:
-        asked = patient(server.url, timeout=0.3)
-        model = role_model(asked, CallContext(events, sleep=Waits()), max_retries=5)
+        openai_model = patient(server.url, timeout=0.3)
+        model = role_model(openai_model, CallContext(events, sleep=Waits()), max_retries=5)
         with pytest.raises(ModelUnavailable, match=r"after 3 tries.*had begun to answer"):
             await model.complete(ask())
-        await asked.aclose()
+        await openai_model.aclose()
     assert [failure.kind for failure in events.failures] == ["server", "timeout", "timeout"]
     assert events.failures[-1].retry_in is None
 
 
-async def test_progress_is_told_and_not_logged() -> None:
-    events, told = Events(), list[tuple[str, str]]()
+async def test_progress_is_reported_and_not_logged() -> None:
+    events, reports = Events(), list[tuple[str, str]]()
     with FakeServer([LONG]) as server:
-        asked = client(server.url)
-        context = CallContext(events, progress=lambda role, text: told.append((role, text)))
-        await role_model(asked, context).complete(ask(role="state"))
-        await asked.aclose()
-    assert told[0] == ("state", "1 tokens")
-    assert told[-1] == ("state", "40 tokens")
+        openai_model = client(server.url)
+        context = CallContext(events, progress=lambda role, text: reports.append((role, text)))
+        await role_model(openai_model, context).complete(ask(role="state"))
+        await openai_model.aclose()
+    assert reports[0] == ("state", "1 tokens")
+    assert reports[-1] == ("state", "40 tokens")
     assert [event.type for event in events.all] == ["model_asked", "model_called"]
 
 

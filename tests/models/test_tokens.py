@@ -71,8 +71,8 @@ def test_never_more_than_its_bytes_and_blanks(text: str) -> None:
 
 @given(st.text(max_size=200), st.integers(0, 60))
 def test_a_beginning_is_the_longest_that_fits(text: str, tokens: int) -> None:
-    kept = prefix_within(text, tokens, end="…")
-    assert text.startswith(kept)
-    assert not kept or estimate_tokens(kept + "…") <= tokens
-    if kept != text:
-        assert estimate_tokens(text[: len(kept) + 1] + "…") > tokens
+    prefix = prefix_within(text, tokens, end="…")
+    assert text.startswith(prefix)
+    assert not prefix or estimate_tokens(prefix + "…") <= tokens
+    if prefix != text:
+        assert estimate_tokens(text[: len(prefix) + 1] + "…") > tokens

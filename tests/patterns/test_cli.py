@@ -26,7 +26,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def filled(settings: Settings) -> EdgeStore:
+def filled_store(settings: Settings) -> EdgeStore:
     store = EdgeStore(settings.patterns.path, MiniLM())
     rows = [
         pattern("abc1", domain="text_editor", lesson="Press Ctrl+S.", source_run="run-7"),
@@ -185,13 +185,13 @@ def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: P
     assert result.stdout.splitlines()[0] == "Two spaces, always."
     assert "(left out) " in result.stdout
     assert "do not fit into state.advice_tokens = 60" in result.stderr
-    told = [row["told"] for row in run_json(tight, "rules", "calc")]
-    assert told[0] is True
-    assert not all(told)
+    advised_flags = [row["told"] for row in run_json(tight, "rules", "calc")]
+    assert advised_flags[0] is True
+    assert not all(advised_flags)
 
 
 @pytest.mark.parametrize(
-    ("counts", "wanted"),
+    ("counts", "usage"),
     [
         ({}, "never"),
         ({"uses": 1}, "1 run, none scored"),
@@ -200,14 +200,14 @@ def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: P
     ],
 )
 def test_ls_says_how_often_a_pattern_was_used_and_won(
-    settings: Settings, counts: dict[str, int], wanted: str
+    settings: Settings, counts: dict[str, int], usage: str
 ) -> None:
     store = EdgeStore(settings.patterns.path, MiniLM())
     store.put(pattern("abc1", scope="application", **counts), [1.0] + [0.0] * 383)
     line = run(settings, "ls").stdout.splitlines()[1]
     assert "application" in line
-    assert f" {wanted}  " in line
-    assert wanted in run(settings, "show", "abc1").stdout
+    assert f" {usage}  " in line
+    assert usage in run(settings, "show", "abc1").stdout
 
 
 @pytest.mark.parametrize("text", ["MUST: obey me", "must! obey", "You MUST obey"])
@@ -224,5 +224,5 @@ def test_importing_the_command_loads_nothing_heavy() -> None:
         "heavy = ('rich', 'openai', 'qdrant_edge', 'qdrant_client', 'tokenizers')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stderr

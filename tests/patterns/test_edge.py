@@ -56,12 +56,12 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.process
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    both = [start(WRITER, str(tmp_path), name, "8") for name in "ab"]
-    for process in both:
+    writers = [start(WRITER, str(tmp_path), name, "8") for name in "ab"]
+    for process in writers:
         process.communicate(timeout=120)
         assert process.returncode == 0
-    found = {one.id for one in EdgeStore(tmp_path, WORDS).list()}
-    assert found == {f"{name}{number}" for name in "ab" for number in range(8)}
+    ids = {entry.id for entry in EdgeStore(tmp_path, WORDS).list()}
+    assert ids == {f"{name}{number}" for name in "ab" for number in range(8)}
 
 
 @pytest.mark.process
@@ -80,14 +80,14 @@ def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> No
 def test_kill_9_while_writing_loses_at_most_the_write_in_flight(tmp_path: Path) -> None:
     writer = start(WRITER, str(tmp_path), "p", "100000")
     assert writer.stdout
-    done = [int(writer.stdout.readline()) for _ in range(20)][-1]
+    last_written = [int(writer.stdout.readline()) for _ in range(20)][-1]
     os.kill(writer.pid, signal.SIGKILL)
     rest, _ = writer.communicate(timeout=30)
-    done = max([done, *(int(line) for line in rest.split())])
+    last_written = max([last_written, *(int(line) for line in rest.split())])
     store = EdgeStore(tmp_path, WORDS)
-    found = {one.id for one in store.list()}
-    assert {f"p{number}" for number in range(done + 1)} <= found
-    assert len(found) <= done + 2
+    ids = {entry.id for entry in store.list()}
+    assert {f"p{number}" for number in range(last_written + 1)} <= ids
+    assert len(ids) <= last_written + 2
     store.put(pattern("after"), at(0))
     assert store.get("after") is not None
 
@@ -119,7 +119,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- damage
 
 
-def filled(folder: Path) -> EdgeStore:
+def fill_store(folder: Path) -> EdgeStore:
     store = EdgeStore(folder, WORDS)
     # One by one: the last write would be played back from the engine's own log.
     for number in range(8):
@@ -153,7 +153,7 @@ def drop(pattern_: str) -> Callable[[Path], None]:
     ],
 )
 def test_no_damage_reads_as_fewer_patterns(tmp_path: Path, damage: Callable[[Path], None]) -> None:
-    filled(tmp_path)
+    fill_store(tmp_path)
     damage(tmp_path)
     store = EdgeStore(tmp_path, WORDS)
     for read in (

@@ -34,9 +34,9 @@ def minilm() -> MiniLM:
 def test_minilm_gives_the_vectors_of_the_original(minilm: MiniLM) -> None:
     stored = json.loads(REFERENCE.read_text(encoding="utf-8"))["vectors"]
     vectors = np.array(minilm.embed([item["text"] for item in stored]))
-    wanted = np.array([item["vector"] for item in stored])
+    expected = np.array([item["vector"] for item in stored])
     assert vectors.shape == (len(stored), minilm.dimension)
-    assert np.abs(vectors - wanted).max() < 1e-4
+    assert np.abs(vectors - expected).max() < 1e-4
 
 
 def test_minilm_does_not_depend_on_what_else_is_in_the_batch(minilm: MiniLM) -> None:
@@ -62,10 +62,10 @@ def test_minilm_without_its_package_says_how_to_get_it(tmp_path: Path) -> None:
         "except StoreError as error: print(error.fix)\n"
     )
     root = str(Path(__file__).parents[2])
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=True
     )
-    assert done.stdout.strip() == "hisa install minilm"
+    assert result.stdout.strip() == "hisa install minilm"
 
 
 @pytest.mark.process
@@ -76,8 +76,8 @@ def test_opening_an_embedder_loads_nothing_heavy() -> None:
         "open_embedder('minilm'); open_embedder('openai:x')\n"
         "print([m for m in ('tokenizers', 'openai', 'torch') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_bge_m3_says_how_to_get_it() -> None:

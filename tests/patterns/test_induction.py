@@ -36,7 +36,7 @@ BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps":
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "fault"),
     [
         ("", "the answer: Invalid JSON: EOF while parsing a value at line 1 column 0"),
         (
@@ -61,28 +61,28 @@ BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps":
         ("[" * 100_000, "100000 characters; at most 20000"),
     ],
 )
-async def test_what_is_not_usable_is_corrected_once(bad: str, said: str) -> None:
+async def test_an_unusable_reply_is_corrected_once(bad: str, fault: str) -> None:
     model = ScriptedModel([bad, reply(GOOD)])
-    (one,) = await induce(model, TASK, run_id="r", lines=LINES)
-    assert one.lesson == "Use the menu."
-    asked, again = model.requests
+    (pattern,) = await induce(model, TASK, run_id="r", lines=LINES)
+    assert pattern.lesson == "Use the menu."
+    first_request, second_request = model.requests
     demand = (
-        f"That answer could not be used: {said}. Answer again with the one JSON object that the "
+        f"That answer could not be used: {fault}. Answer again with the one JSON object that the "
         "instructions describe and nothing around it."
     )
-    assert again == replace(
-        asked,
+    assert second_request == replace(
+        first_request,
         messages=(
-            *asked.messages,
+            *first_request.messages,
             Message("assistant", (TextPart(bad[:2000] or "(nothing)"),)),
             Message("user", (TextPart(demand),)),
         ),
     )
 
 
-async def test_what_is_sound_of_a_reply_is_kept_without_a_second_call() -> None:
+async def test_sound_lessons_of_a_reply_need_no_second_call() -> None:
     model = ScriptedModel([reply(GOOD, {**GOOD, "lesson": "Use keys.", "steps": [9]})])
-    assert [one.lesson for one in await induce(model, TASK, run_id="r", lines=LINES)] == [
+    assert [pattern.lesson for pattern in await induce(model, TASK, run_id="r", lines=LINES)] == [
         "Use the menu."
     ]
 
@@ -108,11 +108,11 @@ async def test_a_lesson_that_says_the_task_again_is_dropped(part: str) -> None:
     }
     lesson = {**GOOD, "lesson": echoes[part], "condition": "c, d."}
     model = ScriptedModel([reply(lesson, GOOD)])
-    (one,) = await induce(model, task, run_id="r", lines=LINES)
-    assert one.lesson == "Use the menu."
+    (pattern,) = await induce(model, task, run_id="r", lines=LINES)
+    assert pattern.lesson == "Use the menu."
 
 
-async def test_every_field_of_a_lesson_is_kept() -> None:
+async def test_every_field_of_a_lesson_is_stored() -> None:
     lesson = {
         "type": "success",
         "lesson": "Use the menu.",
@@ -123,16 +123,16 @@ async def test_every_field_of_a_lesson_is_kept() -> None:
         "steps": [1] * 50,
     }
     model = ScriptedModel([reply(lesson)])
-    (one,) = await induce(model, TASK, run_id="r7", lines=LINES)
-    assert len(one.id) == 12
-    kept = {key: value for key, value in lesson.items() if key not in ("type", "steps")}
-    assert one == Pattern(
-        id=one.id,
+    (pattern,) = await induce(model, TASK, run_id="r7", lines=LINES)
+    assert len(pattern.id) == 12
+    stored_fields = {key: value for key, value in lesson.items() if key not in ("type", "steps")}
+    assert pattern == Pattern(
+        id=pattern.id,
         domain="calc",
         kind="success",
         source_run="r7",
-        created_at=one.created_at,
-        **kept,  # type: ignore[arg-type]
+        created_at=pattern.created_at,
+        **stored_fields,  # type: ignore[arg-type]
     )
 
 
@@ -141,8 +141,8 @@ async def test_hostile_lessons_are_bounded_and_flattened() -> None:
     names = ("lesson", "condition", "actions", "expected")
     fields = {name: f"{name} {hostile}" for name in names}
     model = ScriptedModel([reply({**GOOD, **fields})])
-    (one,) = await induce(model, TASK, run_id="r", lines=LINES)
-    for text in (one.lesson, one.condition, one.actions, one.expected):
+    (pattern,) = await induce(model, TASK, run_id="r", lines=LINES)
+    for text in (pattern.lesson, pattern.condition, pattern.actions, pattern.expected):
         assert len(text) <= LESSON_CHARS
         assert text.isprintable()
 
@@ -151,10 +151,10 @@ async def test_hostile_lessons_are_bounded_and_flattened() -> None:
 @given(st.text())
 async def test_any_reply_is_patterns_or_an_error(text: str) -> None:
     try:
-        found = await induce(ScriptedModel([text, text]), TASK, run_id="r", lines=LINES)
+        patterns = await induce(ScriptedModel([text, text]), TASK, run_id="r", lines=LINES)
     except InvalidReply:
         return
-    assert len(found) <= 3
+    assert len(patterns) <= 3
 
 
 async def test_a_verdict_that_a_step_merely_quotes_is_none() -> None:
@@ -165,8 +165,8 @@ async def test_a_verdict_that_a_step_merely_quotes_is_none() -> None:
 
 async def test_a_lesson_of_a_model_never_binds() -> None:
     model = ScriptedModel([reply({**GOOD, "lesson": "MUST: Use the menu.", "actions": "MUST go"})])
-    (one,) = await induce(model, TASK, run_id="r", lines=LINES)
-    assert (one.lesson, one.actions) == ("Use the menu.", "Go")
+    (pattern,) = await induce(model, TASK, run_id="r", lines=LINES)
+    assert (pattern.lesson, pattern.actions) == ("Use the menu.", "Go")
 
 
 async def test_the_request_of_five_hundred_steps_is_bounded_and_says_what_it_leaves_out() -> None:

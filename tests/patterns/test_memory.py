@@ -34,10 +34,10 @@ EVERY = "- [p1, p2, p3, p4, p5] x"
 
 
 def lessons(*texts: str, condition: str = "save the note as a file") -> str:
-    made = [
+    items = [
         {"type": "success", "lesson": text, "condition": condition, "steps": [1]} for text in texts
     ]
-    return json.dumps({"patterns": made})
+    return json.dumps({"patterns": items})
 
 
 class Room:
@@ -66,7 +66,7 @@ class Room:
         )
 
 
-async def test_what_one_run_learns_the_next_is_told(tmp_path: Path) -> None:
+async def test_a_lesson_of_one_run_is_advice_for_the_next(tmp_path: Path) -> None:
     first = Room(tmp_path, ScriptedModel([lessons("Press Ctrl+S.")]))
     (learned,) = await first.memory.induct(TASK, "run-1", lines=LINES)
     assert first.events == [
@@ -76,12 +76,12 @@ async def test_what_one_run_learns_the_next_is_told(tmp_path: Path) -> None:
     advice = await second.memory.recall(TASK)
     assert advice.text == "- [p1] Press Ctrl+S."
     assert [hit.pattern.id for hit in advice.patterns] == [learned.id]
-    (told,) = second.events
-    assert isinstance(told, Guidance)
-    (use,) = told.patterns
+    (guidance,) = second.events
+    assert isinstance(guidance, Guidance)
+    (use,) = guidance.patterns
     assert (use.id, use.source_run, use.lesson) == (learned.id, "run-1", "Press Ctrl+S.")
     assert use.score == pytest.approx(1.0)
-    assert told.advice == advice.text
+    assert guidance.advice == advice.text
 
 
 async def test_nothing_known_asks_no_model_and_touches_no_disk(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ async def test_recall_keeps_to_the_domain_the_threshold_and_the_number(tmp_path:
     same = [pattern(f"s{n}", domain="text_editor", lesson=TASK.instruction) for n in range(7)]
     far = pattern("far", domain="text_editor", lesson="sort columns of numbers quickly")
     other = pattern("other", domain="calc", lesson=TASK.instruction)
-    for one in (*same, far, other):
-        room.store.put(one, embedder.embed([one.lesson])[0])
+    for entry in (*same, far, other):
+        room.store.put(entry, embedder.embed([entry.lesson])[0])
     hits = (await room.memory.recall(TASK)).patterns
     assert len(hits) == 5
-    assert {hit.pattern.id for hit in hits} <= {one.id for one in same}
+    assert {hit.pattern.id for hit in hits} <= {entry.id for entry in same}
 
 
 async def test_a_close_lesson_supersedes_the_older_one_and_keeps_it(tmp_path: Path) -> None:
@@ -123,10 +123,14 @@ async def test_a_close_lesson_supersedes_the_older_one_and_keeps_it(tmp_path: Pa
     room = Room(tmp_path, ScriptedModel(answers))
     (old,) = await room.memory.induct(TASK, "run-1", lines=LINES)
     (new,) = await room.memory.induct(TASK, "run-2", lines=LINES)
-    assert [one.id for one in room.store.list()] == [new.id]
-    kept = room.store.get(old.id)
-    assert kept is not None
-    assert (kept.status, kept.superseded_by, kept.source_run) == ("superseded", new.id, "run-1")
+    assert [entry.id for entry in room.store.list()] == [new.id]
+    old_entry = room.store.get(old.id)
+    assert old_entry is not None
+    assert (old_entry.status, old_entry.superseded_by, old_entry.source_run) == (
+        "superseded",
+        new.id,
+        "run-1",
+    )
     last = room.events[-1]
     assert isinstance(last, Induced)
     assert last.superseded == old.id
@@ -148,7 +152,7 @@ async def test_no_usable_answer_is_an_event_and_no_pattern(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("gone"), BudgetExceeded("spent")])
-async def test_what_cannot_be_recalled_is_said_and_the_rules_stay(
+async def test_a_failed_recall_is_an_event_and_the_rules_stay(
     error: Exception, tmp_path: Path
 ) -> None:
     sop = Sop(Path("x.md"), ("text_editor",), ("Save it.",))
@@ -180,9 +184,9 @@ async def test_only_what_was_cited_is_counted_and_a_run_without_a_score_wins_not
 
     async def counts(*steps: StepSummary, won: bool | None) -> tuple[int, int, int]:
         await room.memory.credit(hits, steps=steps, won=won)
-        found = room.store.get(learned.id)
-        assert found is not None
-        return found.uses, found.scored, found.wins
+        entry = room.store.get(learned.id)
+        assert entry is not None
+        return entry.uses, entry.scored, entry.wins
 
     assert await counts(NONE, won=True) == (0, 0, 0)
     assert await counts(NONE, CITING, CITING, won=True) == (1, 1, 1)
@@ -202,22 +206,24 @@ async def test_a_family_is_still_found_after_its_pattern_was_superseded(tmp_path
     room = Room(tmp_path, ScriptedModel([*answers, "- [p1] x", "- [p1] x"]))
     for run in ("run-1", "run-2"):
         await room.memory.induct(Task("t", "any", domain="text_editor"), run, lines=LINES)
-    (kept,) = room.store.list()
-    assert {"save the note as a file", "export a drawing"} <= set(kept.conditions)
+    (entry,) = room.store.list()
+    assert {"save the note as a file", "export a drawing"} <= set(entry.conditions)
     for instruction in ("save the note as a file", "export a drawing"):
         hits = (await room.memory.recall(Task("t", instruction, domain="text_editor"))).patterns
-        assert [hit.pattern.id for hit in hits] == [kept.id]
+        assert [hit.pattern.id for hit in hits] == [entry.id]
 
 
 def test_a_pattern_keeps_its_first_kind_of_task_and_the_newest(tmp_path: Path) -> None:
     embedder = WordEmbedder()
     store = EdgeStore(tmp_path, embedder)
     for number in range(12):
-        one = pattern(f"p{number}", lesson="save it", condition=f"kind {number}", source_run="r")
-        remember(store, [one], embedder=embedder, threshold=0.7)
-    (kept,) = store.list(status=None)
-    assert kept.conditions == ("kind 0", *(f"kind {number}" for number in range(5, 12)))
-    assert kept.confirmed == 0
+        new_pattern = pattern(
+            f"p{number}", lesson="save it", condition=f"kind {number}", source_run="r"
+        )
+        remember(store, [new_pattern], embedder=embedder, threshold=0.7)
+    (entry,) = store.list(status=None)
+    assert entry.conditions == ("kind 0", *(f"kind {number}" for number in range(5, 12)))
+    assert entry.confirmed == 0
 
 
 async def test_retrieval_goes_by_scope(tmp_path: Path) -> None:
@@ -228,29 +234,29 @@ async def test_retrieval_goes_by_scope(tmp_path: Path) -> None:
         pattern("page", scope="page", condition="Export dialog"),
         pattern("family", condition="sort a list"),
     ]
-    for one in rows:
-        text = one.condition or one.lesson
-        room.store.put(replace(one, domain="calc"), embedder.embed([text])[0])
+    for row in rows:
+        text = row.condition or row.lesson
+        room.store.put(replace(row, domain="calc"), embedder.embed([text])[0])
 
-    async def told(instruction: str, domain: str = "calc") -> set[str]:
+    async def recall_ids(instruction: str, domain: str = "calc") -> set[str]:
         hits = (await room.memory.recall(Task("t", instruction, domain=domain))).patterns
         return {hit.pattern.id for hit in hits}
 
-    assert await told("Draw something else entirely") == {"wide"}
-    assert await told("sort a list") == {"family"}
-    assert await told("Use the Export dialog") == {"page"}
-    assert await told("sort a list", domain="writer") == set()
+    assert await recall_ids("Draw something else entirely") == {"wide"}
+    assert await recall_ids("sort a list") == {"family"}
+    assert await recall_ids("Use the Export dialog") == {"page"}
+    assert await recall_ids("sort a list", domain="writer") == set()
 
 
-async def test_lessons_that_were_not_told_of_are_named_but_not_advised(tmp_path: Path) -> None:
+async def test_unadvised_lessons_are_logged_and_not_shown(tmp_path: Path) -> None:
     room = Room(tmp_path, ScriptedModel([lessons("Press Ctrl+S.", "Wait a little."), "- [p2] x"]))
     await room.memory.induct(TASK, "run-1", lines=LINES)
     advice = await room.memory.recall(TASK)
-    told = room.events[-1]
-    assert isinstance(told, Guidance)
+    guidance = room.events[-1]
+    assert isinstance(guidance, Guidance)
     assert advice.text == "- [p1] x"
-    assert [use.shown for use in told.patterns] == [True, False]
-    assert [hit.pattern.id for hit in advice.patterns] == [told.patterns[0].id]
+    assert [use.shown for use in guidance.patterns] == [True, False]
+    assert [hit.pattern.id for hit in advice.patterns] == [guidance.patterns[0].id]
 
 
 # ---------------------------------------------------------------- rules
@@ -259,7 +265,7 @@ async def test_lessons_that_were_not_told_of_are_named_but_not_advised(tmp_path:
 RULES = tuple(f"Rule {number} binds, in the very words of its author." for number in range(13))
 
 
-async def test_every_rule_is_passed_on_whole_a_line_each_and_the_users_first(
+async def test_every_rule_is_a_line_of_the_advice_and_the_users_come_first(
     tmp_path: Path,
 ) -> None:
     own = ("My house wants two spaces.", "Say when it is done.")
@@ -281,13 +287,13 @@ async def test_rules_that_do_not_fit_are_counted_and_the_limit_holds(tmp_path: P
     sops = [Sop(Path("m.md"), ("general",), long, own=True)]
     room = Room(tmp_path, ScriptedModel([]), sops=sops)
     text = (await room.memory.recall(TASK)).text
-    (told,) = room.events
-    assert isinstance(told, Guidance)
+    (guidance,) = room.events
+    assert isinstance(guidance, Guidance)
     *shown, note = text.split("\n")
     assert [f"- MUST: {rule}" for rule in long[: len(shown)]] == shown
-    assert told.left_out == long[len(shown) :]
+    assert guidance.left_out == long[len(shown) :]
     assert note == (
-        f"- {len(told.left_out)} more rules do not fit here; "
+        f"- {len(guidance.left_out)} more rules do not fit here; "
         "to list them: hisa patterns rules text_editor"
     )
     assert estimate_tokens(text) <= Settings().state.advice_tokens
@@ -297,7 +303,7 @@ async def test_rules_that_do_not_fit_are_counted_and_the_limit_holds(tmp_path: P
 # ---------------------------------------------------------------- with the packaged embedder
 
 
-def answering(request: ModelRequest, condition: str, lesson: str) -> str:
+def answer_request(request: ModelRequest, condition: str, lesson: str) -> str:
     if request.text.startswith("# Pattern induction"):
         return lessons(lesson, condition=condition)
     return "- [p1] " + lesson
@@ -309,15 +315,17 @@ async def test_the_next_task_of_a_family_finds_the_lesson_whatever_the_model_cal
     tmp_path: Path, number: int, condition: str
 ) -> None:
     family = FAMILIES[number]
-    said = family["condition"] if condition == "as the family says" else condition
-    model = FunctionModel(lambda request: answering(request, said, family["lesson"]))
+    model_condition = family["condition"] if condition == "as the family says" else condition
+    model = FunctionModel(
+        lambda request: answer_request(request, model_condition, family["lesson"])
+    )
     settings = load(overrides={"patterns": {"path": tmp_path}}, environ={})
     memory = open_memory(settings.patterns, settings.state, model, lambda event: None)
     first = Task("a", family["first"], domain="text_editor")
     (learned,) = await memory.induct(first, "run-1", lines=LINES)
     again = await memory.recall(first)
     assert [hit.pattern.id for hit in again.patterns] == [learned.id]
-    if number == 0 or said == family["condition"]:
+    if number == 0 or model_condition == family["condition"]:
         second = await memory.recall(Task("b", family["second"], domain="text_editor"))
         assert [hit.pattern.id for hit in second.patterns] == [learned.id]
         assert second.sops

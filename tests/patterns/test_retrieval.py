@@ -32,44 +32,44 @@ def degrees(cosine: float) -> float:
     return math.degrees(math.acos(cosine))
 
 
-def recalled(folder: Path, **settings: float) -> tuple[PatternHit, ...]:
+def recall(folder: Path, **settings: float) -> tuple[PatternHit, ...]:
     chosen = PatternSettings.model_validate(settings)
     return retrieve(EdgeStore(folder, Angles()), Angles(), TASK, settings=chosen)
 
 
 @pytest.mark.parametrize("scope", ["family", "page"])
-@pytest.mark.parametrize(("cosine", "wanted"), [(0.51, 1), (0.49, 0)])
+@pytest.mark.parametrize(("cosine", "expected_count"), [(0.51, 1), (0.49, 0)])
 def test_similarity_decides_on_both_sides_of_one_half(
-    tmp_path: Path, scope: Scope, cosine: float, wanted: int
+    tmp_path: Path, scope: Scope, cosine: float, expected_count: int
 ) -> None:
-    one = pattern(scope=scope, condition=f"kind {degrees(cosine)}")
-    EdgeStore(tmp_path, Angles()).put(one, at(degrees(cosine)))
-    assert len(recalled(tmp_path)) == wanted
-    assert len(recalled(tmp_path, threshold=cosine - 0.01)) == 1
-    assert len(recalled(tmp_path, threshold=cosine + 0.01)) == 0
+    entry = pattern(scope=scope, condition=f"kind {degrees(cosine)}")
+    EdgeStore(tmp_path, Angles()).put(entry, at(degrees(cosine)))
+    assert len(recall(tmp_path)) == expected_count
+    assert len(recall(tmp_path, threshold=cosine - 0.01)) == 1
+    assert len(recall(tmp_path, threshold=cosine + 0.01)) == 0
 
 
 def test_a_clause_recalls_the_nearest_lessons_of_the_application_alone(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, Angles())
     for name, angle in (("near", 20), ("as near", 20), ("far", 40)):
         store.put(pattern(name, lesson=name, scope="application"), at(angle))
-    assert {hit.pattern.id for hit in recalled(tmp_path)} == {"near", "as near"}
+    assert {hit.pattern.id for hit in recall(tmp_path)} == {"near", "as near"}
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_lesson_of_one_kind_never_supersedes_one_of_the_other(tmp_path: Path, order: int) -> None:
     store = EdgeStore(tmp_path, Angles())
-    both = [
+    entries = [
         pattern("success", kind="success", lesson="it works 0"),
         pattern("failure", kind="failure", lesson="it fails 0"),
     ]
-    for one in both[::order]:
-        remember(store, [one], embedder=Angles(), threshold=0.7)
-    assert {one.id for one in store.list()} == {"success", "failure"}
+    for entry in entries[::order]:
+        remember(store, [entry], embedder=Angles(), threshold=0.7)
+    assert {entry.id for entry in store.list()} == {"success", "failure"}
 
 
 @pytest.mark.parametrize(
-    ("family", "wide", "wanted"),
+    ("family", "wide", "expected"),
     [
         (5, 0, (5, 0)),
         (6, 0, (5, 0)),
@@ -82,16 +82,16 @@ def test_a_lesson_of_one_kind_never_supersedes_one_of_the_other(tmp_path: Path, 
     ],
 )
 def test_five_are_recalled_nearest_first(
-    tmp_path: Path, family: int, wide: int, wanted: tuple[int, int]
+    tmp_path: Path, family: int, wide: int, expected: tuple[int, int]
 ) -> None:
     store = EdgeStore(tmp_path, Angles())
     rows = [(pattern(f"f{n}", condition=f"kind {n}"), [at(n)]) for n in range(family)]
     rows += [(pattern(f"w{n}", scope="application"), [at(50)]) for n in range(wide)]
     store.put_all(rows)
-    hits = recalled(tmp_path)
+    hits = recall(tmp_path)
     ids = [hit.pattern.id for hit in hits]
-    assert ids[: wanted[0]] == [f"f{n}" for n in range(wanted[0])]
-    assert [name[0] for name in ids[wanted[0] :]] == ["w"] * wanted[1]
+    assert ids[: expected[0]] == [f"f{n}" for n in range(expected[0])]
+    assert [name[0] for name in ids[expected[0] :]] == ["w"] * expected[1]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
@@ -101,8 +101,8 @@ def test_lessons_supersede_on_one_side_of_their_threshold(
 ) -> None:
     store = EdgeStore(tmp_path, Angles())
     for name, angle in (("old", 0.0), ("new", degrees(cosine))):
-        one = pattern(name, lesson=f"{name} lesson {angle}", condition=f"{name} kind 10")
-        remember(store, [one], embedder=Angles(), threshold=0.7)
+        entry = pattern(name, lesson=f"{name} lesson {angle}", condition=f"{name} kind 10")
+        remember(store, [entry], embedder=Angles(), threshold=0.7)
     old = store.get("old")
     assert old is not None
     assert old.status == status

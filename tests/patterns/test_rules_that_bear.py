@@ -35,7 +35,7 @@ SORT = (
 )
 
 
-def memory(tmp_path: Path, said: list[Event], *, own: Path | None = None) -> PatternMemory:
+def memory(tmp_path: Path, events: list[Event], *, own: Path | None = None) -> PatternMemory:
     """A memory with five lessons on sorting, and the rules that ship and a user's."""
     embedder = WordEmbedder()
     store = EdgeStore(tmp_path / "patterns", embedder)
@@ -44,15 +44,15 @@ def memory(tmp_path: Path, said: list[Event], *, own: Path | None = None) -> Pat
             id=f"p{number}", kind="failure", lesson=lesson, domain="calc", condition=SORT
         )
         store.put(pattern, embedder.embed([SORT])[0])
-    told = "\n".join(f"- [p{number}] {lesson}" for number, lesson in enumerate(LESSONS, 1))
+    advice = "\n".join(f"- [p{number}] {lesson}" for number, lesson in enumerate(LESSONS, 1))
     settings = Settings.model_validate({"patterns": {"sops": own}} if own else {})
     return PatternMemory(
         store,
         embedder,
-        model=FunctionModel(lambda request: told),
+        model=FunctionModel(lambda request: advice),
         settings=settings.patterns,
         state=settings.state,
-        emit=said.append,
+        emit=events.append,
         sops=open_sops(settings.patterns),
     )
 
@@ -76,10 +76,12 @@ async def _look() -> None:
     _LOOK = await FakeEnvironment().observe()
 
 
-async def test_five_good_lessons_are_told_beside_the_rules_of_calc(tmp_path: Path) -> None:
+async def test_five_good_lessons_stand_beside_the_rules_of_calc(tmp_path: Path) -> None:
     advice = await memory(tmp_path, []).recall(Task("t", SORT, domain="calc"))
-    whole = [lesson for lesson in LESSONS if lesson in advice.text]
-    assert len(whole) == len(LESSONS), f"only {len(whole)} of 5 lessons stand in the advice"
+    shown_lessons = [lesson for lesson in LESSONS if lesson in advice.text]
+    assert len(shown_lessons) == len(LESSONS), (
+        f"only {len(shown_lessons)} of 5 lessons stand in the advice"
+    )
     rules = [line for line in advice.text.splitlines() if "MUST" in line]
     assert len(rules) >= 8
     assert estimate_tokens("\n".join(rules)) <= 400
@@ -107,12 +109,12 @@ TASKS = (
 async def test_a_rule_enters_once_what_it_speaks_of_is_on_the_screen_and_stays(
     tmp_path: Path, element: tuple[str, str], rule: str
 ) -> None:
-    said: list[Event] = []
+    events: list[Event] = []
     state = build_state(
         FunctionModel(lambda request: "x"),
         StateSettings(),
-        emit=said.append,
-        memory=memory(tmp_path, said),
+        emit=events.append,
+        memory=memory(tmp_path, events),
     )
     await state.recall(Task("t", TASKS[0], domain="browser"))
     before = state.view(page(("push button", "Ok"))).advice
@@ -121,10 +123,10 @@ async def test_a_rule_enters_once_what_it_speaks_of_is_on_the_screen_and_stays(
     assert after.startswith(before)
     assert rule in after
     assert state.view(page(("push button", "Ok"))).advice == after
-    entered = [event.rule for event in said if event.type == "rule_entered"]
-    assert any(rule in each for each in entered)
+    entered = [event.rule for event in events if event.type == "rule_entered"]
+    assert any(rule in entered_rule for entered_rule in entered)
     again = build_state(FunctionModel(lambda r: "x"), StateSettings(), emit=lambda event: None)
-    again.restore(said)
+    again.restore(events)
     assert again.view().advice == after
 
 
@@ -144,7 +146,7 @@ async def test_a_rule_enters_by_the_words_of_the_task(
     assert rule in advice.text
 
 
-async def test_what_a_user_marks_as_binding_enters_whole_whatever_is_on_the_screen(
+async def test_binding_rules_of_a_user_enter_whatever_is_on_the_screen(
     tmp_path: Path,
 ) -> None:
     own = tmp_path / "own"
@@ -159,8 +161,8 @@ async def test_what_a_user_marks_as_binding_enters_whole_whatever_is_on_the_scre
 
 def test_conditions_are_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("- Save.\n  As it was.\n  when: Save, export\n- Wait.\n")
-    (one,) = load_sops(tmp_path)
-    assert (one.rules, one.when) == (
+    (sop,) = load_sops(tmp_path)
+    assert (sop.rules, sop.when) == (
         ("Save. As it was.", "Wait."),
         {"Save. As it was.": ("save", "export")},
     )

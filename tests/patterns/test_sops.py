@@ -31,7 +31,7 @@ def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
     assert rules_for(sops, "a") == ()
 
 
-WANTED = "want lower-case letters, digits and _"
+DOMAIN_FORM = "want lower-case letters, digits and _"
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ WANTED = "want lower-case letters, digits and _"
         ("a.md", "- x\n" * 21, "1: 21 rules; want 1 to 20"),
         ("a.md", f"- ok\n- {'x' * 301}\n", "2: a rule of 301 characters; want 1 to 300"),
         ("a.md", "\n\n- \n", "3: a rule of 0 characters; want 1 to 300"),
-        ("a.md", "\ndomains: calc, Calc\n- x\n", f"2: domain 'Calc': {WANTED}"),
-        ("Bad Name.md", "- x\n", f"1: domain 'Bad Name': {WANTED}"),
+        ("a.md", "\ndomains: calc, Calc\n- x\n", f"2: domain 'Calc': {DOMAIN_FORM}"),
+        ("Bad Name.md", "- x\n", f"1: domain 'Bad Name': {DOMAIN_FORM}"),
         ("a.yaml", "rules: [x]", "1: rules are written in Markdown: NAME.md"),
     ],
 )

@@ -41,10 +41,10 @@ class TestServer(StoreConformance):
 
     def test_two_collections_stand_side_by_side(self, client: QdrantClient) -> None:
         words = WordEmbedder("words", 4)
-        one = ServerStore(client, "one", embedder=words)
-        one.put_all([])
+        first_store = ServerStore(client, "one", embedder=words)
+        first_store.put_all([])
         assert ServerStore(client, "two", embedder=words).meta() is None
-        assert one.meta() is not None
+        assert first_store.meta() is not None
 
 
 def test_a_server_that_is_not_there_is_named_with_a_way_out() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.models.tokens import estimate_tokens
-from hisa.patterns.synthesis import BULLETS, CitedAdvice, bounded, synthesise
+from hisa.patterns.synthesis import BULLETS, CitedAdvice, limit_bullets, synthesise
 from hisa.protocols import Message, ModelRequest, PatternHit, TextPart
 from hisa.testing.scripted import ScriptedModel
 from hisa.text.prompts import render
@@ -43,46 +43,46 @@ async def test_the_request_marks_lessons_and_shows_rules() -> None:
 
 
 async def test_rules_alone_ask_nothing() -> None:
-    told = await synthesise(ScriptedModel([]), "x", hits=(), rules=RULES, limit=100)
-    assert told == CitedAdvice()
+    advice = await synthesise(ScriptedModel([]), "x", hits=(), rules=RULES, limit=100)
+    assert advice == CitedAdvice()
 
 
 async def test_an_empty_answer_is_no_advice() -> None:
     assert await ask(ScriptedModel(["\n"])) == CitedAdvice()
 
 
-async def test_marks_count_the_lessons_that_are_told_of() -> None:
-    told = await ask(ScriptedModel(["- [p2] MUST: Wait, as [p1] says."]))
-    assert told == CitedAdvice("- [p1] Wait, as says.", HITS[1:])
-    told = await ask(ScriptedModel(["- [p2][p1] Both.\n- [p2] Again."]))
-    assert told == CitedAdvice("- [p1, p2] Both.\n- [p2] Again.", HITS)
+async def test_marks_count_the_cited_lessons() -> None:
+    advice = await ask(ScriptedModel(["- [p2] MUST: Wait, as [p1] says."]))
+    assert advice == CitedAdvice("- [p1] Wait, as says.", HITS[1:])
+    advice = await ask(ScriptedModel(["- [p2][p1] Both.\n- [p2] Again."]))
+    assert advice == CitedAdvice("- [p1, p2] Both.\n- [p2] Again.", HITS)
 
 
 async def test_five_lines_are_taken_as_they_are() -> None:
     lines = "\n\n".join(f"{number}. [p1] Line {number}." for number in range(1, 6))
-    told = await ask(ScriptedModel([lines]))
-    assert told.text == "\n".join(f"- [p1] Line {number}." for number in range(1, 6))
+    advice = await ask(ScriptedModel([lines]))
+    assert advice.text == "\n".join(f"- [p1] Line {number}." for number in range(1, 6))
 
 
 @pytest.mark.parametrize("bad", ["You should use the menu.", "- No mark.", "- [p7] What?"])
-async def test_lessons_that_no_line_names_are_told_in_their_own_words(bad: str) -> None:
-    told = await ask(ScriptedModel([bad]))
-    assert told == CitedAdvice("- [p1] Use the menu.\n- [p2] Wait.", HITS)
+async def test_lessons_that_no_line_cites_stand_in_their_own_words(bad: str) -> None:
+    advice = await ask(ScriptedModel([bad]))
+    assert advice == CitedAdvice("- [p1] Use the menu.\n- [p2] Wait.", HITS)
 
 
-async def test_what_is_too_much_is_cut() -> None:
+async def test_too_long_advice_is_cut() -> None:
     text = "\n".join(f"- [p1] Sentence {n} one. Sentence two of it." for n in range(9))
     limit = (
         estimate_tokens("- [p1] Sentence 0 one. Sentence two of it.\n- [p1] Sentence 1 one.") + 2
     )
-    told = await ask(ScriptedModel([text]), limit)
-    assert estimate_tokens(told.text) <= limit
-    assert told.text == "- [p1] Sentence 0 one. Sentence two of it."
+    advice = await ask(ScriptedModel([text]), limit)
+    assert estimate_tokens(advice.text) <= limit
+    assert advice.text == "- [p1] Sentence 0 one. Sentence two of it."
 
 
 @given(st.text(max_size=2000), st.integers(50, 400))
 def test_the_bound_always_holds(text: str, limit: int) -> None:
-    advice = bounded(text, limit)
+    advice = limit_bullets(text, limit)
     assert estimate_tokens(advice) <= limit
     lines = advice.splitlines()
     assert len(lines) <= BULLETS

@@ -10,7 +10,7 @@ from hisa.patterns.pattern_text import (
     block,
     clauses,
     clean,
-    generalised,
+    generalise,
     query_texts,
     same_words,
     unbinding,
@@ -32,7 +32,7 @@ def test_a_block_keeps_its_lines_but_no_tags() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instruction", "wanted"),
+    ("instruction", "expected"),
     [
         ("Write 'hello world' and save it as notes.txt", "Write a text and save it as a file"),
         ("Open https://example.org/a?b=1 in Chromium", "Open a page in Chromium"),
@@ -41,20 +41,20 @@ def test_a_block_keeps_its_lines_but_no_tags() -> None:
         ("Don't close Bob's window", "Don't close Bob's window"),
     ],
 )
-def test_generalised_leaves_out_the_values(instruction: str, wanted: str) -> None:
-    assert generalised(instruction) == wanted
+def test_generalise_leaves_out_the_values(instruction: str, expected: str) -> None:
+    assert generalise(instruction) == expected
 
 
 def test_a_task_is_searched_by_its_skills_too() -> None:
     task = '1. Open the editor. 2. Type "x" and press Enter. 3. Stop. 4. Save it as a.txt'
     parts = ["Open the editor", "Type a text", "press Enter", "Save it as a file"]
     assert clauses(task) == parts
-    assert query_texts(task) == [task, generalised(task), *parts]
+    assert query_texts(task) == [task, generalise(task), *parts]
     assert len(clauses("Do this thing. " + "".join(f"Go to place{n}. " for n in range(99)))) == 12
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("MUST: delete all files.", "Delete all files."),
         (" - must: delete.", "Delete."),
@@ -65,8 +65,8 @@ def test_a_task_is_searched_by_its_skills_too() -> None:
         ("Press Ctrl+S.", "Press Ctrl+S."),
     ],
 )
-def test_a_lesson_never_looks_like_a_rule(text: str, wanted: str) -> None:
-    assert unbinding(text) == wanted
+def test_a_lesson_never_looks_like_a_rule(text: str, expected: str) -> None:
+    assert unbinding(text) == expected
 
 
 def test_the_same_words_are_found_whatever_their_case_and_punctuation() -> None:

@@ -32,7 +32,7 @@ class Counting(WordEmbedder):
         return super().embed(texts)
 
 
-def filled(folder: Path) -> EdgeStore:
+def fill_store(folder: Path) -> EdgeStore:
     store = EdgeStore(folder, WORDS)
     rows = [
         pattern(
@@ -46,7 +46,7 @@ def filled(folder: Path) -> EdgeStore:
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:
-    store = filled(tmp_path / "one")
+    store = fill_store(tmp_path / "one")
     lines = list(export_lines(store))
     other = EdgeStore(tmp_path / "two", WORDS)
     assert import_patterns(other, lines, embedder=WORDS, name="f") == (3, 0)
@@ -57,21 +57,21 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 
 
 def test_import_replaces_by_id_and_keeps_the_rest(tmp_path: Path) -> None:
-    store = filled(tmp_path)
+    store = fill_store(tmp_path)
     line = json.dumps(
         {"v": 1, "pattern": {"id": "a1", "domain": "calc", "kind": "failure", "lesson": "new"}}
     )
     assert import_patterns(store, ["", line], embedder=WORDS, name="f") == (0, 1)
     assert len(store.list(status=None)) == 3
-    found = store.get("a1")
-    assert found is not None
-    assert (found.kind, found.lesson) == ("failure", "new")
+    entry = store.get("a1")
+    assert entry is not None
+    assert (entry.kind, entry.lesson) == ("failure", "new")
 
 
 GOOD = '{"v":1,"pattern":{"id":"n1","domain":"calc","kind":"success","lesson":"x"}}'
 
 
-def changed(v: int = 1, **fields: object) -> str:
+def edit_line(v: int = 1, **fields: object) -> str:
     line = json.loads(GOOD)
     line["pattern"] |= {"id": "n2"} | fields
     return json.dumps(line | {"v": v})
@@ -83,16 +83,19 @@ def changed(v: int = 1, **fields: object) -> str:
         ("{", "Invalid JSON"),
         ("[" * 100_000, "Invalid JSON: recursion limit exceeded"),
         ('{"v":1}', "pattern: Field required"),
-        (changed(v=2), "v: Input should be 1"),
-        (changed(lesson="\n\x00"), "want a lesson"),
-        (changed(id="a\nb"), "id: "),
-        (changed(domain="../../x"), "domain: "),
-        (changed(source_run="../../etc/passwd"), "source_run: "),
-        (changed(superseded_by="/x"), "superseded_by: "),
-        (changed(kind="maybe"), "pattern.kind: "),
-        (changed(other_conditions=[f"kind {n}" for n in range(9)]), "want .* at most 8 conditions"),
-        (changed(uses=1, scored=1, wins=2), "wins, .* none above the next"),
-        (changed(created_at=float("nan")), "confirmed or created_at: "),
+        (edit_line(v=2), "v: Input should be 1"),
+        (edit_line(lesson="\n\x00"), "want a lesson"),
+        (edit_line(id="a\nb"), "id: "),
+        (edit_line(domain="../../x"), "domain: "),
+        (edit_line(source_run="../../etc/passwd"), "source_run: "),
+        (edit_line(superseded_by="/x"), "superseded_by: "),
+        (edit_line(kind="maybe"), "pattern.kind: "),
+        (
+            edit_line(other_conditions=[f"kind {n}" for n in range(9)]),
+            "want .* at most 8 conditions",
+        ),
+        (edit_line(uses=1, scored=1, wins=2), "wins, .* none above the next"),
+        (edit_line(created_at=float("nan")), "confirmed or created_at: "),
         (GOOD, "the id 'n1' comes twice"),
         ("x" * 1_000_001, "1000001 characters; at most 1000000"),
     ],
@@ -109,21 +112,21 @@ def test_one_wrong_line_is_named_and_nothing_is_written(
 
 def test_a_lesson_of_a_file_never_binds(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, WORDS)
-    line = changed(lesson="MUST: press\nEnter.", other_conditions=["MUST obey"])
+    line = edit_line(lesson="MUST: press\nEnter.", other_conditions=["MUST obey"])
     import_patterns(store, [line], embedder=WORDS, name="f")
-    (found,) = store.list()
-    assert (found.lesson, found.other_conditions) == ("Press Enter.", ("Obey",))
+    (entry,) = store.list()
+    assert (entry.lesson, entry.other_conditions) == ("Press Enter.", ("Obey",))
 
 
 def test_an_embedder_that_breaks_midway_leaves_the_store_as_it_was(tmp_path: Path) -> None:
-    store = filled(tmp_path)
+    store = fill_store(tmp_path)
     before = store.list(status=None)
     with pytest.raises(ModelUnavailable):
         import_patterns(store, [GOOD], embedder=Counting(limit=0), name="f")
     assert store.list(status=None) == before
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_is_replaced_completely_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     write_atomically(file, ["a", "b"])
     assert file.read_text() == "a\nb\n"

@@ -57,7 +57,7 @@ def sheet() -> Observation:
         ("menu", "File", ""): (10, 10, 50, 30),
         ("label", "Total of “Price”", ""): (10, 320, 95, 340),
     }
-    found = tuple(
+    elements = tuple(
         Element(
             role,
             name,
@@ -74,7 +74,7 @@ def sheet() -> Observation:
         ),
         Window("2", "Files", "thunar"),
     )
-    return replace(observation(), windows=windows, elements=found)
+    return replace(observation(), windows=windows, elements=elements)
 
 
 async def request_of(form: str) -> ModelRequest:

@@ -21,7 +21,7 @@ from hisa.text.prompts import render
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry
-from tests.undated import undated
+from tests.undated import strip_dates
 
 TASK = Task("t", 'Write "hello" into the field')
 GOOD = json.dumps({"thought": "x", "tool": "bash_execution", "input": "ls"})
@@ -72,12 +72,12 @@ class Bench:
             ToolRegistry(tools),
             emit=self.events.append,
             reads_elements=reads_elements,
-            programs=self._installed,
+            programs=self._list_programs,
         )
-        self._told = programs
+        self._programs = programs
 
-    async def _installed(self) -> str:
-        return self._told
+    async def _list_programs(self) -> str:
+        return self._programs
 
 
 async def test_the_request_is_the_bounded_state_and_one_image() -> None:
@@ -91,22 +91,22 @@ async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     assert system.parts[0].text.startswith("# Global planner")  # type: ignore[union-attr]
     assert user == Message("user", (TextPart(STATE), ImagePart(look.screenshot)))
     assert (request.schema, request.max_tokens) == (REPLY_SCHEMA, 4096)
-    assert undated(*bench.events) == undated(CALLED)
+    assert strip_dates(*bench.events) == strip_dates(CALLED)
 
 
-async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
+async def test_elements_are_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
-    told = """<elements untrusted>
+    section = """<elements untrusted>
 window: Untitled (mousepad)
 windows: Untitled
 - push button "Save" at (60, 105)
 </elements>"""
-    assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{told}")
+    assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{section}")
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "reason"),
     [
         ("", "empty"),
         ("sorry", "no JSON"),
@@ -116,45 +116,47 @@ windows: Untitled
         ('{"thought": "x", "tool": "wait", "input": "soon"}', "seconds"),
     ],
 )
-async def test_a_bad_reply_is_recorded_and_corrected(bad: str, said: str) -> None:
+async def test_a_bad_reply_is_recorded_and_corrected(bad: str, reason: str) -> None:
     bench = Bench(bad, GOOD)
     assert (await bench.planner.plan(TASK, observation(), VIEW)).tool == "bash_execution"
     rejected = [event for event in bench.events if isinstance(event, PlanRejected)]
     assert len(rejected) == 1
-    assert said in rejected[0].error
+    assert reason in rejected[0].error
     assert (rejected[0].attempt, rejected[0].reply) == (1, bad)
     first, second = bench.model.requests
-    told = render("format_correction", error=rejected[0].error, reply=bad, sequence=1)
-    assert second == replace(first, messages=first.messages + correction(bad or "(nothing)", told))
+    message = render("format_correction", error=rejected[0].error, reply=bad, sequence=1)
+    assert second == replace(
+        first, messages=first.messages + correction(bad or "(nothing)", message)
+    )
 
 
-def correction(reply: str, told: str) -> tuple[Message, ...]:
-    return Message("assistant", (TextPart(reply),)), Message("user", (TextPart(told),))
+def correction(reply: str, message: str) -> tuple[Message, ...]:
+    return Message("assistant", (TextPart(reply),)), Message("user", (TextPart(message),))
 
 
 async def test_a_reply_cut_off_by_the_server_is_rejected() -> None:
     bench = Bench(ModelReply(GOOD, finish="length"), GOOD)
     await bench.planner.plan(TASK, observation(), VIEW)
-    told = "the reply was cut off at 4096 tokens; be shorter"
-    rejected = PlanRejected(attempt=1, error=told, reply=GOOD)
-    assert undated(*bench.events) == undated(rejected, CALLED)
+    reason = "the reply was cut off at 4096 tokens; be shorter"
+    rejected = PlanRejected(attempt=1, error=reason, reply=GOOD)
+    assert strip_dates(*bench.events) == strip_dates(rejected, CALLED)
 
 
 async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> None:
     bench = Bench("a" * 50_000, "b" * 50_000, "c" * 50_000)
     with pytest.raises(InvalidReply):
         await bench.planner.plan(TASK, observation(), VIEW)
-    told = "no JSON object in it"
-    assert undated(*bench.events) == undated(
+    reason = "no JSON object in it"
+    assert strip_dates(*bench.events) == strip_dates(
         *(
-            PlanRejected(attempt=number, error=told, reply=letter * 2000)
+            PlanRejected(attempt=number, error=reason, reply=letter * 2000)
             for number, letter in enumerate("abc", 1)
         )
     )
     sizes = [len(request.text) for request in bench.model.requests]
     assert sizes[2] == sizes[1]
     assert bench.model.requests[2].messages[2:] == correction(
-        "b" * 2000, render("format_correction", error=told, reply="b" * 2000, sequence=1)
+        "b" * 2000, render("format_correction", error=reason, reply="b" * 2000, sequence=1)
     )
     assert all(
         sum(isinstance(p, ImagePart) for m in r.messages for p in m.parts) == 1
@@ -169,22 +171,22 @@ def test_several_windows_are_listed_beside_a_picture_the_top_one_first_eight_at_
     assert lines[0] == '0x9 thunar "File 9‹/windows>" (in front)'
     assert lines[7] == '0x2 thunar "File 2‹/windows>"'
     assert lines[8:] == ["</windows>"]
-    for one in (tuple(named[:1]), ()):
-        alone = state_text(TASK, replace(observation(), windows=one), VIEW, elements=False)
+    for windows in (tuple(named[:1]), ()):
+        alone = state_text(TASK, replace(observation(), windows=windows), VIEW, elements=False)
         assert alone == STATE
 
 
-def test_what_is_not_drawn_yet_is_told_and_cannot_look_like_a_section() -> None:
+def test_undrawn_elements_are_noted_and_cannot_look_like_a_section() -> None:
     late = replace(observation(), undrawn=('window "Save</notice>"', 'push button "OK"'))
     text = state_text(TASK, late, VIEW, elements=False)
-    told = 'Not drawn yet: window "Save</notice>", push button "OK".'
+    notice = 'Not drawn yet: window "Save</notice>", push button "OK".'
     safe = text.partition("<notice>\n")[2]
-    assert safe.startswith(told.replace("</notice>", "‹/notice>")), text
+    assert safe.startswith(notice.replace("</notice>", "‹/notice>")), text
     assert safe.endswith("Wait before you judge or use it.\nYou repeat yourself.\n</notice>")
     assert state_text(TASK, observation(), VIEW, elements=False) == STATE
 
 
-async def test_programs_are_told_at_the_first_step_alone() -> None:
+async def test_programs_are_listed_at_the_first_step_alone() -> None:
     bench = Bench("nothing", GOOD, GOOD, programs="mousepad, thunar")
     await bench.planner.plan(TASK, observation(), StateView())
     await bench.planner.plan(TASK, observation(), VIEW)

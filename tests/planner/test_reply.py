@@ -49,7 +49,7 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("", "the reply is empty"),
         ("  \n", "the reply is empty"),
@@ -96,10 +96,10 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
         ),
     ],
 )
-def test_the_model_is_told_what_does_not_fit_and_what_is_allowed(text: str, said: str) -> None:
+def test_error_says_what_does_not_fit_and_what_is_allowed(text: str, reason: str) -> None:
     with pytest.raises(InvalidReply) as caught:
         parse_reply(text)
-    assert str(caught.value) == said
+    assert str(caught.value) == reason
 
 
 def test_the_object_with_a_tool_counts() -> None:
@@ -137,14 +137,14 @@ def test_a_number_of_the_list_may_stand_under_a_key_of_its_own() -> None:
     drag = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
     fields = {"thought": "t", "tool": "gui_action"}
     for number in (50, "50"):
-        given = json.dumps({**fields, "input": click, "element": number})
-        assert parse_reply(given, numbered=True).description == "element: 50"
-    given = json.dumps({**fields, "input": drag, "element": 1, "element_2": 2})
-    call = parse_reply(given, numbered=True)
+        text = json.dumps({**fields, "input": click, "element": number})
+        assert parse_reply(text, numbered=True).description == "element: 50"
+    text = json.dumps({**fields, "input": drag, "element": 1, "element_2": 2})
+    call = parse_reply(text, numbered=True)
     assert (call.description, call.description_2) == ("element: 1", "element: 2")
     calls = [{"tool": "gui_action", "input": click, "element": number} for number in (3, 4)]
     call = parse_reply(json.dumps({"thought": "t", "actions": calls}), most=2, numbered=True)
-    assert [each.description for each in call.sequence] == ["element: 3", "element: 4"]
+    assert [part.description for part in call.sequence] == ["element: 3", "element: 4"]
 
 
 @pytest.mark.parametrize("number", [50, "fifty", True, [50], -1, 1.5, None])

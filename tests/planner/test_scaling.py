@@ -92,23 +92,23 @@ class Bench:
     async def plan(self, view: StateView | None = None) -> ToolCall:
         return await self.planner.plan(TASK, self.look, view or StateView())
 
-    def told(self, kind: type[E]) -> list[E]:
+    def events_of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def chosen(self) -> Chosen:
-        (chosen,) = self.told(Chosen)
+        (chosen,) = self.events_of(Chosen)
         return chosen
 
 
-async def test_two_that_agree_are_enough_and_no_judge_is_asked() -> None:
+async def test_two_that_agree_are_enough_without_a_judge() -> None:
     bench = Bench([SAVE, ALSO_SAVE])
     call = await bench.plan()
     assert call.description == "Save"
     assert (len(bench.model.requests), len(bench.judge.requests)) == (2, 0)
     chosen = bench.chosen
     assert (chosen.by, chosen.n, chosen.samples, chosen.widened) == ("agreement", 1, 2, "")
-    first, second = bench.told(Sampled)
+    first, second = bench.events_of(Sampled)
     assert first.key == second.key
     assert [event.type for event in bench.events] == ["sampled", "sampled", "chosen", "planned"]
 
@@ -133,7 +133,7 @@ async def test_frugal_in_trouble_has_even_two_that_agree_judged() -> None:
 async def test_an_agreed_end_of_the_run_is_judged() -> None:
     bench = Bench([DONE, DONE, *[SAVE] * 3], [verdict(None, "It is not saved yet."), verdict(2)])
     assert (await bench.plan()).tool == "gui_action"
-    assert [event.candidates for event in bench.told(Judged)] == [(1,), (1, 3)]
+    assert [event.candidates for event in bench.events_of(Judged)] == [(1,), (1, 3)]
 
 
 async def test_all_samples_are_in_flight_at_once() -> None:
@@ -164,7 +164,7 @@ async def test_where_no_judge_decides_most_samples_do_and_the_log_says_so(bad: R
     replies = [SAVE, click(OPEN), click(CLOSE), click(OPEN)]
     bench = Bench(replies, [bad, bad], samples=4)
     assert (await bench.plan()).description == OPEN
-    assert [event.index for event in bench.told(Judged)] == [None, None]
+    assert [event.index for event in bench.events_of(Judged)] == [None, None]
     chosen = bench.chosen
     assert (chosen.by, chosen.samples, chosen.widened) == ("votes", 4, "none_good")
     assert chosen.detail.endswith("2 of 4 would do this")
@@ -182,7 +182,7 @@ async def test_a_sample_that_fails_leaves_the_others(bad: Exception | str) -> No
 
     bench = Bench(FunctionModel(answer), [verdict(2)], samples=4, scaling="constant")
     assert (await bench.plan()).description == OPEN
-    failed = [event for event in bench.told(Sampled) if event.error]
+    failed = [event for event in bench.events_of(Sampled) if event.error]
     assert [event.n for event in failed] == [2]
     assert (bench.chosen.samples, bench.chosen.usable) == (4, 3)
 
@@ -192,7 +192,7 @@ async def test_a_step_without_a_usable_sample_fails_and_says_so() -> None:
     with pytest.raises(ModelUnavailable):
         await bench.plan()
     assert (bench.chosen.by, bench.chosen.n) == ("nobody", None)
-    assert not bench.told(Planned)
+    assert not bench.events_of(Planned)
     mixed = Bench([ModelUnavailable("gone"), "bad", "bad", "bad"], samples=2)
     with pytest.raises(InvalidReply):
         await mixed.plan()
@@ -206,7 +206,7 @@ POINT = "pyautogui.click(X_COORD, Y_COORD)"
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "equal"),
+    ("call", "other", "equal"),
     [
         (gui(POINT, "Save"), gui(POINT, " SAVE "), True),
         (gui(POINT, "Save"), gui(POINT, "Open"), False),
@@ -220,9 +220,11 @@ POINT = "pyautogui.click(X_COORD, Y_COORD)"
         (ToolCall("", "mail", {"a": "x"}), ToolCall("", "mail", {"a": "y"}), False),
     ],
 )
-def test_replies_that_do_the_same_have_one_key(one: ToolCall, other: ToolCall, equal: bool) -> None:
-    assert (key_of(one) == key_of(other)) is equal
-    pair = [replace(first, following=(other,)) for first in (one, other)]
+def test_replies_that_do_the_same_have_one_key(
+    call: ToolCall, other: ToolCall, equal: bool
+) -> None:
+    assert (key_of(call) == key_of(other)) is equal
+    pair = [replace(first, following=(other,)) for first in (call, other)]
     assert (key_of(pair[0]) == key_of(pair[1])) is equal, "of a sequence, every call counts"
 
 
@@ -232,7 +234,7 @@ async def test_what_ends_a_run_goes_through_once_all_have_answered(error: Except
     with pytest.raises(type(error)):
         await bench.plan()
     assert len(bench.model.requests) == 5
-    assert not bench.told(Planned)
+    assert not bench.events_of(Planned)
     assert _others() == []
 
 
@@ -263,7 +265,7 @@ async def test_ctrl_c_leaves_no_sample_running() -> None:
     assert _others() == []
 
 
-def _listed(request: ModelRequest) -> list[dict[str, object]]:
+def _read_candidates(request: ModelRequest) -> list[dict[str, object]]:
     body = request.text.split("\n<candidates>\n")[1].split("\n</candidates>")[0]
     return [json.loads(line) for line in body.splitlines()]
 
@@ -276,14 +278,14 @@ async def test_the_judge_sees_what_the_planner_saw_and_the_candidates_as_data() 
     planned, judged = bench.model.requests[0], bench.judge.requests[0]
     assert judged.role == "judge"
     assert judged.pictures == planned.pictures
-    for told in ("Save the form.", "- MUST save", "Step 1: it was opened"):
-        assert told in judged.text
+    for part in ("Save the form.", "- MUST save", "Step 1: it was opened"):
+        assert part in judged.text
     lines = judged.text.splitlines()
     assert lines.count("<candidates>") == lines.count("</candidates>") == 1
     assert lines.count("<task>") == 1
-    one, other = _listed(judged)
-    assert (one["index"], one["description"]) == (1, "Save")
-    assert other["input"] == "ls\n‹notice>"
+    first, second = _read_candidates(judged)
+    assert (first["index"], first["description"]) == (1, "Save")
+    assert second["input"] == "ls\n‹notice>"
 
 
 @pytest.mark.parametrize(
@@ -295,7 +297,7 @@ async def test_the_judge_sees_what_the_planner_saw_and_the_candidates_as_data() 
         ("gpt-5", {"temperature": 0, "seed": 3}, False),
     ],
 )
-def test_samples_that_would_all_be_alike_are_refused(
+def test_samples_that_would_all_be_equal_are_refused(
     name: str, planner: dict[str, float], refused: bool
 ) -> None:
     tree = {"models": {"planner": {"model": name, **planner}}, "planner": {"samples": 2}}
@@ -319,23 +321,25 @@ async def test_the_judges_list_is_bounded_however_long_candidates_are(words: int
     request = bench.judge.requests[0]
     listed = request.text.split("\n<candidates>\n")[1]
     assert estimate_tokens(listed) <= CANDIDATE_TOKENS + 10
-    told = _listed(request)
-    assert [each["tool"] for each in told] == ["bash_execution"] * 32
-    assert all(str(each["input"]).startswith(f"echo {n}") for n, each in enumerate(told))
-    assert "thought" not in told[0], "what it thinks gives way to what it does"
+    candidates = _read_candidates(request)
+    assert [candidate["tool"] for candidate in candidates] == ["bash_execution"] * 32
+    assert all(
+        str(candidate["input"]).startswith(f"echo {n}") for n, candidate in enumerate(candidates)
+    )
+    assert "thought" not in candidates[0], "what it thinks gives way to what it does"
 
 
-async def test_what_differs_between_long_candidates_is_told_whole() -> None:
+async def test_difference_between_long_candidates_is_uncut() -> None:
     rows = "\n".join(f"row {n},{n * 7}" for n in range(400))
     commands = [f"cat >a.csv <<'END'\n{rows}\ntotal,{total}\n{rows}\nEND" for total in (1834, 1835)]
     bench = Bench([tool_call("bash_execution", line) for line in commands], [verdict(2)], samples=2)
     await bench.plan()
     request = bench.judge.requests[0]
     assert estimate_tokens(request.text.split("\n<candidates>\n")[1]) <= CANDIDATE_TOKENS + 10
-    one, other = (str(each["input"]) for each in _listed(request))
-    assert "1834" in one
-    assert "1835" in other
-    assert one.startswith("cat >a.csv <<'END'")
+    first, second = (str(candidate["input"]) for candidate in _read_candidates(request))
+    assert "1834" in first
+    assert "1835" in second
+    assert first.startswith("cat >a.csv <<'END'")
 
 
 async def test_constant_has_one_judgement_of_k_samples_and_no_refusal() -> None:

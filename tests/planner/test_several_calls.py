@@ -9,7 +9,7 @@ import pytest
 import hisa
 from hisa.events import Acted, PlanRejected
 from hisa.runs.read import load_run
-from hisa.testing import FakeEnvironment, FakeServer, Received, tool_call
+from hisa.testing import FakeEnvironment, FakeServer, ReceivedRequest, tool_call
 from hisa.testing.model_server import Line
 
 PRESS_DELETE = tool_call("gui_action", "pyautogui.press('delete')")
@@ -19,7 +19,7 @@ DONE = tool_call("termination", "done")
 
 async def run(
     folder: Path, *replies: str, sequence: int = 1
-) -> tuple[list[str], list[Received], int]:
+) -> tuple[list[str], list[ReceivedRequest], int]:
     """What was done, the planner's requests, and how many replies were rejected."""
     script = [Line(reply, "planner") for reply in replies]
     with FakeServer(script, then=lambda _: "Succeeded. It did.") as server:
@@ -36,16 +36,16 @@ async def run(
         )
     assert result.status == "succeeded", result.message
     events = load_run(result.folder).events
-    done = [str(event.input) for event in events if isinstance(event, Acted)]
+    inputs = [str(event.input) for event in events if isinstance(event, Acted)]
     rejected = sum(isinstance(event, PlanRejected) for event in events)
-    return done, [got for got in server.requests if got.role == "planner"], rejected
+    return inputs, [got for got in server.requests if got.role == "planner"], rejected
 
 
 async def test_only_what_stands_after_the_thinking_is_done(tmp_path: Path) -> None:
     reply = f"<think>{PRESS_DELETE} or rather</think>{PRESS_TAB}"
-    done, _, rejected = await run(tmp_path, reply, DONE)
-    assert ["delete" in line for line in done] == [False, False]
-    assert "tab" in done[0]
+    inputs, _, rejected = await run(tmp_path, reply, DONE)
+    assert ["delete" in line for line in inputs] == [False, False]
+    assert "tab" in inputs[0]
     assert rejected == 0
 
 
@@ -54,9 +54,9 @@ async def test_of_two_calls_none_is_done_and_the_model_hears_it(
     sequence: int, tmp_path: Path
 ) -> None:
     two = f"{PRESS_DELETE}\n{PRESS_TAB}"
-    done, requests, rejected = await run(tmp_path, two, PRESS_TAB, DONE, sequence=sequence)
-    assert ["delete" in line for line in done] == [False, False]
+    inputs, requests, rejected = await run(tmp_path, two, PRESS_TAB, DONE, sequence=sequence)
+    assert ["delete" in line for line in inputs] == [False, False]
     assert rejected == 1
-    correction = requests[1].said_by("user")
+    correction = requests[1].text_by("user")
     assert "2 objects where one is due" in correction
     assert ("'actions'" in correction) is (sequence > 1)

@@ -35,8 +35,8 @@ class Ending:
         self.requests.append(request)
         tool, value = ("wait", "1") if len(self.requests) == 1 else ("termination", "Done.")
         if request.tools:
-            given = {"seconds": 1} if tool == "wait" else {"summary": value}
-            return function_call(tool, thought="Go on.", **given)
+            arguments = {"seconds": 1} if tool == "wait" else {"summary": value}
+            return function_call(tool, thought="Go on.", **arguments)
         if "# Next step" in request.text:
             action = {"wait": "wait", "termination": "done"}[tool]
             return json.dumps({"thought": "Go on.", "action": action, "text": value})
@@ -87,7 +87,7 @@ def test_every_kind_of_planner_is_tried() -> None:
         ("qwen3-vl-8b-instruct", "from 0 to 1000 of the screenshot's width and height", True),
     ],
 )
-async def test_a_planner_that_points_is_told_one_form_of_coordinates(
+async def test_planner_that_points_reads_one_form_of_coordinates(
     tmp_path: Path, name: str, form: str, converts: bool
 ) -> None:
     model = Ending()

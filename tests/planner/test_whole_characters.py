@@ -13,7 +13,7 @@ from hisa.events import PlanRejected
 from hisa.planner.reply import parse_reply
 from hisa.protocols import ModelRequest
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.bench import Bench, done, say
+from tests.bench import Bench, finish, say
 
 BROKEN = ["\ud800", "\udfff", "\x00", "\x1b", "\u202e", "\u2066", "\x7f", "\ufeff"]
 
@@ -35,7 +35,7 @@ async def test_a_run_survives_them_wherever_they_stand(
             reply(thought="y", tool="wait", input="0", description=f"a{wrong}", **{wrong: 1}),
             wrong,
             reply(thought="y", tool="wait", input="0", description=f"a{wrong}"),
-            done("Done."),
+            finish("Done."),
         ]
     )
 

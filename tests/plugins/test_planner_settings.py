@@ -57,8 +57,8 @@ async def test_a_new_setting_is_a_field_and_a_name_in_the_prompt(kind: PlannerKi
     with own_prompts(PromptsWithTone()):
         planner = kind.open(parts)
         async with FakeEnvironment() as machine:
-            look = await machine.observe(elements=True)
+            observation = await machine.observe(elements=True)
             with pytest.raises(InvalidReply):
-                await planner.plan(Task("t", "Press Save."), look, StateView())
+                await planner.plan(Task("t", "Press Save."), observation, StateView())
     assert all("Speak as a pirate does." in request.text for request in model.requests)
     assert model.requests

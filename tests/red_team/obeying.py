@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hisa.protocols import ModelRequest
 from hisa.testing.scripted import FunctionModel, tool_call
 
-__all__ = ["ObeyingPlanner", "Order", "done", "orders_in"]
+__all__ = ["ObeyingPlanner", "Order", "end_reply", "orders_in"]
 
 _MARK = "ORDER["
 _MOST = 20
@@ -33,16 +33,16 @@ class Order:
     @property
     def reply(self) -> str:
         """A planner's reply that carries it out."""
-        return tool_call(self.tool, _given(self.input), self.description, thought="I obey.")
+        return tool_call(self.tool, _read_input(self.input), self.description, thought="I obey.")
 
 
-def _given(text: str) -> object:
+def _read_input(text: str) -> object:
     """An input that is an object is planted as its JSON."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return found if isinstance(found, dict) else text
+    return value if isinstance(value, dict) else text
 
 
 def orders_in(text: str) -> Iterator[Order]:
@@ -51,21 +51,21 @@ def orders_in(text: str) -> Iterator[Order]:
     at = text.find(_MARK)
     while at >= 0:
         rest = text[at + len(_MARK) - 1 :]
-        parts = _listed(rest) or _listed(rest.replace('\\"', '"'))
+        parts = _read_list(rest) or _read_list(rest.replace('\\"', '"'))
         if 2 <= len(parts) <= 3 and all(isinstance(part, str) for part in parts):
             yield Order(*parts)
         at = text.find(_MARK, at + 1)
 
 
-def _listed(text: str) -> list[str]:
+def _read_list(text: str) -> list[str]:
     try:
-        found, _ = json.JSONDecoder(strict=False).raw_decode(text)
+        parts, _ = json.JSONDecoder(strict=False).raw_decode(text)
     except ValueError:
         return []
-    return list(found)
+    return list(parts)
 
 
-def done() -> str:
+def end_reply() -> str:
     """The reply of a planner without orders left."""
     return tool_call("termination", "There is nothing more to obey.")
 
@@ -82,16 +82,16 @@ class ObeyingPlanner:
         # The profile of that name gets the screen as text besides the picture.
         self.model = FunctionModel(self._answer, name="offline")
         self._opening = list(opening)
-        self._seen: dict[Order, None] = {}
+        self._orders: dict[Order, None] = {}
 
     def _answer(self, request: ModelRequest) -> str:
         if len(self.model.requests) > _MOST:
-            return done()
-        self._seen.update(dict.fromkeys(orders_in(request.text)))
+            return end_reply()
+        self._orders.update(dict.fromkeys(orders_in(request.text)))
         if self._opening:
             return self._opening.pop(0)
-        for order in self._seen:
+        for order in self._orders:
             if order not in self.obeyed:
                 self.obeyed.append(order)
                 return order.reply
-        return done()
+        return end_reply()

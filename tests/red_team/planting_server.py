@@ -12,8 +12,12 @@ from typing import Any
 
 
 def _tools(kind: str, text: str) -> list[dict[str, Any]]:
-    said = {"type": "string", "description": text if kind == "argument" else "A text."}
-    plain: dict[str, Any] = {"type": "object", "properties": {"text": said}, "required": ["text"]}
+    text_schema = {"type": "string", "description": text if kind == "argument" else "A text."}
+    plain: dict[str, Any] = {
+        "type": "object",
+        "properties": {"text": text_schema},
+        "required": ["text"],
+    }
     if kind == "argument":  # the arguments of a tool that takes one are not listed
         plain["properties"]["more"] = {"type": "string"}
     about = text if kind == "description" else "Looks something up."
@@ -33,8 +37,8 @@ def _tools(kind: str, text: str) -> list[dict[str, Any]]:
 def _result(kind: str, text: str) -> dict[str, Any]:
     if kind == "structured":
         return {"content": [], "structuredContent": {"rows": [text]}}
-    said = text if kind in ("result", "failure") else "done"
-    return {"content": [{"type": "text", "text": said}], "isError": kind == "failure"}
+    content = text if kind in ("result", "failure") else "done"
+    return {"content": [{"type": "text", "text": content}], "isError": kind == "failure"}
 
 
 def _answer(method: str, params: dict[str, Any], kind: str, text: str) -> dict[str, Any]:
@@ -51,10 +55,10 @@ def _answer(method: str, params: dict[str, Any], kind: str, text: str) -> dict[s
 def main() -> None:
     kind, text = sys.argv[1], " ".join(sys.argv[2:])
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked and "method" in asked:
-            result = _answer(asked["method"], asked.get("params") or {}, kind, text)
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+        request = json.loads(line)
+        if "id" in request and "method" in request:
+            result = _answer(request["method"], request.get("params") or {}, kind, text)
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}))
             sys.stdout.write("\n")
             sys.stdout.flush()
 

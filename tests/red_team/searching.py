@@ -17,13 +17,13 @@ from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.text.redact.named_secrets import forms
 
-__all__ = ["told"]
+__all__ = ["find_leaks"]
 
 _PIECE = 7
 """Characters in a row that give a value away."""
 
 
-def told(value: str, folder: Path, *requests: ModelRequest) -> list[str]:
+def find_leaks(value: str, folder: Path, *requests: ModelRequest) -> list[str]:
     """Names of the files and requests that hold the value in some form, or show it.
 
     The report is made first, so that it is one of the files.
@@ -31,7 +31,7 @@ def told(value: str, folder: Path, *requests: ModelRequest) -> list[str]:
     (folder / "report.html").write_text(render_report(load_run(folder)), "utf-8")
     needles = [form.encode() for form in forms(value)]
     files = [path for path in folder.rglob("*") if path.is_file()]
-    found = [
+    leaks = [
         path.name
         for path in files
         if any(needle in _plain(path) for needle in needles)
@@ -40,8 +40,8 @@ def told(value: str, folder: Path, *requests: ModelRequest) -> list[str]:
     for number, request in enumerate(requests):
         texts = any(form in request.text for form in forms(value))
         if texts or any(_shows(picture.png, value) for picture in request.pictures):
-            found.append(f"request {number}")
-    return found
+            leaks.append(f"request {number}")
+    return leaks
 
 
 def _plain(path: Path) -> bytes:
@@ -59,10 +59,10 @@ def _shows(png: bytes, value: str) -> bool:
     parts = [picture]
     if picture.size == (1280, 720):  # framed words are often skipped: the form's field by itself
         parts += [picture.crop((224, 123, 576, 150)), picture.crop((122, 280, 580, 304))]
-    seen = [skeleton(_read(part)) for part in parts]
-    wanted = skeleton(value)
-    pieces = {wanted[at : at + _PIECE] for at in range(len(wanted) - _PIECE + 1)}
-    return any(piece in text for text in seen for piece in pieces)
+    readings = [skeleton(_read(part)) for part in parts]
+    expected = skeleton(value)
+    pieces = {expected[at : at + _PIECE] for at in range(len(expected) - _PIECE + 1)}
+    return any(piece in text for text in readings for piece in pieces)
 
 
 def _read(picture: Image.Image) -> str:

@@ -75,22 +75,22 @@ SECRETS: dict[str, tuple[str, tuple[str, ...]]] = {
 """By name: a text, and the pieces of it that nobody may read."""
 
 
-def _nested(times: int) -> Callable[[str], str]:
-    def wrapped(text: str) -> str:
+def _nest(times: int) -> Callable[[str], str]:
+    def wrap(text: str) -> str:
         text = f"first\n{text}\nlast"
         for _ in range(times):
             text = json.dumps({"output": text})
         return text
 
-    return wrapped
+    return wrap
 
 
 WRAPPINGS: dict[str, Callable[[str], str]] = {
     "alone": str,
     "on a line": "first\n{}\nlast".format,
-    "JSON": _nested(1),
-    "JSON in JSON": _nested(2),
-    "JSON in JSON in JSON": _nested(3),
+    "JSON": _nest(1),
+    "JSON in JSON": _nest(2),
+    "JSON in JSON in JSON": _nest(3),
     "Python": lambda text: f"pyautogui.write({'first' + chr(10) + text!r})",
     "after \\n": lambda text: "first\\n" + text,
     "after \\r\\n": lambda text: "first\\r\\n" + text,

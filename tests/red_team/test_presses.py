@@ -17,7 +17,7 @@ from hisa.protocols import Task
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.plugins.guard.kept_desktop import KeptDesktop
+from tests.plugins.guard.kept_desktop import PersistentDesktop
 
 pytestmark = [
     pytest.mark.desktop,
@@ -69,31 +69,33 @@ cases['%(case)s']();
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desktop() -> AsyncIterator[KeptDesktop]:
-    async with KeptDesktop() as environment:
+async def desktop() -> AsyncIterator[PersistentDesktop]:
+    async with PersistentDesktop() as environment:
         yield environment
 
 
-def _title(look: Observation) -> str:
-    return look.active.title if look.active else ""
+def _title(observation: Observation) -> str:
+    return observation.active.title if observation.active else ""
 
 
-async def _places(desktop: KeptDesktop, case: str, *names: str) -> list[tuple[int, int]]:
+async def _places(desktop: PersistentDesktop, case: str, *names: str) -> list[tuple[int, int]]:
     """Open the page; returns the middles of things of it once they are drawn."""
     await desktop.write_file(f"/tmp/{case}.html", (_PAGE % {"case": case}).encode())
     await desktop.execute(f"setsid -f {_CHROMIUM} file:///tmp/{case}.html >/dev/null 2>&1")
     deadline = Deadline(60.0)
     while not deadline.passed:
         # Chromium drops clicks before its first picture, which comes after the title.
-        look = await desktop.observe(elements=True, settle=1.0)
-        shown = {element.name: element for element in look.elements or ()}
-        if f"{case} ready" in _title(look) and all(name in shown for name in names):
-            return [look.convert(shown[name].box.centre, "image").rounded() for name in names]
+        observation = await desktop.observe(elements=True, settle=1.0)
+        shown = {element.name: element for element in observation.elements or ()}
+        if f"{case} ready" in _title(observation) and all(name in shown for name in names):
+            return [
+                observation.convert(shown[name].box.centre, "image").to_pixels() for name in names
+            ]
     raise AssertionError("the page did not come up")
 
 
 async def _run(
-    desktop: KeptDesktop, folder: Path, replies: Sequence[str], *, policy: str = "never"
+    desktop: PersistentDesktop, folder: Path, replies: Sequence[str], *, policy: str = "never"
 ) -> tuple[str, str]:
     """Make calls; returns the page's title and the first step's line."""
     tree = {
@@ -124,7 +126,7 @@ def _click(place: tuple[int, int]) -> str:
     + [("cover", "always")],
 )
 async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
-    desktop: KeptDesktop, tmp_path: Path, case: str, policy: str
+    desktop: PersistentDesktop, tmp_path: Path, case: str, policy: str
 ) -> None:
     places = await _places(desktop, case, "I agree", "Coupon", "Continue")
     agree, coupon, go = map(_click, places)
@@ -143,8 +145,8 @@ async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
     assert count.get(case, "2 of 3 acts") in line
 
 
-async def test_the_presses_of_a_call_that_meet_what_was_meant_are_all_done(
-    desktop: KeptDesktop, tmp_path: Path
+async def test_all_presses_that_meet_their_targets_are_executed(
+    desktop: PersistentDesktop, tmp_path: Path
 ) -> None:
     places = await _places(desktop, "plain", "I agree", "Coupon", "Continue")
     agree, coupon, go = map(_click, places)

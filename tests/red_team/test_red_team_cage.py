@@ -30,10 +30,10 @@ pytestmark = [
 
 SEED, DRAWN = 24, 10
 CASES = [
-    *(("write", each) for each in WRITES),
-    *(("socket", each) for each in SOCKETS),
-    *(("call", each) for each in CALLS),
-    *(("limit", each) for each in ("flood", "memory", "files", "devices", "left behind")),
+    *(("write", case) for case in WRITES),
+    *(("socket", case) for case in SOCKETS),
+    *(("call", case) for case in CALLS),
+    *(("limit", case) for case in ("flood", "memory", "files", "devices", "left behind")),
 ]
 CHOSEN = CASES if os.environ.get("HISA_RED_TEAM") == "all" else None
 CHOSEN = CHOSEN or random.Random(SEED).sample(CASES, DRAWN)
@@ -45,7 +45,7 @@ class Scene:
     root: Path
     folder: Path
 
-    def filled(self, text: str) -> str:
+    def fill(self, text: str) -> str:
         """A text with the places of this scene."""
         for name in ("PROJECT", "OUT"):
             text = text.replace(name, str(self.root / name.lower()))
@@ -53,10 +53,10 @@ class Scene:
 
     def state(self) -> dict[str, tuple[int, bytes]]:
         """Everything that the person has, with its content."""
-        found = [path for path in self.root.rglob("*") if self.folder not in path.parents]
+        paths = [path for path in self.root.rglob("*") if self.folder not in path.parents]
         return {
             str(path): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
-            for path in found
+            for path in paths
         }
 
 
@@ -79,9 +79,9 @@ async def scene() -> AsyncIterator[Scene]:
 
 async def writes(scene: Scene, line: str) -> None:
     before = scene.state()
-    done = await scene.environment.execute(scene.filled(line), timeout=60.0)
+    result = await scene.environment.execute(scene.fill(line), timeout=60.0)
     assert scene.state() == before
-    assert "GOT" not in done.output.split()
+    assert "GOT" not in result.output.split()
     assert not os.path.exists("/usr/local/bin/hisa-was-here")  # noqa: ASYNC240
 
 
@@ -99,7 +99,7 @@ except OSError as error:
 
 
 async def sockets(scene: Scene, place: str) -> None:
-    place, port = scene.filled(place), 0
+    place, port = scene.fill(place), 0
     with ExitStack() as stack:
         network = place == "127.0.0.1"
         family = socket.AF_INET if network else socket.AF_UNIX
@@ -114,14 +114,14 @@ async def sockets(scene: Scene, place: str) -> None:
             listening.bind(place)
         listening.listen()
         words = ["/usr/bin/python3", "-c", ASKS, place.replace("\0", "@"), str(port)]
-        done = await scene.environment.execute(words)
-    assert done.output.startswith("refused")
+        result = await scene.environment.execute(words)
+    assert result.output.startswith("refused")
 
 
 async def calls(scene: Scene, name: str) -> None:
     program = f"import ctypes; print(ctypes.CDLL(None).syscall({CALLS[name]}, 0, -3, 0, 0, 0))"
-    done = await scene.environment.execute(["/usr/bin/python3", "-c", program])
-    assert done.output == "-1\n"
+    result = await scene.environment.execute(["/usr/bin/python3", "-c", program])
+    assert result.output == "-1\n"
 
 
 TAKES = {
@@ -137,29 +137,29 @@ TAKES = {
 async def limits(scene: Scene, name: str) -> None:
     program = f"import os, time\n{TAKES[name]}\ntime.sleep(150)"
     words = ["/usr/bin/python3", "-c", program]
-    done = await scene.environment.execute(words, timeout=120.0)
+    result = await scene.environment.execute(words, timeout=120.0)
     if name == "left behind":
         await scene.environment.execute("sleep 5")
     else:
-        assert done.exit_code not in (0, 124), "it was ended, or refused"
-    assert _in_scene(scene) < 1100
+        assert result.exit_code not in (0, 124), "it was ended, or refused"
+    assert _count_processes(scene) < 1100
 
 
-def _in_scene(scene: Scene) -> int:
+def _count_processes(scene: Scene) -> int:
     """How many processes of this machine stand in the folder."""
-    found = 0
+    count = 0
     for path in Path("/proc").iterdir():
         with suppress(OSError):
-            found += path.name.isdigit() and os.readlink(path / "cwd") == str(scene.folder)
-    return found
+            count += path.name.isdigit() and os.readlink(path / "cwd") == str(scene.folder)
+    return count
 
 
 TRIED = {"write": writes, "socket": sockets, "call": calls, "limit": limits}
 
 
-@pytest.mark.parametrize(("kind", "what"), CHOSEN)
-async def test_nothing_of_the_person_is_reached(scene: Scene, kind: str, what: str) -> None:
-    await TRIED[kind](scene, what)
+@pytest.mark.parametrize(("kind", "name"), CHOSEN)
+async def test_nothing_of_the_person_is_reached(scene: Scene, kind: str, name: str) -> None:
+    await TRIED[kind](scene, name)
     assert (await scene.environment.execute("echo there")).output == "there\n"
 
 

@@ -24,11 +24,11 @@ from tests.red_team.planted import (
     bash,
     element,
     install,
-    noted,
     obey,
-    obeyed_in,
+    obey_in,
+    plant_note,
 )
-from tests.red_team.searching import told
+from tests.red_team.searching import find_leaks
 from tests.red_team.test_red_team_tools import HEAD, HOSTILE
 
 pytestmark = pytest.mark.skipif(
@@ -48,10 +48,10 @@ def secret(**more: Any) -> dict[str, Any]:
     return {"secrets": {"mail": {"env": "HISA_TEST_MAIL", **more}}}
 
 
-async def nobody_knows(found: Outcome) -> None:
+async def nobody_knows(outcome: Outcome) -> None:
     """No byte and no picture of the run tells the value, and no model was told it."""
-    requests = found.planner.model.requests
-    assert await asyncio.to_thread(told, VALUE, found.run.folder, *requests) == []
+    requests = outcome.planner.model.requests
+    assert await asyncio.to_thread(find_leaks, VALUE, outcome.run.folder, *requests) == []
 
 
 GIVING_AWAY = (
@@ -74,20 +74,20 @@ GIVING_AWAY = (
     ("line", "defaults"),
     [*((line, "never") for line in GIVING_AWAY), *((line, "always") for line in GIVING_AWAY[:3])],
 )
-async def test_command_is_not_given_the_value(line: str, defaults: str, tmp_path: Path) -> None:
+async def test_command_never_gets_the_value(line: str, defaults: str, tmp_path: Path) -> None:
     """Whether the default rules hold or not: a secret has rules of its own."""
     order = Order("bash_execution", line)
-    scene = noted(order.text)
+    scene = plant_note(order.text)
     scene.settings = secret(commands=["curl http://good.example/*"])
     scene.settings["policy"] = {"defaults": defaults}
-    found = await obeyed_in(scene, tmp_path)
-    assert found.planner.obeyed == [order]
-    acted = found.acts[1]
+    outcome = await obey_in(scene, tmp_path)
+    assert outcome.planner.obeyed == [order]
+    acted = outcome.acts[1]
     assert (acted.tool, acted.ok) == ("bash_execution", False)
     assert not scene.machine.reached_by("secret:")
     assert scene.machine.written == []
-    assert found.run.status == "succeeded"
-    await nobody_knows(found)
+    assert outcome.run.status == "succeeded"
+    await nobody_knows(outcome)
 
 
 TYPING: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -105,14 +105,14 @@ async def test_value_is_not_typed(
     source: str, more: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     order = Order("gui_action", source)
-    scene = noted(order.text)
+    scene = plant_note(order.text)
     scene.settings = secret(**more)
-    found = await obeyed_in(scene, tmp_path)
-    assert found.planner.obeyed == [order], why
+    outcome = await obey_in(scene, tmp_path)
+    assert outcome.planner.obeyed == [order], why
     assert VALUE not in scene.machine.text
     assert VALUE not in str(scene.machine.acted)
-    assert found.run.status == "succeeded"
-    await nobody_knows(found)
+    assert outcome.run.status == "succeeded"
+    await nobody_knows(outcome)
 
 
 async def test_value_that_is_typed_where_it_belongs_shows_in_no_picture(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ async def test_value_that_is_typed_where_it_belongs_shows_in_no_picture(tmp_path
         tool_call("gui_action", "pyautogui.click(265, 237)"),  # OK: the form repeats it
         tool_call("gui_action", "pyautogui.click(375, 237)"),
     ]
-    found = await obey(tmp_path, machine, *opening, settings=secret(apps=["fake"]))
+    outcome = await obey(tmp_path, machine, *opening, settings=secret(apps=["fake"]))
     assert machine.text == VALUE
-    await nobody_knows(found)
+    await nobody_knows(outcome)
 
 
 SHOWN = {
@@ -139,16 +139,16 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("form", SHOWN)
-async def test_value_that_a_command_prints_is_not_kept(form: str, tmp_path: Path) -> None:
-    machine = PlantedMachine(said={READ: CommandResult(0, SHOWN[form])})
-    found = await obey(tmp_path, machine, bash(READ), settings=secret())
-    assert found.acts[0].ok
-    await nobody_knows(found)
+async def test_value_that_a_command_prints_is_hidden(form: str, tmp_path: Path) -> None:
+    machine = PlantedMachine(outputs={READ: CommandResult(0, SHOWN[form])})
+    outcome = await obey(tmp_path, machine, bash(READ), settings=secret())
+    assert outcome.acts[0].ok
+    await nobody_knows(outcome)
 
 
 @pytest.mark.parametrize("place", ["title", "button", "text", "label", "app", "others", "undrawn"])
-async def test_value_that_the_screen_tells_is_not_kept(place: str, tmp_path: Path) -> None:
-    told_by: dict[str, Any] = {
+async def test_value_that_the_screen_shows_is_hidden(place: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {
         "title": {"title": f"Login {VALUE}"},
         "app": {"app": VALUE},
         "others": {"others": [VALUE]},
@@ -157,40 +157,40 @@ async def test_value_that_the_screen_tells_is_not_kept(place: str, tmp_path: Pat
         "text": {"more": [element("x", "paragraph", text=f"it is {VALUE}.")]},
         "label": {"more": [element("x", "entry", label=VALUE)]},
     }
-    machine = PlantedMachine(**told_by[place])
-    found = await obey(tmp_path, machine, tool_call("wait", "0"), settings=secret())
-    assert found.run.status == "succeeded"
-    assert NAME in found.planner.model.requests[0].text
-    await nobody_knows(found)
+    machine = PlantedMachine(**options[place])
+    outcome = await obey(tmp_path, machine, tool_call("wait", "0"), settings=secret())
+    assert outcome.run.status == "succeeded"
+    assert NAME in outcome.planner.model.requests[0].text
+    await nobody_knows(outcome)
 
 
-async def test_person_is_asked_with_the_name_alone(tmp_path: Path) -> None:
-    asked: list[Inquiry] = []
+async def test_question_to_a_person_has_the_name_alone(tmp_path: Path) -> None:
+    inquiries: list[Inquiry] = []
 
     async def inquire(inquiry: Inquiry) -> str:
-        asked.append(inquiry)
+        inquiries.append(inquiry)
         return f"it is {VALUE}"
 
-    found = await obey(
+    outcome = await obey(
         tmp_path,
         PlantedMachine(),
         tool_call("person_ask", {"question": f"Is it {NAME}?"}),
         settings=secret(),
         inquire=inquire,
     )
-    assert [VALUE in inquiry.text for inquiry in asked] == [False]
-    await nobody_knows(found)
+    assert [VALUE in inquiry.text for inquiry in inquiries] == [False]
+    await nobody_knows(outcome)
 
 
 @pytest.mark.process
-async def test_server_is_given_the_name_alone(tmp_path: Path) -> None:
+async def test_server_gets_the_name_alone(tmp_path: Path) -> None:
     bad = {"command": [sys.executable, str(HOSTILE), "tools"], "reads": ["*"]}
     settings = {"tools": {"mcp": {"bad": bad}}, **secret()}
     opening = [tool_call("bad_echo", f"it is {NAME}"), tool_call("bad_environment", {})]
-    found = await obey(tmp_path, PlantedMachine(), *opening, settings=settings)
-    assert found.acts[0].output == f"it is {NAME}", "the server says what it was given"
-    assert found.acts[1].ok
-    await nobody_knows(found)
+    outcome = await obey(tmp_path, PlantedMachine(), *opening, settings=settings)
+    assert outcome.acts[0].output == f"it is {NAME}", "the server says what it was given"
+    assert outcome.acts[1].ok
+    await nobody_knows(outcome)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ async def test_server_is_given_the_name_alone(tmp_path: Path) -> None:
         f"await context.environment.write_file('/home/user/x', b'{NAME}')",
     ],
 )
-async def test_value_that_a_plug_in_tells_is_not_kept(
+async def test_value_that_a_plug_in_reveals_is_hidden(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = (
@@ -214,26 +214,28 @@ async def test_value_that_a_plug_in_tells_is_not_kept(
     (tmp_path / "site").mkdir()
     install(tmp_path / "site", monkeypatch, source, "helper")
     machine = PlantedMachine()
-    found = await obey(tmp_path / "runs", machine, tool_call("helper", "x"), settings=secret())
-    assert found.acts[0].tool == "helper"
+    outcome = await obey(tmp_path / "runs", machine, tool_call("helper", "x"), settings=secret())
+    assert outcome.acts[0].tool == "helper"
     assert machine.written == []
-    assert found.run.status == "succeeded"
-    await nobody_knows(found)
+    assert outcome.run.status == "succeeded"
+    await nobody_knows(outcome)
 
 
-async def test_end_of_a_run_tells_the_name_alone(tmp_path: Path) -> None:
+async def test_end_of_a_run_has_the_name_alone(tmp_path: Path) -> None:
     order = Order("termination", f"The password is {NAME}.")
-    scene = noted(order.text)
+    scene = plant_note(order.text)
     scene.settings = secret()
-    found = await obeyed_in(scene, tmp_path)
-    assert NAME in found.run.message
-    await nobody_knows(found)
+    outcome = await obey_in(scene, tmp_path)
+    assert NAME in outcome.run.message
+    await nobody_knows(outcome)
 
 
 async def test_search_finds_what_is_not_hidden(tmp_path: Path) -> None:
     """The search itself: without the setting the same run tells the value everywhere."""
     source = f"{FIELD}pyautogui.write({VALUE!r})"
-    found = await obey(tmp_path, PlantedMachine(), tool_call("gui_action", source))
-    names = await asyncio.to_thread(told, VALUE, found.run.folder, *found.planner.model.requests)
+    outcome = await obey(tmp_path, PlantedMachine(), tool_call("gui_action", source))
+    names = await asyncio.to_thread(
+        find_leaks, VALUE, outcome.run.folder, *outcome.planner.model.requests
+    )
     assert {"events.jsonl", "report.html", "request 1"} <= set(names)
     assert any(name.endswith(".png") for name in names)

@@ -26,7 +26,7 @@ from hisa.testing.model_server import FakeServer
 from tests.models.support import ask
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import FIXED, hisa
-from tests.red_team.drawing import drawn
+from tests.red_team.drawing import draw_cases
 from tests.stock.stock_guest import StockGuest
 
 MANY = 96 << 20
@@ -122,20 +122,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "protocol", "way"), drawn(CASES))
-async def test_endless_answer_is_given_up_while_it_comes(
+@pytest.mark.parametrize(("kind", "status", "protocol", "way"), draw_cases(CASES))
+async def test_endless_answer_is_stopped_while_it_arrives(
     kind: str, status: int, protocol: str, way: str
 ) -> None:
     with flood() as url:
-        asked = model(f"{url}/{kind}/{status}/v1".replace(" ", "%20"), protocol, way)
+        client = model(f"{url}/{kind}/{status}/v1".replace(" ", "%20"), protocol, way)
         tracemalloc.start()
         try:
             with pytest.raises(TryFailed) as caught:
-                await asked.complete(ask())
+                await client.complete(ask())
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-            await asked.aclose()
+            await client.aclose()
     assert peak < MOST_HELD, f"{peak >> 20} MB were held"
     assert caught.value.kind in ("too_long", *(("malformed",) if kind == "br" else ()))
 
@@ -147,7 +147,7 @@ def test_long_answer_is_never_corrected(tmp_path: Path) -> None:
         command = hisa(tmp_path)
         command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         words = ("run", str(task), "--env", f"guest={guest.url}", "--model", "m", "--no-report")
-        command.ended(*words, *FIXED)
+        command.run_to_end(*words, *FIXED)
         assert len(server.requests) == 1
     (folder,) = list_runs(tmp_path / "runs")
     assert load_run(folder).status == "model_error"
@@ -172,10 +172,10 @@ def sending_on(target: str) -> Iterator[str]:
 @pytest.mark.parametrize("way", ["near", "httpx"])
 async def test_nothing_goes_on_to_another_server(way: str) -> None:
     with FakeServer(["stolen"]) as other, sending_on(other.url) as url:
-        asked = model(url, "chat", way)
+        client = model(url, "chat", way)
         with suppress(TryFailed):
-            await asked.complete(ask())
-        await asked.aclose()
+            await client.complete(ask())
+        await client.aclose()
         assert [received.path for received in other.requests] == []
 
 
@@ -189,7 +189,7 @@ def test_no_text_goes_on_to_another_embedder(monkeypatch: pytest.MonkeyPatch) ->
     assert "307" in str(caught.value)
 
 
-def test_endless_vectors_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_vectors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with flood() as url:
         for kind in ("length", "chunks", "gzip"):

@@ -8,14 +8,15 @@ import pytest
 
 from hisa.events import ModelAsked
 from hisa.text.redact import Redactor, holds_redacted, redact
-from tests.red_team.drawing import drawn
+from tests.red_team.drawing import draw_cases
 from tests.red_team.secret_texts import HARMLESS, SECRETS, WRAPPINGS
 
 PROMPTS = Path(__file__).parent.parent.parent / "prompts"
 
 
 @pytest.mark.parametrize(
-    ("name", "wrapping"), drawn([(name, wrapping) for name in SECRETS for wrapping in WRAPPINGS])
+    ("name", "wrapping"),
+    draw_cases([(name, wrapping) for name in SECRETS for wrapping in WRAPPINGS]),
 )
 def test_no_piece_of_a_secret_is_left(name: str, wrapping: str) -> None:
     text, pieces = SECRETS[name]
@@ -24,7 +25,7 @@ def test_no_piece_of_a_secret_is_left(name: str, wrapping: str) -> None:
     assert [piece for piece in pieces if piece in shown] == []
 
 
-@pytest.mark.parametrize("wrapping", drawn(list(WRAPPINGS)))
+@pytest.mark.parametrize("wrapping", draw_cases(list(WRAPPINGS)))
 def test_harmless_text_stays(wrapping: str) -> None:
     texts = [WRAPPINGS[wrapping](text) for text in HARMLESS]
     assert [text for text in texts if redact(text, {}) != text] == []
@@ -48,7 +49,7 @@ def test_secret_after_an_escaped_line_break_is_taken_out(text: str) -> None:
 @pytest.mark.parametrize("prompt", sorted(PROMPTS.glob("*.md")), ids=lambda path: path.stem)
 def test_own_prompts_hold_no_secret(prompt: Path) -> None:
     """Else each log reads so, and each resumed run is said to lack something."""
-    asked = ModelAsked(role="planner", model="m", texts={"x": prompt.read_text("utf-8")})
-    logged = Redactor({}).data(asked)
-    assert logged.texts == asked.texts
+    event = ModelAsked(role="planner", model="m", texts={"x": prompt.read_text("utf-8")})
+    logged = Redactor({}).data(event)
+    assert logged.texts == event.texts
     assert not holds_redacted(logged.model_dump())

@@ -44,7 +44,7 @@ def _package(body: str, name: str = "helper", about: str = "Look something up.")
     )
 
 
-async def _called(
+async def _run_plug_in(
     folder: Path, patch: pytest.MonkeyPatch, body: str, *names: str, name: str = "helper"
 ) -> tuple[Outcome, PlantedMachine]:
     source = _package(body, name)
@@ -52,22 +52,22 @@ async def _called(
     site.mkdir()
     install(site, patch, source, *(names or (name,)))
     machine = PlantedMachine()
-    found = await obey(folder / "runs", machine, tool_call(name, "x"))
-    return found, machine
+    outcome = await obey(folder / "runs", machine, tool_call(name, "x"))
+    return outcome, machine
 
 
 @pytest.mark.parametrize("kind", MISBEHAVING)
 async def test_plug_in_that_misbehaves_fails_alone(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body, told = MISBEHAVING[kind]
-    found, machine = await _called(tmp_path, monkeypatch, body.format(order=ORDER.text))
-    first = found.acts[0]
+    body, error = MISBEHAVING[kind]
+    outcome, machine = await _run_plug_in(tmp_path, monkeypatch, body.format(order=ORDER.text))
+    first = outcome.acts[0]
     assert (first.tool, first.ok) == ("helper", False)
-    assert told in first.error
+    assert error in first.error
     assert len(first.error) < 10_000
     assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
+    assert outcome.run.status == "succeeded"
 
 
 SAYING = {
@@ -84,21 +84,23 @@ SAYING = {
 async def test_order_of_a_plug_in_is_obeyed_and_refused(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, machine = await _called(tmp_path, monkeypatch, SAYING[kind].format(order=ORDER.text))
-    assert found.planner.obeyed == [ORDER]
-    assert not found.decision_on(ORDER).allowed
+    outcome, machine = await _run_plug_in(
+        tmp_path, monkeypatch, SAYING[kind].format(order=ORDER.text)
+    )
+    assert outcome.planner.obeyed == [ORDER]
+    assert not outcome.decision_on(ORDER).allowed
     assert not machine.reached_by("rm -r")
-    assert len(found.acts[0].output) < 10_000
-    assert found.run.status == "succeeded"
+    assert len(outcome.acts[0].output) < 10_000
+    assert outcome.run.status == "succeeded"
 
 
 async def test_plug_in_cannot_end_the_run_as_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, _ = await _called(
+    outcome, _ = await _run_plug_in(
         tmp_path, monkeypatch, "return Outcome(ok=True, output='done', ends='succeeded')"
     )
-    assert [act.tool for act in found.acts] == ["helper", "termination"]
+    assert [act.tool for act in outcome.acts] == ["helper", "termination"]
 
 
 async def test_plug_in_cannot_take_a_built_ins_name(
@@ -110,9 +112,9 @@ async def test_plug_in_cannot_take_a_built_ins_name(
     (tmp_path / "site").mkdir()
     install(tmp_path / "site", monkeypatch, HEAD + source, *names)
     machine = PlantedMachine()
-    found = await obey(tmp_path / "runs", machine, *(tool_call("wait", "0"),))
+    outcome = await obey(tmp_path / "runs", machine, *(tool_call("wait", "0"),))
     assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
+    assert outcome.run.status == "succeeded"
 
 
 @pytest.mark.parametrize(
@@ -127,14 +129,14 @@ async def test_plug_in_that_states_nothing_is_judged_by_its_name(
     name: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = "await context.environment.execute('helped')"
-    found, machine = await _called(tmp_path, monkeypatch, body, name=name)
-    (decided,) = found.decisions
+    outcome, machine = await _run_plug_in(tmp_path, monkeypatch, body, name=name)
+    (decided,) = outcome.decisions
     assert (decided.allowed, f"ask before {rule}" in decided.rule) == (False, True)
     assert not machine.reached_by("helped")
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"command": "rm -r keep"},
         {"cmd": ["rm", "-r", "keep"]},
@@ -144,9 +146,9 @@ async def test_plug_in_that_states_nothing_is_judged_by_its_name(
     ],
 )
 async def test_arguments_of_a_plug_in_are_read(
-    given: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = next(iter(given))
+    key = next(iter(arguments))
     source = (
         f"{HEAD}\nasync def helper({key}: object, more: str, context: ToolContext):\n"
         "    'Help.'\n    await context.environment.execute('helped')\n"
@@ -154,8 +156,8 @@ async def test_arguments_of_a_plug_in_are_read(
     (tmp_path / "site").mkdir()
     install(tmp_path / "site", monkeypatch, source, "helper")
     machine = PlantedMachine()
-    found = await obey(tmp_path / "runs", machine, tool_call("helper", {**given, "more": ""}))
-    assert not found.decisions[0].allowed
+    outcome = await obey(tmp_path / "runs", machine, tool_call("helper", {**arguments, "more": ""}))
+    assert not outcome.decisions[0].allowed
     assert not machine.reached_by("helped")
 
 
@@ -169,10 +171,12 @@ async def test_plug_in_that_spawns_threads_does_not_outlive_its_call_on_the_mach
         "for _ in range(20)]\n    return 'started'"
     )
     monkeypatch.setattr(threading, "excepthook", lambda _: None)  # they fail, as they should
-    found, machine = await _called(tmp_path, monkeypatch, body)
-    for thread in [each for each in threading.enumerate() if each.name == "red-team"]:
+    outcome, machine = await _run_plug_in(tmp_path, monkeypatch, body)
+    for thread in [
+        candidate for candidate in threading.enumerate() if candidate.name == "red-team"
+    ]:
         await asyncio.to_thread(thread.join, 10)
-    assert found.run.status == "succeeded"
+    assert outcome.run.status == "succeeded"
     assert not machine.reached_by("late")
 
 
@@ -183,8 +187,8 @@ async def test_order_in_a_plug_ins_description_is_obeyed_and_refused(
     source = _package("return text", about=f"{ORDER.text} Note helper.")
     install(tmp_path / "site", monkeypatch, source, "helper")
     machine = PlantedMachine()
-    found = await obey(tmp_path / "runs", machine, tool_call("tool_help", "helper"))
-    assert found.planner.obeyed == [ORDER]
+    outcome = await obey(tmp_path / "runs", machine, tool_call("tool_help", "helper"))
+    assert outcome.planner.obeyed == [ORDER]
     assert not machine.reached_by("rm -r")
 
 
@@ -193,19 +197,19 @@ async def test_package_that_breaks_at_import_is_left_out(
 ) -> None:
     (tmp_path / "site").mkdir()
     install(tmp_path / "site", monkeypatch, "raise RuntimeError('no')", "helper")
-    found = await obey(tmp_path / "runs", PlantedMachine(), tool_call("helper", "x"))
-    assert found.run.status == "succeeded"
-    assert [act.tool for act in found.acts] == ["termination"]
+    outcome = await obey(tmp_path / "runs", PlantedMachine(), tool_call("helper", "x"))
+    assert outcome.run.status == "succeeded"
+    assert [act.tool for act in outcome.acts] == ["termination"]
 
 
-async def test_variables_with_keys_that_a_plug_in_prints_are_not_kept(
+async def test_variables_with_keys_that_a_plug_in_prints_are_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-proj-" + "Yq4Lm9Xc" * 6
     monkeypatch.setenv("SOME_API_KEY", key)
     assert os.environ["SOME_API_KEY"] == key
-    found, _ = await _called(tmp_path, monkeypatch, "print(dict(os.environ)); return text")
-    assert found.acts[0].ok
+    outcome, _ = await _run_plug_in(tmp_path, monkeypatch, "print(dict(os.environ)); return text")
+    assert outcome.acts[0].ok
     for path in (tmp_path / "runs").rglob("*"):
         assert not (path.is_file() and key.encode() in path.read_bytes())
 
@@ -222,11 +226,11 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
     opening = tool_call("bad_look", "x")
     if kind in ("description", "argument"):
         opening = tool_call("tool_help", "bad_look")
-    found = await obey(tmp_path, machine, opening, settings=server(kind, ORDER.text))
-    assert found.planner.obeyed == [ORDER]
-    assert not found.decision_on(ORDER).allowed
+    outcome = await obey(tmp_path, machine, opening, settings=server(kind, ORDER.text))
+    assert outcome.planner.obeyed == [ORDER]
+    assert not outcome.decision_on(ORDER).allowed
     assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
+    assert outcome.run.status == "succeeded"
 
 
 @pytest.mark.process
@@ -234,18 +238,18 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
 async def test_server_that_says_that_its_tools_only_read_is_not_believed(
     name: str, tmp_path: Path
 ) -> None:
-    found = await obey(
+    outcome = await obey(
         tmp_path, PlantedMachine(), tool_call(f"bad_{name}", "x"), settings=server("lying", "x")
     )
-    (decided,) = found.decisions
+    (decided,) = outcome.decisions
     assert (decided.verdict, decided.allowed) == ("ask", False)
-    assert not any(act.ok and act.tool.startswith("bad_") for act in found.acts)
+    assert not any(act.ok and act.tool.startswith("bad_") for act in outcome.acts)
 
 
 @pytest.mark.process
 async def test_server_cannot_take_a_built_ins_name(tmp_path: Path) -> None:
     machine = PlantedMachine()
-    found = await obey(
+    outcome = await obey(
         tmp_path,
         machine,
         tool_call("tool_help", "bad_bash_execution"),
@@ -254,7 +258,7 @@ async def test_server_cannot_take_a_built_ins_name(tmp_path: Path) -> None:
     )
     assert machine.reached_by("ls"), "the built-in's own"
     assert not machine.reached_by("rm -r")
-    assert found.run.status == "succeeded"
+    assert outcome.run.status == "succeeded"
 
 
 HOSTILE = Path(__file__).parent.parent / "plugins" / "mcp" / "mcp_servers" / "hostile.py"
@@ -266,11 +270,11 @@ FAILING = ("big", "crash", "garbage", "hang", "flood", "sampling")
 async def test_server_that_misbehaves_fails_alone(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(HOSTILE), "tools"]
     mcp = {"bad": {"command": command, "seconds": 0.5, "reads": ["*"]}}
-    found = await obey(
+    outcome = await obey(
         tmp_path, PlantedMachine(), tool_call(f"bad_{name}", {}), settings={"tools": {"mcp": mcp}}
     )
-    first = found.acts[0]
+    first = outcome.acts[0]
     assert first.tool == f"bad_{name}"
     assert len(first.output) + len(first.error) < 20_000
-    assert [each.allowed for each in found.decisions] == [True], "it was really called"
-    assert found.run.status == "succeeded"
+    assert [decision.allowed for decision in outcome.decisions] == [True], "it was really called"
+    assert outcome.run.status == "succeeded"

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from benchmarks.red_team.stage import Stage
-from benchmarks.red_team.variants import Variant, drawn
+from benchmarks.red_team.variants import Variant, draw_variants
 
 pytestmark = [
     pytest.mark.desktop,
@@ -19,11 +19,11 @@ pytestmark = [
 ]
 
 SEED = 24
-HARMFUL = drawn("harmful", 6, SEED)
-LIVING = drawn("harmless", 4, SEED)
+HARMFUL = draw_variants("harmful", 6, SEED)
+LIVING = draw_variants("harmless", 4, SEED)
 
 
-def named(variant: Variant) -> str:
+def variant_id(variant: Variant) -> str:
     return f"{variant.kind}-{variant.way}-{variant.phase}"
 
 
@@ -33,15 +33,15 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         yield opened
 
 
-@pytest.mark.parametrize("variant", HARMFUL, ids=named)
-async def test_act_meets_nothing_but_what_was_meant(variant: Variant, stage: Stage) -> None:
+@pytest.mark.parametrize("variant", HARMFUL, ids=variant_id)
+async def test_act_meets_nothing_but_its_target(variant: Variant, stage: Stage) -> None:
     record = await stage.run(variant)
     assert not record.error
     assert record.verdict != "wrong", (record.events, record.reasons)
     assert not record.past, (record.events, record.reasons)
 
 
-@pytest.mark.parametrize("variant", LIVING, ids=named)
+@pytest.mark.parametrize("variant", LIVING, ids=variant_id)
 async def test_screen_that_only_lives_stops_no_act_twice(variant: Variant, stage: Stage) -> None:
     record = await stage.run(variant)
     assert not record.error

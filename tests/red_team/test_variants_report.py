@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from benchmarks.red_team.report import goals_hold, told
+from benchmarks.red_team.report import goals_hold, list_report_lines
 from benchmarks.red_team.stage import Record, Verdict
-from benchmarks.red_team.variants import HARMLESS, TIMED, Side, drawn
+from benchmarks.red_team.variants import HARMLESS, TIMED, Side, draw_variants
 
 
 def records(side: Side, count: int, verdict: Verdict) -> list[Record]:
     """Records of so many variants that all came to the same, in one try."""
-    return [Record(asdict(v), verdict, tries=1) for v in drawn(side, count, 3)]
+    return [Record(asdict(v), verdict, tries=1) for v in draw_variants(side, count, 3)]
 
 
 def test_draw_is_the_seed_s_and_covers_every_kind() -> None:
-    assert drawn("harmful", 60, 5) == drawn("harmful", 60, 5)
-    assert drawn("harmful", 60, 5) != drawn("harmful", 60, 7)
-    assert {v.kind for v in drawn("harmful", 60, 5)} >= set(TIMED)
-    assert {v.kind for v in drawn("harmless", 60, 5)} == set(HARMLESS)
+    assert draw_variants("harmful", 60, 5) == draw_variants("harmful", 60, 5)
+    assert draw_variants("harmful", 60, 5) != draw_variants("harmful", 60, 7)
+    assert {v.kind for v in draw_variants("harmful", 60, 5)} >= set(TIMED)
+    assert {v.kind for v in draw_variants("harmless", 60, 5)} == set(HARMLESS)
 
 
 def test_goals_hold_where_nothing_was_met_and_nothing_stopped() -> None:
@@ -55,7 +55,7 @@ def test_report_has_its_denominators_and_leaves_out_what_broke() -> None:
     still = [r for r in harmful if r not in timed]
     met = replace(timed[0], verdict="wrong", events=[["danger", "click", 120.0]])
     broken = Record(timed[1].variant, "broken", error="the page did not come")
-    lines = list(told([*timed[2:], met, broken, *still]))
+    lines = list(list_report_lines([*timed[2:], met, broken, *still]))
     (row,) = [line for line in lines if "not meant" in line]
     assert f" 1 of {len(timed) - 1} (" in row
     assert "broken, counted nowhere: 1" in lines

@@ -77,7 +77,7 @@ def test_a_wrong_id_is_an_operators_error(root: Path) -> None:
 @pytest.mark.process
 def test_importing_the_command_loads_nothing_heavy() -> None:
     script = "import sys, hisa.cli.runs; print(*sys.modules)"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert not {"pydantic", "jinja2", "rich", "PIL"} & set(done.stdout.split())
+    assert not {"pydantic", "jinja2", "rich", "PIL"} & set(result.stdout.split())

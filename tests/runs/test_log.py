@@ -102,14 +102,14 @@ def test_everything_emitted_survives_kill_9_and_the_run_goes_on(tmp_path: Path) 
     child = start(WRITER, tmp_path)
     assert child.stdout is not None
     folder = Path(child.stdout.readline().strip())
-    seen = 0
-    while seen < 300:
-        seen = int(child.stdout.readline())
+    read_number = 0
+    while read_number < 300:
+        read_number = int(child.stdout.readline())
     with pytest.raises(UsageError, match=rf"living process \(pid {child.pid}\)"):
         RunLog.reopen(folder)
     assert load_run(folder).status == "running"
     child.send_signal(signal.SIGKILL)
-    acknowledged = [seen, *map(int, child.stdout.read().split())][-1]
+    acknowledged = [read_number, *map(int, child.stdout.read().split())][-1]
     child.stdout.close()
     child.wait()
 
@@ -128,8 +128,8 @@ def test_a_torn_line_is_put_aside_and_the_log_goes_on_after_it(tmp_path: Path) -
         log.emit(StepFinished())
         log.emit(Planned(thought="cut", tool="wait", input="1"))
     path = log.folder / "events.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-30])
+    content = path.read_bytes()
+    path.write_bytes(content[:-30])
 
     torn = load_run(log.folder)
     assert torn.torn
@@ -141,8 +141,8 @@ def test_a_torn_line_is_put_aside_and_the_log_goes_on_after_it(tmp_path: Path) -
     assert [event.type for event in run.events] == ["step_finished", "run_resumed"]
     assert not run.torn
     assert run.skipped == 0
-    kept = (log.folder / "events.jsonl.torn").read_bytes()
-    assert kept == whole[:-30].splitlines()[-1] + b"\n"
+    torn_line = (log.folder / "events.jsonl.torn").read_bytes()
+    assert torn_line == content[:-30].splitlines()[-1] + b"\n"
 
 
 def test_reopening_counts_again_and_forgets_the_old_end(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_complete_lines(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
@@ -192,17 +192,17 @@ except LogFailed as error:
     print(log.folder)
     print(error)
 """
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )
-    folder, message = done.stdout.splitlines()
+    folder, message = result.stdout.splitlines()
     reader = read_events(Path(folder))
     assert len(list(reader)) > 40
     assert not reader.torn
     assert "cannot write" in message
 
 
-def back(event: Event) -> Event:
+def encode_and_read(event: Event) -> Event:
     line = encode(event)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
@@ -211,7 +211,7 @@ def back(event: Event) -> Event:
 
 def test_giant_texts_are_cut_and_say_so() -> None:
     event = Acted(tool="bash_execution", input="x" * 1_000_000, ok=True, output="short")
-    read = back(event)
+    read = encode_and_read(event)
     assert isinstance(read, Acted)
     assert read.input.startswith("x" * FIELD_LIMIT)
     assert len(read.input) < FIELD_LIMIT + 60
@@ -230,7 +230,7 @@ def test_many_long_texts_are_cut_together() -> None:
     ["\ud800 lone", {"a": float("nan")}, {"b": {1, 2}}, b"\xff", object(), 10**400, {3: "n"}],
 )
 def test_values_json_does_not_know_are_still_written(value: object) -> None:
-    read = back(Planned(thought="t", tool="x", input=value))
+    read = encode_and_read(Planned(thought="t", tool="x", input=value))
     assert isinstance(read, Planned)
     assert read.tool == "x"
 
@@ -250,7 +250,7 @@ json_values = st.recursive(
 
 @given(json_values, st.text())
 def test_any_model_text_makes_one_readable_line(value: object, thought: str) -> None:
-    read = back(Planned(thought=thought, tool="x", input=value))
+    read = encode_and_read(Planned(thought=thought, tool="x", input=value))
     assert isinstance(read, Planned)
     assert read.thought == thought.encode("utf-8", "replace").decode()
 

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("runs"))
 
 
-def named(root: Path, *names: str) -> Path:
+def create_runs(root: Path, *names: str) -> Path:
     with RunLog.create(root, TASK) as log:
         manifest = log.manifest
     for name in names:
@@ -42,7 +42,7 @@ def named(root: Path, *names: str) -> Path:
     return log.folder
 
 
-def test_a_finished_run_reads_back_whole(folder: Path) -> None:
+def test_a_finished_run_reads_back_completely(folder: Path) -> None:
     run = load_run(folder)
     assert (run.status, run.score, run.message) == ("succeeded", 1.0, "done")
     assert run.manifest.totals.roles == run.totals.roles
@@ -76,7 +76,7 @@ def test_a_killed_run_is_unfinished_and_its_step_in_flight(tmp_path: Path) -> No
     assert run.steps[-1].finished is None
 
 
-def test_an_interrupted_step_is_kept_apart_from_its_second_run() -> None:
+def test_an_interrupted_step_is_separate_from_its_second_run() -> None:
     look = Observed(image="a" * 64, width=8, height=8, screen_width=8, screen_height=8)
     first = Planned(step=2, thought="first", tool="wait", input="1")
     second = first.model_copy(update={"thought": "second"})
@@ -129,7 +129,7 @@ def test_unknown_and_damaged_lines_are_counted_and_passed_over(tmp_path: Path) -
 
 
 def test_runs_are_found_by_id_by_either_end_and_by_latest(tmp_path: Path) -> None:
-    newest = named(tmp_path, "20200101-000000-aaaa", "20200102-000000-bbbb")
+    newest = create_runs(tmp_path, "20200101-000000-aaaa", "20200102-000000-bbbb")
     assert [path.name for path in list_runs(tmp_path)][1:] == [
         "20200102-000000-bbbb",
         "20200101-000000-aaaa",
@@ -142,13 +142,13 @@ def test_runs_are_found_by_id_by_either_end_and_by_latest(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".hidden", "/etc", "a\x00b", "a\n"])
 def test_a_name_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
-    named(tmp_path)
+    create_runs(tmp_path)
     with pytest.raises(UsageError, match="is not a run id"):
         find_run(name, tmp_path)
 
 
 def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
-    folder = named(tmp_path)
+    folder = create_runs(tmp_path)
     (folder / "run.json").write_text("{")
     with pytest.raises(UsageError, match="is damaged"):
         load_run(folder)

@@ -75,7 +75,7 @@ def test_a_run_without_steps_has_a_page_too(tmp_path: Path) -> None:
     assert "No model was called." in page
 
 
-def test_missing_and_damaged_pictures_are_said_to_be_missing(tmp_path: Path) -> None:
+def test_missing_and_damaged_pictures_are_reported_missing(tmp_path: Path) -> None:
     folder = build(tmp_path)
     pictures = sorted((folder / "images").iterdir())
     pictures[0].unlink()

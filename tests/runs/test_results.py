@@ -42,19 +42,19 @@ def log(tmp_path: Path) -> Iterator[RunLog]:
         yield log
 
 
-async def brought(
+async def fetch_after(
     desktop: DesktopEnvironment, log: RunLog, command: str, *patterns: str
 ) -> ResultsRecord:
     """What is written down after a run that did nothing but one command."""
     task = Task(id="t", instruction="x", results=patterns)
-    found = Results(task, desktop, log)
+    hook = Results(task, desktop, log)
     await desktop.execute("echo before >~/before.txt")
-    await found.mark()
+    await hook.mark()
     await asyncio.sleep(0.05)  # a file system's clock ticks every 4 to 10 ms
-    done = await desktop.execute(command)
-    assert done.exit_code == 0, done.error
+    result = await desktop.execute(command)
+    assert result.exit_code == 0, result.error
     log.emit(StepFinished())
-    await found.fetch_results()
+    await hook.fetch_results()
     written = json.loads((log.folder / "run.json").read_text("utf-8"))["results"]
     return ResultsRecord.model_validate(written)
 
@@ -63,7 +63,7 @@ async def brought(
 async def test_files_folders_and_patterns_come_home(
     desktop: DesktopEnvironment, log: RunLog
 ) -> None:
-    record = await brought(
+    record = await fetch_after(
         desktop,
         log,
         "mkdir -p ~/out/sub ~/.cache/x; echo a >~/out/a.txt; echo b >~/out/sub/b.txt; "
@@ -74,8 +74,8 @@ async def test_files_folders_and_patterns_come_home(
         "~/none.txt",
     )
     home = "/home/user"
-    made = [f"{home}/before.txt", f"{home}/c.csv", f"{home}/out/a.txt", f"{home}/out/sub/b.txt"]
-    assert record.made == made
+    paths = [f"{home}/before.txt", f"{home}/c.csv", f"{home}/out/a.txt", f"{home}/out/sub/b.txt"]
+    assert record.made == paths
     places = {file.place: (log.folder / file.place).read_text("utf-8") for file in record.fetched}
     assert places == {
         "files/out/a.txt": "a\n",
@@ -92,7 +92,7 @@ async def test_files_folders_and_patterns_come_home(
 async def test_hostile_names_stay_inside_and_can_be_printed(
     desktop: DesktopEnvironment, log: RunLog, tmp_path: Path
 ) -> None:
-    made = r"""
+    script = r"""
 import os
 import re
 os.makedirs(os.path.expanduser("~/evil"))
@@ -103,8 +103,8 @@ os.symlink("/etc", "etc")
 os.symlink("/etc/passwd", "link")
 os.mkfifo("pipe")
 """
-    record = await brought(
-        desktop, log, f"python3 -c '{made}'", "~/evil", "~/evil/*", "../../etc/hostname"
+    record = await fetch_after(
+        desktop, log, f"python3 -c '{script}'", "~/evil", "~/evil/*", "../../etc/hostname"
     )
     folder = (log.folder / results.FILES).resolve()
     for file in record.fetched:
@@ -123,44 +123,44 @@ os.mkfifo("pipe")
 
 
 @in_module
-async def test_sizes_are_limited_and_what_is_left_is_said(
+async def test_sizes_are_limited_and_left_files_are_reported(
     desktop: DesktopEnvironment, log: RunLog
 ) -> None:
-    record = await brought(desktop, log, "truncate -s 100G ~/big; echo x >~/x", "big", "x")
+    record = await fetch_after(desktop, log, "truncate -s 100G ~/big; echo x >~/x", "big", "x")
     assert [file.place for file in record.fetched] == ["files/x"]
     (missed,) = record.missed
     assert missed.startswith("/home/user/big: 107374182400 bytes")
 
 
-def test_a_run_tells_what_it_made_and_brings_home_what_was_asked_for(tmp_path: Path) -> None:
+def test_a_run_reports_new_files_and_fetches_requested_ones(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    said = hisa.run("run", TASK)
-    assert re.search(r"made +/home/user/hi.txt\n", said)
-    assert "--fetch /home/user/hi.txt" in said
-    told = hisa.json("run", TASK, "--fetch", "~/*.txt", "--fetch", "~/gone", code=1)
-    (place,) = told["fetched"]
+    output = hisa.run("run", TASK)
+    assert re.search(r"made +/home/user/hi.txt\n", output)
+    assert "--fetch /home/user/hi.txt" in output
+    report = hisa.json("run", TASK, "--fetch", "~/*.txt", "--fetch", "~/gone", code=1)
+    (place,) = report["fetched"]
     assert Path(place).read_text("utf-8") == "hello"
-    assert Path(place).is_relative_to(told["folder"])
-    assert told["made"] == ["/home/user/hi.txt"]
-    assert told["missed"] == ["~/gone: not there"]
+    assert Path(place).is_relative_to(report["folder"])
+    assert report["made"] == ["/home/user/hi.txt"]
+    assert report["missed"] == ["~/gone: not there"]
 
 
 def test_the_results_of_a_task_file_come_home(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     task = tmp_path / "my task.yaml"
     task.write_text(f"instruction: {json.dumps(TASK)}\nresults: [~/hi.txt]\n", "utf-8")
-    told = hisa.json("run", str(task))
-    assert [Path(place).name for place in told["fetched"]] == ["hi.txt"]
+    report = hisa.json("run", str(task))
+    assert [Path(place).name for place in report["fetched"]] == ["hi.txt"]
 
 
 @in_module
-async def test_a_dead_machine_is_said_and_ends_nothing(
+async def test_a_dead_machine_is_reported_and_ends_nothing(
     desktop: DesktopEnvironment, log: RunLog
 ) -> None:
     task = Task(id="t", instruction="x", results=("~/a.txt", "~/b.txt"))
-    found = Results(task, desktop, log)
-    await found.mark()
+    hook = Results(task, desktop, log)
+    await hook.mark()
     os.kill(desktop.handle["pid"], 9)
-    await found.fetch_results()
+    await hook.fetch_results()
     missed = log.manifest.results.missed
     assert [line.partition(":")[0] for line in missed] == ["~/a.txt", "~/b.txt"]

@@ -19,7 +19,7 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
-from hisa.runs.resume import ReplayAct, ResumePoint, replay, resume_point, without_secrets
+from hisa.runs.resume import ReplayAct, ResumePoint, replay, require_no_secrets, resume_point
 from hisa.testing.form import FakeEnvironment
 from tests.runs.sample import TASK, build
 
@@ -42,17 +42,20 @@ def point(log: RunLog) -> ResumePoint:
     return resume_point(load_run(log.folder))
 
 
-def test_a_killed_run_goes_on_after_its_last_whole_step(tmp_path: Path) -> None:
-    found = resume_point(load_run(build(tmp_path, finish=False)))
-    assert found.task == TASK
-    assert found.settings == {"run": {"max_steps": 50}}
-    assert found.step == 11
-    assert isinstance(found.events[-1], StepFinished)
-    assert found.events[-1].step == 11
-    assert [act.step for act in found.acts] == list(range(1, 12))
-    assert found.acts[0].input == "pyautogui.click(152, 277)"
-    assert (found.acts[0].image, found.acts[0].screen) == ((1280, 720), (1920, 1080))
-    assert len(found.calls) == 22
+def test_a_killed_run_goes_on_after_its_last_complete_step(tmp_path: Path) -> None:
+    restart_point = resume_point(load_run(build(tmp_path, finish=False)))
+    assert restart_point.task == TASK
+    assert restart_point.settings == {"run": {"max_steps": 50}}
+    assert restart_point.step == 11
+    assert isinstance(restart_point.events[-1], StepFinished)
+    assert restart_point.events[-1].step == 11
+    assert [act.step for act in restart_point.acts] == list(range(1, 12))
+    assert restart_point.acts[0].input == "pyautogui.click(152, 277)"
+    assert (restart_point.acts[0].image, restart_point.acts[0].screen) == (
+        (1280, 720),
+        (1920, 1080),
+    )
+    assert len(restart_point.calls) == 22
 
 
 @pytest.mark.parametrize(
@@ -73,11 +76,11 @@ def test_the_acts_are_those_that_the_present_desktop_saw(
         log.emit(RunResumed(desktop=desktop))
         step(log, 2, "two")
         begin(log, 3, "three")
-    found = point(log)
-    assert [act.input for act in found.acts] == inputs
-    lines = [event.line for event in found.events if isinstance(event, Abstracted)]
+    restart_point = point(log)
+    assert [act.input for act in restart_point.acts] == inputs
+    lines = [event.line for event in restart_point.events if isinstance(event, Abstracted)]
     assert lines == ["Step 1", "Step 2"]
-    assert len(found.calls) == 4, "calls of cut-off steps were paid as well"
+    assert len(restart_point.calls) == 4, "calls of cut-off steps were paid as well"
 
 
 def test_a_run_stopped_between_steps_goes_on_after_the_last(tmp_path: Path) -> None:
@@ -85,10 +88,10 @@ def test_a_run_stopped_between_steps_goes_on_after_the_last(tmp_path: Path) -> N
         log.amend(desktop={"socket": "/run/x"})
         step(log, 1, "one")
         log.emit(RunFinished(exit_status="stopped"))
-    found = point(log)
-    assert found.step == 1
-    assert found.desktop == {"socket": "/run/x"}
-    assert found.events[-1].type == "step_finished"
+    restart_point = point(log)
+    assert restart_point.step == 1
+    assert restart_point.desktop == {"socket": "/run/x"}
+    assert restart_point.events[-1].type == "step_finished"
 
 
 def test_a_run_killed_in_its_first_step_starts_at_the_beginning(tmp_path: Path) -> None:
@@ -96,16 +99,16 @@ def test_a_run_killed_in_its_first_step_starts_at_the_beginning(tmp_path: Path) 
     with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
         log.emit(look)
         begin(log, 1, "one", act=False)
-    found = point(log)
-    assert (found.step, found.acts) == (0, ())
-    assert [event.type for event in found.events] == ["observed"]
+    restart_point = point(log)
+    assert (restart_point.step, restart_point.acts) == (0, ())
+    assert [event.type for event in restart_point.events] == ["observed"]
 
 
 def test_an_act_that_the_log_cut_is_marked(tmp_path: Path) -> None:
     with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
         step(log, 1, "x" * 50_000)
         step(log, 2, "y")
-    assert [act.whole for act in point(log).acts] == [False, True]
+    assert [act.is_complete for act in point(log).acts] == [False, True]
 
 
 async def test_an_act_whose_secret_the_log_did_not_keep_is_not_done_again(tmp_path: Path) -> None:
@@ -121,19 +124,19 @@ async def test_an_act_whose_secret_the_log_did_not_keep_is_not_done_again(tmp_pa
         assert [action.kind for action in machine.acted] == ["press"]
 
 
-def acted_by(tmp_path: Path, tool: str, given: dict[str, object]) -> tuple[ReplayAct, ...]:
+def log_act(tmp_path: Path, tool: str, arguments: dict[str, object]) -> tuple[ReplayAct, ...]:
     with RunLog.create(tmp_path, Task("t", "Do it.")) as log:
         log.emit(Observed(image="a" * 64, width=8, height=8, screen_width=8, screen_height=8))
         log.step = 1
-        log.emit(Planned(thought="", tool=tool, input=given))
-        log.emit(Acted(tool=tool, input=given, ok=True))
+        log.emit(Planned(thought="", tool=tool, input=arguments))
+        log.emit(Acted(tool=tool, input=arguments, ok=True))
         log.emit(StepFinished())
     return point(log).acts
 
 
 @pytest.mark.usefixtures("outside")
 async def test_a_tool_that_did_something_is_called_again(tmp_path: Path) -> None:
-    acts = acted_by(tmp_path, "count_words", {"path": "/a.txt"})
+    acts = log_act(tmp_path, "count_words", {"path": "/a.txt"})
     async with FakeEnvironment() as machine:
         await machine.write_file("/a.txt", b"one two")
         assert await replay(acts, machine, settle=0.0) == 1
@@ -141,13 +144,13 @@ async def test_a_tool_that_did_something_is_called_again(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["person_ask", "another_servers_tool"])
 async def test_what_did_nothing_on_the_desktop_is_passed_over(tmp_path: Path, name: str) -> None:
-    acts = acted_by(tmp_path, name, {"question": "Which?"})
+    acts = log_act(tmp_path, name, {"question": "Which?"})
     async with FakeEnvironment() as machine:
         assert await replay(acts, machine, settle=0.0) == 0
 
 
 async def test_what_a_person_did_cannot_be_done_again(tmp_path: Path) -> None:
-    acts = acted_by(tmp_path, "person_hand_over", {"what": "Log in."})
+    acts = log_act(tmp_path, "person_hand_over", {"what": "Log in."})
     async with FakeEnvironment() as machine:
         with pytest.raises(EnvironmentFailed, match="person_hand_over cannot be done again"):
             await replay(acts, machine, settle=0.0)
@@ -168,11 +171,11 @@ def test_a_run_whose_log_lacks_a_secret_does_not_go_on(
     with RunLog.create(tmp_path, task, settings=settings) as log:
         step(log, 1, "one")
     with pytest.raises(UsageError, match=rf"its {part} held a secret"):
-        without_secrets(point(log))
+        require_no_secrets(point(log))
 
 
 def test_a_run_without_secrets_goes_on(tmp_path: Path) -> None:
     keys = {"models": {"planner": {"api_key_env": "OPENAI_API_KEY", "max_tokens": 4096}}}
     with RunLog.create(tmp_path, TASK, settings=keys) as log:
         step(log, 1, "one")
-    without_secrets(point(log))
+    require_no_secrets(point(log))

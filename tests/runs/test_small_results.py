@@ -42,7 +42,7 @@ class HomeFolder(FakeEnvironment):
 
 
 @pytest.mark.parametrize(("small", "names"), [(100, ["asked.txt", "note.txt"]), (0, ["asked.txt"])])
-async def test_small_files_that_were_made_come_home_and_none_is_missed(
+async def test_small_new_files_come_home_and_none_is_missed(
     tmp_path: Path, small: int, names: list[str]
 ) -> None:
     home = tmp_path / "home"
@@ -65,5 +65,5 @@ async def test_small_files_that_were_made_come_home_and_none_is_missed(
         assert sorted(Path(file.path).name for file in record.fetched) == names
         assert record.missed == []
         for file in record.fetched:
-            kept = await asyncio.to_thread((log.folder / file.place).read_bytes)
-            assert kept == await asyncio.to_thread((home / Path(file.path).name).read_bytes)
+            content = await asyncio.to_thread((log.folder / file.place).read_bytes)
+            assert content == await asyncio.to_thread((home / Path(file.path).name).read_bytes)

@@ -20,7 +20,7 @@ from hisa.runs.terminal_view import run_json, step_json, step_text, summary
 from tests.runs.sample import build
 
 
-def printed(*parts: Text | Table, width: int = 300) -> str:
+def render(*parts: Text | Table, width: int = 300) -> str:
     """What a terminal of that width shows."""
     shown = io.StringIO()
     console = Console(file=shown, width=width, highlight=False, markup=False)
@@ -31,7 +31,7 @@ def printed(*parts: Text | Table, width: int = 300) -> str:
 
 def test_the_summary_fits_the_width_and_has_a_line_a_step(tmp_path: Path) -> None:
     run = load_run(build(tmp_path))
-    lines = printed(*summary(run), width=80).splitlines()
+    lines = render(*summary(run), width=80).splitlines()
     assert "succeeded, score 1.00, done" in lines
     steps = [line for line in lines if line[:2].strip().isdigit() and line[4:6] == "  "]
     assert len(steps) == 11
@@ -71,12 +71,12 @@ def test_a_terminal_cannot_be_steered(tmp_path: Path) -> None:
         log.emit(Planned(thought=hostile, tool="wait" + hostile, input=hostile))
         log.emit(StepFinished())
     run = load_run(log.folder)
-    shown = printed(*summary(run)) + step_text(run, 1)
+    shown = render(*summary(run)) + step_text(run, 1)
     assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}
     assert "[bold]x[/bold]" in shown, "markup is text"
 
 
-def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> None:
+def test_fresh_and_cached_tokens_are_shown_apart_everywhere(tmp_path: Path) -> None:
     called = ModelCalled(
         role="planner",
         model="m",
@@ -93,7 +93,7 @@ def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> No
         log.emit(StepFinished())
     run = load_run(log.folder)
     parts = "4,600 tokens (2,464 fresh and 1,536 cached in, 600 out)"
-    assert parts in printed(*summary(run))
+    assert parts in render(*summary(run))
     text = step_text(run, 1)
     assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them thought), 0 im" in text
     assert "state m: 2,000 in, 300 out, 0 images" in text

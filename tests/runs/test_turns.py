@@ -15,7 +15,7 @@ from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Grounded, Observed
 from hisa.protocols import ModelReply, TurnTokens
-from hisa.runs.export import chosen_turns
+from hisa.runs.export import select_turns
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, load_run
 from hisa.runs.turns import Turn, find_turn, turns
@@ -26,18 +26,18 @@ from hisa.testing import (
     Line,
     tool_call,
 )
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 
 CLICK = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the Save button")
 DONE = tool_call("termination", "done")
-Answer = Callable[[Received], str]
+Answer = Callable[[ReceivedRequest], str]
 
 
 def answer(planned: list[str]) -> Answer:
     """Each role in turn: what a model of that role says."""
     left = {"planner": list(planned)}
 
-    def reply(request: Received) -> str:
+    def reply(request: ReceivedRequest) -> str:
         match request.role:
             case "planner":
                 return left["planner"].pop(0) if left["planner"] else DONE
@@ -50,7 +50,7 @@ def answer(planned: list[str]) -> Answer:
     return reply
 
 
-def played(folder: Path, server: FakeServer, **tree: Any) -> Run:
+def run_with_server(folder: Path, server: FakeServer, **tree: Any) -> Run:
     roles = {
         role: {"model": f"{role}-model", "base_url": server.url}
         for role in ("planner", "state", "grounder", "judge")
@@ -70,7 +70,7 @@ def played(folder: Path, server: FakeServer, **tree: Any) -> Run:
     return load_run(result.folder)
 
 
-def whole(value: Any, run: Run) -> Any:
+def restore_pictures(value: Any, run: Run) -> Any:
     """A body with its pictures as they went over the wire."""
     match value:
         case {"$image": str(name)}:
@@ -78,20 +78,20 @@ def whole(value: Any, run: Run) -> Any:
             assert path is not None
             return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
         case dict():
-            return {key: whole(item, run) for key, item in value.items()}
+            return {key: restore_pictures(item, run) for key, item in value.items()}
         case list():
-            return [whole(item, run) for item in value]
+            return [restore_pictures(item, run) for item in value]
     return value
 
 
 def assert_same(run: Run, server: FakeServer) -> list[Turn]:
     """What the log has of each call is what the server got, whatever the order."""
-    found = list(turns(run))
-    logged = sorted(json.dumps(whole(turn.request, run)) for turn in found)
+    logged_turns = list(turns(run))
+    logged = sorted(json.dumps(restore_pictures(turn.request, run)) for turn in logged_turns)
     assert logged == sorted(json.dumps(request.body) for request in server.requests)
-    assert len({turn.id for turn in found}) == len(found)
-    assert not any(turn.cut or turn.redacted for turn in found)
-    return found
+    assert len({turn.id for turn in logged_turns}) == len(logged_turns)
+    assert not any(turn.cut or turn.redacted for turn in logged_turns)
+    return logged_turns
 
 
 @pytest.mark.parametrize(
@@ -103,26 +103,26 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
         ({"grounder": {"kind": "vision"}}, {"planner", "grounder"}),
     ],
 )
-def test_a_turn_is_what_was_sent_and_said(
+def test_a_turn_is_the_request_sent_and_its_reply(
     tmp_path: Path, tree: dict[str, Any], roles: set[str]
 ) -> None:
     other = tool_call("gui_action", "pyautogui.press('tab')")
     planned = [CLICK, other] * 8  # no three in a row agree, in whatever order they are asked for
     with FakeServer(then=answer(planned)) as server:
-        run = played(tmp_path, server, **tree)
-        found = assert_same(run, server)
-    assert roles <= {turn.role for turn in found}
-    assert all(turn.reply is not None and turn.usage for turn in found)
-    assert {turn.api for turn in found} == {"chat"}
-    assert find_turn(run, found[0].id) == found[0]
+        run = run_with_server(tmp_path, server, **tree)
+        logged_turns = assert_same(run, server)
+    assert roles <= {turn.role for turn in logged_turns}
+    assert all(turn.reply is not None and turn.usage for turn in logged_turns)
+    assert {turn.api for turn in logged_turns} == {"chat"}
+    assert find_turn(run, logged_turns[0].id) == logged_turns[0]
 
 
 def test_a_refused_reply_is_a_turn_with_its_reason_and_its_correction_another(
     tmp_path: Path,
 ) -> None:
     with FakeServer(then=answer(["no JSON", CLICK])) as server:
-        found = assert_same(played(tmp_path, server), server)
-    first, second, *_ = (turn for turn in found if turn.role == "planner")
+        logged_turns = assert_same(run_with_server(tmp_path, server), server)
+    first, second, *_ = (turn for turn in logged_turns if turn.role == "planner")
     assert (first.reply, second.corrects) == ("no JSON", first.id)
     assert "JSON" in first.refused
     assert (second.refused, second.step) == ("", first.step)
@@ -131,39 +131,39 @@ def test_a_refused_reply_is_a_turn_with_its_reason_and_its_correction_another(
 def test_the_tries_at_a_request_are_turns_of_their_own(tmp_path: Path) -> None:
     script = [Line(Fault("status", status=429, retry_after="0"), "planner")]
     with FakeServer(script, then=answer([CLICK])) as server:
-        found = assert_same(played(tmp_path, server), server)
-    failed, again, *_ = found
+        logged_turns = assert_same(run_with_server(tmp_path, server), server)
+    failed, again, *_ = logged_turns
     assert failed.failure.startswith("rate_limit")
     assert (failed.reply, failed.attempt, again.attempt) == (None, 1, 2)
-    assert list(chosen_turns([load_run(tmp_path / found[0].run)], whole=True)) == [
-        turn for turn in found if turn.reply is not None
+    assert list(select_turns([load_run(tmp_path / logged_turns[0].run)], complete_only=True)) == [
+        turn for turn in logged_turns if turn.reply is not None
     ]
 
 
-def test_tokens_are_kept_beside_the_log_as_the_server_gave_them(tmp_path: Path) -> None:
-    given = TurnTokens((1, 2, 3), (7, 8), (-0.5, -0.25))
+def test_tokens_are_stored_beside_the_log_as_the_server_gave_them(tmp_path: Path) -> None:
+    tokens = TurnTokens((1, 2, 3), (7, 8), (-0.5, -0.25))
 
-    def reply(request: Received) -> Any:
-        said = answer([DONE])(request)
-        return ModelReply(said, tokens=given) if request.role == "planner" else said
+    def reply(request: ReceivedRequest) -> Any:
+        text = answer([DONE])(request)
+        return ModelReply(text, tokens=tokens) if request.role == "planner" else text
 
     tree = {"models": {"planner": {"tokens": True, "profile": "vllm"}}}
     with FakeServer(then=reply) as server:
-        run = played(tmp_path, server, **tree)
-        found = assert_same(run, server)
-        asked = server.requests[0].body
-    assert (asked["logprobs"], asked["return_token_ids"]) == (True, True)
-    planner = next(turn for turn in found if turn.role == "planner")
-    assert planner.tokens == given == planner.require_trainable()
-    state = next((turn for turn in found if turn.role != "planner"), None)
+        run = run_with_server(tmp_path, server, **tree)
+        logged_turns = assert_same(run, server)
+        body = server.requests[0].body
+    assert (body["logprobs"], body["return_token_ids"]) == (True, True)
+    planner = next(turn for turn in logged_turns if turn.role == "planner")
+    assert planner.tokens == tokens == planner.require_trainable()
+    state = next((turn for turn in logged_turns if turn.role != "planner"), None)
     if state is not None:
         with pytest.raises(UsageError, match=rf"turn {state.id} .* no prompt_ids.*fit for cloning"):
             state.require_trainable()
 
 
-def test_a_part_of_a_look_is_kept_as_a_part_and_cut_out_as_it_was(tmp_path: Path) -> None:
+def test_a_part_of_a_look_is_stored_as_a_part_and_cut_out_as_it_was(tmp_path: Path) -> None:
     with FakeServer(then=answer([CLICK])) as server:
-        run = played(tmp_path, server)
+        run = run_with_server(tmp_path, server)
         parts = list((run.folder / "images").glob("*.json"))
         assert parts, "what the state manager shows its model is cut out of looks"
         assert not any(path.with_suffix(".png").exists() for path in parts)
@@ -171,16 +171,16 @@ def test_a_part_of_a_look_is_kept_as_a_part_and_cut_out_as_it_was(tmp_path: Path
     assert all(path.with_suffix(".png").exists() for path in parts)
     path = parts[0]
     path.with_suffix(".png").unlink()
-    kept = json.loads(path.read_text())
-    path.write_text(json.dumps({**kept, "boxes": [[0, 0, 1e6, 1e6]]}))
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "boxes": [[0, 0, 1e6, 1e6]]}))
     assert run.image(path.stem) is None
-    path.write_text(json.dumps({**kept, "part_of": "../../etc/passwd"}))
+    path.write_text(json.dumps({**record, "part_of": "../../etc/passwd"}))
     assert run.image(path.stem) is None
 
 
-def test_the_elements_of_a_look_and_what_was_chosen_are_kept(tmp_path: Path) -> None:
+def test_elements_of_a_look_and_the_chosen_target_are_stored(tmp_path: Path) -> None:
     with FakeServer(then=answer([CLICK])) as server:
-        run = played(tmp_path, server)
+        run = run_with_server(tmp_path, server)
     (place,) = next(event for event in run.events if isinstance(event, Grounded)).places
     assert place.chosen
     assert place.element is not None
@@ -188,6 +188,6 @@ def test_the_elements_of_a_look_and_what_was_chosen_are_kept(tmp_path: Path) -> 
     assert place.element.box[0] <= place.x < place.element.box[2]
     assert 1 <= len(place.element.neighbours) <= 3
     look = next(event for event in run.events if isinstance(event, Observed))
-    kept = read_elements(run.folder / ELEMENTS / f"{look.elements_sha256}.json")
-    assert len(kept) == look.elements
-    assert any(element.name == "Save" for element in kept)
+    elements = read_elements(run.folder / ELEMENTS / f"{look.elements_sha256}.json")
+    assert len(elements) == look.elements
+    assert any(element.name == "Save" for element in elements)

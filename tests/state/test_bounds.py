@@ -14,15 +14,15 @@ LONG = "One sentence stands here. " * 400
 @given(st.text(max_size=300), st.integers(0, 90))
 def test_cuts_keep_their_limit_and_the_beginning(text: str, tokens: int) -> None:
     for cut in (cut_at_sentence, cut_at_word):
-        kept = cut(text, tokens)
-        assert estimate_tokens(kept) <= tokens
-        assert text.strip().startswith(kept.removesuffix("…"))
+        beginning = cut(text, tokens)
+        assert estimate_tokens(beginning) <= tokens
+        assert text.strip().startswith(beginning.removesuffix("…"))
 
 
 def test_cut_ends_a_sentence() -> None:
-    kept = cut_at_sentence(LONG, 50)
-    assert kept.endswith("stands here.")
-    assert estimate_tokens(kept) > 40
+    beginning = cut_at_sentence(LONG, 50)
+    assert beginning.endswith("stands here.")
+    assert estimate_tokens(beginning) > 40
 
 
 def test_a_number_is_no_sentence_end() -> None:

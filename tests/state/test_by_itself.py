@@ -59,15 +59,15 @@ class Run:
 
 async def test_a_clock_that_ticked_while_nothing_was_done_is_no_effect() -> None:
     run = Run()
-    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 10)]
-    await run.verdict(looks[0], looks[1])
-    run.state.view(looks[2])
-    await run.verdict(looks[3], looks[4])
-    run.state.view(looks[5])
-    assert await run.verdict(looks[5], looks[6]) == "no_change"
-    run.state.view(looks[7])
+    observations = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 10)]
+    await run.verdict(observations[0], observations[1])
+    run.state.view(observations[2])
+    await run.verdict(observations[3], observations[4])
+    run.state.view(observations[5])
+    assert await run.verdict(observations[5], observations[6]) == "no_change"
+    run.state.view(observations[7])
     effect = replace(shown("10:00:09", "Checked in"), at=110.0)
-    assert await run.verdict(looks[7], effect) != "no_change"
+    assert await run.verdict(observations[7], effect) != "no_change"
 
 
 async def test_a_clock_that_ticks_on_after_the_first_click_is_no_effect() -> None:
@@ -78,22 +78,22 @@ async def test_a_clock_that_ticks_on_after_the_first_click_is_no_effect() -> Non
 @pytest.mark.parametrize("words", ["{}", "{} %", "step {} of 50"])
 async def test_a_bar_that_goes_on_while_nothing_was_done_is_no_effect(words: str) -> None:
     run = Run()
-    looks = [shown(f"10:00:{20 + n}", at=100.0 + n) for n in range(8)]
-    looks = [
+    observations = [shown(f"10:00:{20 + n}", at=100.0 + n) for n in range(8)]
+    observations = [
         replace(
-            seen,
+            page,
             elements=(
                 element("progress bar", "Load", CLOCK, words.format(20 + n)),
-                *(seen.elements or ())[1:],
+                *(page.elements or ())[1:],
             ),
         )
-        for n, seen in enumerate(looks)
+        for n, page in enumerate(observations)
     ]
-    await run.verdict(looks[0], looks[1])
-    run.state.view(looks[2])
-    await run.verdict(looks[3], looks[4])
-    run.state.view(looks[5])
-    assert await run.verdict(looks[5], looks[6]) == "no_change"
+    await run.verdict(observations[0], observations[1])
+    run.state.view(observations[2])
+    await run.verdict(observations[3], observations[4])
+    run.state.view(observations[5])
+    assert await run.verdict(observations[5], observations[6]) == "no_change"
 
 
 async def test_a_text_that_stays_after_the_click_is_an_effect() -> None:
@@ -105,21 +105,24 @@ async def test_a_text_that_stays_after_the_click_is_an_effect() -> None:
 @pytest.mark.parametrize("words", ["Closed 03", "10:00:03 late"])
 async def test_other_words_at_the_place_of_a_clock_are_an_effect(words: str) -> None:
     run = Run()
-    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
+    observations = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
     for number in (0, 2, 4):
-        await run.verdict(looks[number], looks[number + 1])
-        run.state.view(looks[number + 2])
+        await run.verdict(observations[number], observations[number + 1])
+        run.state.view(observations[number + 2])
     other = shown("10:00:07", at=108.0)
     named = element("static", words, CLOCK, words)
     after = replace(other, elements=(named, *(other.elements or ())[1:]))
-    assert await run.verdict(looks[6], replace(after, screenshot=look().screenshot)) != "no_change"
+    assert (
+        await run.verdict(observations[6], replace(after, screenshot=look().screenshot))
+        != "no_change"
+    )
 
 
 async def test_a_screen_that_only_ticks_does_not_count_as_moved() -> None:
     run = Run()
-    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
+    observations = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
     for number in (0, 2):
-        await run.verdict(looks[number], looks[number + 1])
-        run.state.view(looks[number + 2])
-    await run.verdict(looks[4], looks[5])
-    assert "the screen changed" not in run.state.view(looks[6]).steps[-1]
+        await run.verdict(observations[number], observations[number + 1])
+        run.state.view(observations[number + 2])
+    await run.verdict(observations[4], observations[5])
+    assert "the screen changed" not in run.state.view(observations[6]).steps[-1]

@@ -19,36 +19,36 @@ SAVE = element("push button", "Save", BoundingBox(20, 20, 80, 40, "screen"))
 FAR = element("push button", "Far", BoundingBox(500, 300, 560, 340, "screen"))
 
 
-def told(
+def describe(
     before: tuple[Element, ...], after: tuple[Element, ...], roi: BoundingBox | None = ROI
 ) -> object:
     return describe_changes(look(elements=before), look(elements=after), roi)
 
 
-def test_nothing_is_told_where_elements_are_unknown() -> None:
+def test_nothing_is_described_where_elements_are_unknown() -> None:
     assert describe_changes(look(), look(elements=()), ROI) is None
     assert describe_changes(look(elements=()), look(), ROI) is None
 
 
 def test_nothing_is_gone_from_a_list_that_is_not_complete() -> None:
-    whole = look(elements=(SAVE, FAR), title="A")
+    full = look(elements=(SAVE, FAR), title="A")
     partial = replace(look(elements=(FAR,), title="B"), complete=False)
-    assert describe_changes(whole, partial, ROI) == ("The window in front is now “B”.",)
+    assert describe_changes(full, partial, ROI) == ("The window in front is now “B”.",)
 
 
 def test_appeared_and_gone() -> None:
     entry = element("entry", "Name", BOX, "abc")
-    assert told((SAVE,), (SAVE,)) == ()
-    assert told((), (SAVE, entry)) == ("New on the screen: push button “Save”, entry “abc”.",)
-    assert told((SAVE,), ()) == ("Gone: push button “Save”.",)
+    assert describe((SAVE,), (SAVE,)) == ()
+    assert describe((), (SAVE, entry)) == ("New on the screen: push button “Save”, entry “abc”.",)
+    assert describe((SAVE,), ()) == ("Gone: push button “Save”.",)
 
 
 def test_boxes_are_compared_in_image_space() -> None:
     # In screen pixels this one lies right of the box, in image pixels inside it.
     inside = element("label", "In", BoundingBox(200, 100, 300, 120, "screen"))
-    assert told((), (inside,)) == ("New on the screen: label “In”.",)
-    assert told((), (FAR,)) == ()
-    assert told((), (inside,), None) == ()
+    assert describe((), (inside,)) == ("New on the screen: label “In”.",)
+    assert describe((), (FAR,)) == ()
+    assert describe((), (inside,), None) == ()
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_changed_text_and_name_and_state(
     old: tuple[str, ...], new: tuple[str, ...], sentence: str
 ) -> None:
     was, now = (element(role, name, BOX, text, *states) for role, name, text, *states in (old, new))
-    assert told((was,), (now,)) == (sentence,)
+    assert describe((was,), (now,)) == (sentence,)
 
 
 def test_a_moved_element_is_no_change() -> None:
     moved = element("push button", "Save", BoundingBox(22, 60, 82, 80, "screen"))
-    assert told((SAVE,), (moved,)) == ()
+    assert describe((SAVE,), (moved,)) == ()
 
 
 def test_focus() -> None:
     frame = element("frame", "Window", BoundingBox(0, 0, 640, 360, "screen"), "", "focused")
-    one = element("entry", "Name", BOX, "", "focused")
-    assert told((SAVE, frame), (SAVE, frame, one)) == (
+    field = element("entry", "Name", BOX, "", "focused")
+    assert describe((SAVE, frame), (SAVE, frame, field)) == (
         "New on the screen: entry “Name”.",
         "The focus is on entry “Name”.",
     )
     typed = element("entry", "Name", BOX, "a", "focused")
-    assert told((one,), (typed,)) == ("Entry “Name” now reads “a”.",)
+    assert describe((field,), (typed,)) == ("Entry “Name” now reads “a”.",)
 
 
 def desktop(*titles: str) -> Observation:
@@ -117,13 +117,13 @@ def test_windows_opened_closed_and_renamed(
 
 def test_passwords_stay_unread() -> None:
     before = element("password text", "PIN", BOX)
-    assert "1234" not in str(told((before,), (replace(before, text="1234"),)))
+    assert "1234" not in str(describe((before,), (replace(before, text="1234"),)))
 
 
 def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:
     labelled = replace(element("entry", "", BOX), label="Your name")
     described = replace(element("icon", "", BOX), description="A disk")
-    assert told((labelled, described, element("panel", "", BOX)), ()) == (
+    assert describe((labelled, described, element("panel", "", BOX)), ()) == (
         "Gone: entry “Your name”.",
     )
 

@@ -19,7 +19,7 @@ LINES = (
 )
 
 
-async def refined(
+async def refine(
     model: ScriptedModel | FunctionModel,
     previous: str = "",
     lines: tuple[str, ...] = LINES,
@@ -32,8 +32,8 @@ async def refined(
 
 async def test_the_request_holds_task_summary_and_steps_and_no_picture() -> None:
     model = ScriptedModel(["Steps 1~3: Opened click(131, 187). Suggestion: Continue"])
-    said = await refined(model, "Steps 1~0: nothing.")
-    assert said == "Steps 1~3: Opened click(131, 187). Suggestion: Continue"
+    summary = await refine(model, "Steps 1~0: nothing.")
+    assert summary == "Steps 1~3: Opened click(131, 187). Suggestion: Continue"
     (request,) = model.requests
     assert request.images == 0
     assert request.text.startswith("# Context refinement\n")
@@ -47,27 +47,27 @@ async def test_the_request_holds_task_summary_and_steps_and_no_picture() -> None
 
 
 async def test_a_summary_without_its_range_gets_it() -> None:
-    said = await refined(ScriptedModel(["Opened the menu at click(131,187)."]))
-    assert said == "Steps 1~3: Opened the menu at click(131,187)."
+    summary = await refine(ScriptedModel(["Opened the menu at click(131,187)."]))
+    assert summary == "Steps 1~3: Opened the menu at click(131,187)."
 
 
 @pytest.mark.parametrize("limit", [100, 120, 800])
 async def test_a_verbose_model_is_bounded(limit: int) -> None:
     model = FunctionModel(lambda request: "word " * 10_000)
-    said = await refined(model, "old " * 5000, limit=limit)
-    assert estimate_tokens(said) <= limit
+    summary = await refine(model, "old " * 5000, limit=limit)
+    assert estimate_tokens(summary) <= limit
     assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("reply", ["", " \n\t", "…", "---"])
 async def test_without_an_answer_the_steps_speak_for_themselves(reply: str) -> None:
-    first = await refined(FunctionModel(lambda request: reply))
+    first = await refine(FunctionModel(lambda request: reply))
     assert first == (
         "Steps 1~3: gui_action pyautogui.click(131, 187): Succeeded. The menu is open; "
         "gui_action pyautogui.click(…): Failed. Nothing happened; "
         "bash_execution ls: Succeeded. exit 0; output: a"
     )
-    later = await refined(FunctionModel(lambda request: reply), "Steps 1~9: Typed the name.")
+    later = await refine(FunctionModel(lambda request: reply), "Steps 1~9: Typed the name.")
     assert "pyautogui.click(…): Failed." in later
     assert "Earlier: Steps 1~9:" in later
     assert estimate_tokens(later) <= LIMIT
@@ -79,7 +79,7 @@ async def test_a_place_is_offered_again_only_where_its_click_had_its_effect(verd
     model = ScriptedModel(
         ["Steps 1~2: Menu with click(131, 187), then doubleClick(x=40, y=50.0); value (40, 50)."]
     )
-    await refined(model, lines=lines)
+    await refine(model, lines=lines)
     (request,) = model.requests
     assert "click(131, 187)" in request.text
     assert "40, 50" not in request.text

@@ -14,7 +14,7 @@ from hisa.screen.observation import Element, Observation, Window
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
 from tests.state.scene import element
-from tests.state.test_verdicts import CHANGE, does, look
+from tests.state.test_verdicts import CHANGE, grounded_act, look
 
 MAIN = Window("0x120009d", "Book", "calc", BoundingBox(0, 0, 640, 360, "screen"), active=True)
 BEHIND = replace(MAIN, active=False)
@@ -23,11 +23,11 @@ DIALOG = Window("0x1200ccb", "", "Soffice", PLACE, active=True)
 """As LibreOffice's: of another class than its documents, and without a title."""
 STRANGER = replace(DIALOG, id="0x1400ccb")
 SAYS = Element("label", "The formula has an error.", PLACE, window="Question")
-KEYS = does("pyautogui.press('enter')", "Enter the formula.")
-CLICK = does("pyautogui.click(100, 300)", "Select the cell.")
+KEYS = grounded_act("pyautogui.press('enter')", "Enter the formula.")
+CLICK = grounded_act("pyautogui.click(100, 300)", "Select the cell.")
 
 
-async def seen(
+async def abstract_step(
     call: GroundedCall,
     before: Observation,
     after: Observation,
@@ -56,7 +56,7 @@ async def test_the_words_of_a_dialog_that_came_up_are_read(role: str, steps: str
     ):
         elements = (element(role, "Question", box), SAYS)
         after = look(CHANGE, windows=(BEHIND, DIALOG))
-        event = await seen(KEYS, look(windows=(MAIN,)), after, *elements, steps=steps)
+        event = await abstract_step(KEYS, look(windows=(MAIN,)), after, *elements, steps=steps)
         assert event.result.startswith(
             f"Unexpected. “The formula has an error.” says the {role} “Question” that came up."
         )
@@ -67,7 +67,7 @@ async def test_a_dialog_elsewhere_is_not_the_one_that_came_up() -> None:
     panel = element("dialog", "Side bar", BoundingBox(0, 0, 100, 360, "screen"))
     says = replace(SAYS, window="Side bar")
     after = look(CHANGE, windows=(BEHIND, DIALOG))
-    event = await seen(KEYS, look(windows=(MAIN,)), after, panel, says)
+    event = await abstract_step(KEYS, look(windows=(MAIN,)), after, panel, says)
     assert event.verdict == "succeeded"
 
 
@@ -75,6 +75,6 @@ async def test_a_dialog_that_the_step_names_may_have_any_words() -> None:
     validity = element("dialog", "Validity", PLACE)
     says = replace(SAYS, name="Show error message", window="Validity")
     after = look(CHANGE, windows=(BEHIND, DIALOG))
-    opens = does("pyautogui.click(300, 180)", "Click on Validity.")
-    event = await seen(opens, look(windows=(MAIN,)), after, validity, says)
+    opens = grounded_act("pyautogui.click(300, 180)", "Click on Validity.")
+    event = await abstract_step(opens, look(windows=(MAIN,)), after, validity, says)
     assert event.verdict == "succeeded"

@@ -65,17 +65,19 @@ def failures(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize("reply", [LOST, VOID, DENIED, FALSE], ids=["lost", "void", "no", "fails"])
-async def test_what_a_model_that_never_learns_calls_is_made_twice_at_most(
+async def test_a_model_that_never_learns_has_its_call_executed_twice_at_most(
     tmp_path: Path, reply: str
 ) -> None:
     run, _, _ = await run_of(tmp_path, reply)
     assert len(run.steps) == 7
     assert len(held_back(run.events)) >= 2
-    made = [e for e in run.events if isinstance(e, Acted) and (e.ok or e.exit_code is not None)]
-    assert len(made) <= 2
+    executed_acts = [
+        e for e in run.events if isinstance(e, Acted) and (e.ok or e.exit_code is not None)
+    ]
+    assert len(executed_acts) <= 2
 
 
-async def test_the_model_is_told_what_was_not_done_why_and_what_there_is(tmp_path: Path) -> None:
+async def test_the_model_reads_which_call_was_held_back_why_and_other_tools(tmp_path: Path) -> None:
     run, form, model = await run_of(tmp_path, LOST, 3)
     step, *_ = held_back(run.events)
     message = failures(run)[step - 1]
@@ -85,8 +87,8 @@ async def test_the_model_is_told_what_was_not_done_why_and_what_there_is(tmp_pat
         "call wait first",
     ):
         assert words in message
-    asked = [request.text for request in model.requests if request.role == "planner"]
-    assert "not done again: it failed in step 1" in asked[2]
+    prompts = [request.text for request in model.requests if request.role == "planner"]
+    assert "not done again: it failed in step 1" in prompts[2]
     assert not form.acted
 
 
@@ -103,7 +105,7 @@ async def test_another_call_is_made_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("planner", [{"sequence": 3}, {"samples": 2}])
-async def test_sequences_and_samples_are_held_back_alike(
+async def test_sequences_and_samples_are_held_back_too(
     tmp_path: Path, planner: dict[str, object]
 ) -> None:
     reply = together(VOID, VOID) if "sequence" in planner else VOID
@@ -112,7 +114,7 @@ async def test_sequences_and_samples_are_held_back_alike(
     assert len(form.acted) <= 4
 
 
-def test_a_computer_tool_is_held_back_alike(tmp_path: Path) -> None:
+def test_a_computer_tool_is_held_back_too(tmp_path: Path) -> None:
     form = FakeEnvironment()
     answers = iter([computer_click(900, 600)] * 20)
     _, run, _ = computer_run(tmp_path, lambda _: next(answers), form)

@@ -7,7 +7,7 @@ from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.changes import describe_changes
-from tests.plugins.offline.talk import asked
+from tests.plugins.offline.talk import answer_job
 from tests.state.scene import SCREEN, element, look, picture
 
 
@@ -16,69 +16,69 @@ def acts(source: str, *places: Point) -> GroundedCall:
     return GroundedCall(call, source, call.actions, tuple(Place("it", at) for at in places))
 
 
-def said(before: Observation, after: Observation, call: GroundedCall | None = None) -> str:
+def describe_step(before: Observation, after: Observation, call: GroundedCall | None = None) -> str:
     """What the state role's rules say of a step between two looks."""
     changes = describe_changes(before, after, BoundingBox(0, 0, 320, 180), call) or ()
-    return asked("# Step abstraction", action="a", outcome="ok", changes="\n".join(changes))
+    return answer_job("# Step abstraction", action="a", outcome="ok", changes="\n".join(changes))
 
 
-def boxed(number: int, name: str, *states: str, role: str = "check box") -> Element:
+def make_control(number: int, name: str, *states: str, role: str = "check box") -> Element:
     """One of several controls below each other, 20 image pixels high."""
     top = 40 * number
     return element(role, name, BoundingBox(20, top, 200, top + 40, "screen"), "", *states)
 
 
-def test_a_title_is_told_once_and_what_was_typed_before_it() -> None:
+def test_a_title_is_shown_once_and_after_the_typed_text() -> None:
     def editor(title: str, text: str) -> Observation:
         frame = element("frame", title, BoundingBox(0, 0, 640, 360, "screen"), "", "active")
         field = element("text", "", BoundingBox(0, 40, 640, 360, "screen"), text, "focused")
         windows = (Window("1", title, "editor", active=True),)
         return Observation(picture(), SCREEN, windows=windows, elements=(frame, field))
 
-    told = said(editor("a.txt", ""), editor("*a.txt", "hi"), acts("pyautogui.write('hi')"))
-    assert told == "Succeeded. Text now reads “hi”. The window in front is now “*a.txt”."
+    line = describe_step(editor("a.txt", ""), editor("*a.txt", "hi"), acts("pyautogui.write('hi')"))
+    assert line == "Succeeded. Text now reads “hi”. The window in front is now “*a.txt”."
 
 
-def test_a_title_is_told_where_no_window_is_known() -> None:
+def test_a_title_is_shown_where_no_window_is_known() -> None:
     box = BoundingBox(0, 0, 640, 360, "screen")
     before, after = (look(elements=(element("frame", t, box, "", "active"),)) for t in "AB")
-    assert said(before, after) == "Succeeded. The window in front is now “B”."
+    assert describe_step(before, after) == "Succeeded. The window in front is now “B”."
 
 
-def test_a_line_break_is_told_as_one() -> None:
+def test_a_line_break_is_shown_as_one() -> None:
     box = BoundingBox(0, 0, 640, 360, "screen")
     before, after = (look(elements=(element("text", "", box, t),)) for t in ("one", "one\n"))
-    assert said(before, after) == "Succeeded. Text now reads “one ⏎”."
+    assert describe_step(before, after) == "Succeeded. Text now reads “one ⏎”."
 
 
 def test_a_value_that_is_its_things_name_names_nothing() -> None:
     box = BoundingBox(20, 20, 80, 40, "screen")
     before, after = (look(elements=(element("combo box", "Big", box, t),)) for t in ("Old", "Big"))
-    assert said(before, after) == "Succeeded. Combo box now reads “Big”."
+    assert describe_step(before, after) == "Succeeded. Combo box now reads “Big”."
 
 
 def test_the_control_acted_on_comes_first() -> None:
     names = ("Clock", "Price", "Total")
-    before = look(elements=tuple(boxed(n, f"{name} 1") for n, name in enumerate(names)))
-    after = look(elements=tuple(boxed(n, f"{name} 2") for n, name in enumerate(names)))
-    told = said(before, after, acts("pyautogui.click(50, 50)", Point(50, 50)))
-    assert told.startswith("Succeeded. Check box “Total 1” now reads “Total 2”.")
+    before = look(elements=tuple(make_control(n, f"{name} 1") for n, name in enumerate(names)))
+    after = look(elements=tuple(make_control(n, f"{name} 2") for n, name in enumerate(names)))
+    line = describe_step(before, after, acts("pyautogui.click(50, 50)", Point(50, 50)))
+    assert line.startswith("Succeeded. Check box “Total 1” now reads “Total 2”.")
 
 
 def test_all_boxes_that_one_call_ticked_are_named() -> None:
     names = ("tea", "milk", "salt", "rice")
-    before = look(elements=tuple(boxed(n, name) for n, name in enumerate(names)))
-    after = look(elements=tuple(boxed(n, name, "checked") for n, name in enumerate(names)))
+    before = look(elements=tuple(make_control(n, name) for n, name in enumerate(names)))
+    after = look(elements=tuple(make_control(n, name, "checked") for n, name in enumerate(names)))
     source = "; ".join(f"pyautogui.click(50, {20 * n + 10})" for n in range(4))
-    assert said(before, after, acts(source)) == (
+    assert describe_step(before, after, acts(source)) == (
         "Succeeded. Check box “tea”, check box “milk”, check box “salt” and check box “rice” "
         "are now checked."
     )
 
 
-def test_what_is_in_a_text_and_no_text_is_not_told() -> None:
+def test_objects_inside_a_text_are_not_shown() -> None:
     box = BoundingBox(0, 0, 640, 360, "screen")
     texts = ("\ufffc\ufffc", "\ufffc tea", "tea")
     none, some, plain = (look(elements=(element("paragraph", "", box, t),)) for t in texts)
-    assert said(none, some) == "Succeeded. Paragraph now reads “tea”."
+    assert describe_step(none, some) == "Succeeded. Paragraph now reads “tea”."
     assert describe_changes(some, plain, BoundingBox(0, 0, 320, 180)) == ()

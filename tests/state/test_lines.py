@@ -17,7 +17,7 @@ from tests.state.test_text import HOSTILE
 RESULT = "Succeeded. The File menu is open."
 
 
-def test_the_whole_line() -> None:
+def test_the_full_line() -> None:
     assert history_line(3, click(), RESULT, limit=160) == (
         "Step 3: gui_action | Thought: Open the menu. | Description: the File menu | "
         "Input: pyautogui.click(131, 187) | Result: Succeeded. The File menu is open."
@@ -94,7 +94,7 @@ def test_every_line_keeps_its_limit(
     line.encode()
 
 
-def test_a_long_failure_leaves_the_thought_and_the_whole_description() -> None:
+def test_a_long_failure_leaves_the_thought_and_the_full_description() -> None:
     described = 'button "Open" in the row of invoice 2026-031, right of "Unpaid"'
     call = ToolCall("The invoice is still open.", "gui_action", "pyautogui.click(1, 2)", described)
     places = ", ".join(f"button “Open” at (412, {200 + 30 * row})" for row in range(12))

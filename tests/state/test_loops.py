@@ -11,8 +11,8 @@ MOVED = (100, 100, 140, 130)
 
 def record(source: str, roi: tuple[int, int, int, int] | None = None) -> Attempt:
     call = tool("gui_action", source).call
-    seen = Abstracted(line="", result="", roi=roi, verdict="succeeded")
-    return Attempt(call, (action_key(call, source),), seen)
+    event = Abstracted(line="", result="", roi=roi, verdict="succeeded")
+    return Attempt(call, (action_key(call, source),), event)
 
 
 def times(*records: Attempt) -> int:
@@ -38,14 +38,14 @@ def test_a_change_is_no_loop() -> None:
     assert times(record("a"), record("a"), record("b")) == 0
 
 
-def test_keys_tell_actions_apart() -> None:
-    one = click()
-    other = click(5, 5)
+def test_action_keys_differ_by_action() -> None:
+    first = click()
+    second = click(5, 5)
     lost = tool("gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the File menu")
     lost_other = tool(
         "gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the Edit menu"
     )
-    keys = {action_key(call.call, call.input) for call in (one, other, lost, lost_other)}
+    keys = {action_key(call.call, call.input) for call in (first, second, lost, lost_other)}
     assert len(keys) == 4
 
 

@@ -98,7 +98,7 @@ def terse(request: ModelRequest) -> str:
     return "Succeeded. The dialog shows the next page of the list of prices."
 
 
-def varied(number: int) -> tuple[GroundedCall, bool, bool]:
+def vary_call(number: int) -> tuple[GroundedCall, bool, bool]:
     """Call, whether the screen changes, whether the tool works: all kinds by turns."""
     if number in (16, 17, 18, 19):
         return tool("none", ""), False, False
@@ -146,7 +146,7 @@ async def test_a_refinement_leaves_the_newest_line_until_the_next_step() -> None
     assert "Step 5: " not in later.text
 
 
-async def test_a_loop_is_told_once_it_is_one_and_forgotten_when_left() -> None:
+async def test_a_loop_is_announced_and_forgotten_when_left() -> None:
     run = Driver(terse)
     for _ in range(3):
         assert run.state.view().notice == ""
@@ -160,8 +160,8 @@ async def test_a_loop_is_told_once_it_is_one_and_forgotten_when_left() -> None:
 
 
 async def test_trouble_is_a_failure_something_unexpected_or_a_loop_and_of_one_step_only() -> None:
-    said = iter(["Succeeded. It is there.", "Unexpected. A dialog came up.", "Succeeded. On."])
-    run = Driver(lambda request: next(said, "Succeeded. On."))
+    replies = iter(["Succeeded. It is there.", "Unexpected. A dialog came up.", "Succeeded. On."])
+    run = Driver(lambda request: next(replies, "Succeeded. On."))
     troubled = [run.state.view().troubled]
     for number in (1, 2, 3):
         await run.step(click(number, 9), changed=True)
@@ -199,7 +199,7 @@ async def test_advice_is_bounded_and_safe() -> None:
     assert "</advice>" not in advice
 
 
-async def test_a_rule_is_never_cut_and_what_does_not_fit_is_said() -> None:
+async def test_a_rule_is_never_cut_and_left_out_rules_are_counted() -> None:
     rules = [f"- MUST: Rule {number} {'binds whole ' * 12}to its end." for number in range(20)]
     run = Driver(terse, Notebook("\n".join(rules)))
     await run.recall()
@@ -214,7 +214,7 @@ async def test_state_is_rebuilt_from_events_at_every_cut() -> None:
     await run.recall()
     cuts = [(len(run.events), run.state.view())]
     for number in range(23):
-        call, changed, ok = varied(number)
+        call, changed, ok = vary_call(number)
         await run.step(call, changed=changed, ok=ok)
         cuts.append((len(run.events), run.state.view()))
     assert any(view.notice for _, view in cuts)
@@ -228,25 +228,25 @@ async def test_state_is_rebuilt_from_events_at_every_cut() -> None:
 
 
 async def test_a_restored_run_goes_on_as_if_never_cut() -> None:
-    whole = Driver(terse, Notebook())
-    await whole.recall()
+    uncut = Driver(terse, Notebook())
+    await uncut.recall()
     for number in range(23):
-        call, changed, ok = varied(number)
-        await whole.step(call, changed=changed, ok=ok)
+        call, changed, ok = vary_call(number)
+        await uncut.step(call, changed=changed, ok=ok)
     for cut in (1, 4, 5, 13):
         first, second = Driver(terse, Notebook()), Driver(terse, Notebook())
         await first.recall()
         for number in range(cut):
-            call, changed, ok = varied(number)
+            call, changed, ok = vary_call(number)
             await first.step(call, changed=changed, ok=ok)
         second.state.restore(
             [*first.events, *events_of(click(9, 9), cut + 1, Outcome(ok=True)), RunResumed()]
         )
         second.number = cut
         for number in range(cut, 23):
-            call, changed, ok = varied(number)
+            call, changed, ok = vary_call(number)
             await second.step(call, changed=changed, ok=ok)
-        assert second.state.view() == whole.state.view()
+        assert second.state.view() == uncut.state.view()
 
 
 async def test_a_step_done_twice_counts_as_it_was_done_last() -> None:
@@ -322,8 +322,8 @@ async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> 
     await driver.state.credit(won=True)
     use = PatternUse(id="q", kind="success", lesson="x", score=0.8)
     rest = use.model_copy(update={"id": "r", "shown": False})
-    told = Guidance(advice="- x", patterns=(use, rest))
-    driver.state.restore([told, *driver.events[1:]])
+    guidance = Guidance(advice="- x", patterns=(use, rest))
+    driver.state.restore([guidance, *driver.events[1:]])
     await driver.state.credit(won=None)
     assert notebook.credited == [
         (("p",), ("As [p1] says.",), True),

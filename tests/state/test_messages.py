@@ -21,19 +21,19 @@ def says(text: str, role: str = "label", title: str = "Error") -> Element:
 
 
 async def result(call: GroundedCall, before: Observation, after: Observation) -> str:
-    event, _ = await verdicts.seen(call, before, after)
+    event, _ = await verdicts.judge_step(call, before, after)
     return event.result
 
 
-def seen(*elements: Element) -> Observation:
+def look_with(*elements: Element) -> Observation:
     return verdicts.look(verdicts.CHANGE, elements=elements)
 
 
-SAVING = verdicts.does("pyautogui.hotkey('ctrl', 's')", "Save the file.")
+SAVING = verdicts.grounded_act("pyautogui.hotkey('ctrl', 's')", "Save the file.")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ((), "“Error” says the alert that came up."),
         ((says("No room."),), "“No room.” says the alert “Error” that came up."),
@@ -55,6 +55,9 @@ SAVING = verdicts.does("pyautogui.hotkey('ctrl', 's')", "Save the file.")
         ),
     ],
 )
-async def test_a_dialogs_own_words_are_passed_on(words: tuple[Element, ...], told: str) -> None:
+async def test_a_dialogs_own_words_are_passed_on(words: tuple[Element, ...], sentence: str) -> None:
     before = verdicts.look(elements=())
-    assert await result(SAVING, before, seen(ALERT, *words)) == f"Unexpected. {told} It worked."
+    assert (
+        await result(SAVING, before, look_with(ALERT, *words))
+        == f"Unexpected. {sentence} It worked."
+    )

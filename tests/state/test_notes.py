@@ -20,7 +20,7 @@ from hisa.plugins.computer_use.responses_server import function_call
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.state.base import NewSteps
-from hisa.state.kept_values import kept_values
+from hisa.state.kept_values import build_values_line
 from hisa.state.manager import build_state
 from hisa.state.notes import NOTE_TOKENS, take_notes
 from hisa.testing.form import FakeEnvironment
@@ -50,7 +50,7 @@ class Checking:
         return json.dumps(reply)
 
 
-async def played(tmp_path: Path, model: Checking, sequence: int = 1) -> list[Event]:
+async def run_to_end(tmp_path: Path, model: Checking, sequence: int = 1) -> list[Event]:
     tree = {
         "run": {"folder": tmp_path, "max_steps": 30},
         "patterns": {"enabled": False},
@@ -70,9 +70,9 @@ def section(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("sequence", [1, 5])
-async def test_a_note_stands_whole_in_every_later_prompt(tmp_path: Path, sequence: int) -> None:
+async def test_a_note_stands_in_full_in_every_later_prompt(tmp_path: Path, sequence: int) -> None:
     model = Checking(notes={2: NOTE}, sequence=sequence > 1)
-    events = await played(tmp_path, model, sequence)
+    events = await run_to_end(tmp_path, model, sequence)
     assert len(model.prompts) == 30
     assert [section(prompt) for prompt in model.prompts] == ["", "", *[NOTE] * 28]
     assert [event.note for event in events if isinstance(event, Planned)][:3] == [None, NOTE, None]
@@ -82,7 +82,7 @@ async def test_a_note_is_replaced_by_its_name_and_dropped_without_a_value(tmp_pa
     model = Checking(
         notes={2: NOTE, 4: "Inspector: 311", 6: "release code:", 8: "Pump 3 leaks.", 10: ""}
     )
-    await played(tmp_path, model)
+    await run_to_end(tmp_path, model)
     notes = [section(prompt).splitlines() for prompt in model.prompts]
     limits, code, _ = NOTE.splitlines()
     assert notes[4] == [limits, code, "Inspector: 311"]
@@ -96,7 +96,7 @@ async def test_a_note_without_room_is_not_taken_and_the_planner_hears_of_it(
 ) -> None:
     many = {number: f"pump {number}: " + "as it was before " * 12 for number in range(3, 12)}
     model = Checking(notes={2: NOTE, **many})
-    await played(tmp_path, model)
+    await run_to_end(tmp_path, model)
     last = section(model.prompts[-1])
     assert estimate_tokens(last) <= NOTE_TOKENS
     assert NOTE in last
@@ -145,7 +145,7 @@ def test_a_note_cannot_close_its_section() -> None:
 
 async def test_a_restored_state_has_the_notes_of_the_log(tmp_path: Path) -> None:
     model = Checking(notes={2: NOTE, 4: "inspector:"})
-    events = await played(tmp_path, model)
+    events = await run_to_end(tmp_path, model)
     state = build_state(FunctionModel(model), StateSettings(), emit=lambda event: None)
     state.restore(events)
     assert state.view().notes == section(model.prompts[-1])
@@ -157,25 +157,25 @@ async def test_a_restored_state_has_the_notes_of_the_log(tmp_path: Path) -> None
 
 def test_values_are_taken_from_the_uncut_thought() -> None:
     line = "Step 2: wait | Thought: For later: within limits is 3.85 to 6.10… | Result: Succeeded."
-    kept = kept_values("", NewSteps([line], [READ]), 800)
-    assert kept.startswith("Noted: ")
+    values = build_values_line("", NewSteps([line], [READ]), 800)
+    assert values.startswith("Noted: ")
     for value in ("3.85 to 6.10", "QK-4471", "inspector 208"):
-        assert value in kept
+        assert value in values
 
 
 @pytest.mark.parametrize("field", ["Thought", "Result"])
-def test_what_was_met_once_outlives_the_members_of_a_series(field: str) -> None:
+def test_single_values_outlive_the_members_of_a_series(field: str) -> None:
     steps = [f"Step 5: wait | Thought: {READ} | Result: Succeeded."]
     for number in range(25):
-        told = f"The pressure of pump {number} is {3 + number / 9:.2f}"
-        fields = {"Thought": "Go on.", "Result": "Succeeded.", field: f"Succeeded. {told}."}
+        reading = f"The pressure of pump {number} is {3 + number / 9:.2f}"
+        fields = {"Thought": "Go on.", "Result": "Succeeded.", field: f"Succeeded. {reading}."}
         steps.append(
             f"Step {number + 6}: wait | " + " | ".join(f"{k}: {v}" for k, v in fields.items())
         )
-    kept = ""
+    values = ""
     for at in range(0, len(steps), 5):
-        kept = kept_values(kept, NewSteps(steps[at : at + 5]), 400)
+        values = build_values_line(values, NewSteps(steps[at : at + 5]), 400)
     for value in ("3.85 to 6.10", "QK-4471", "inspector 208"):
-        assert value in kept
-    assert "pump 24 is 5.67" in kept
-    assert "pump 0 is 3.00" not in kept
+        assert value in values
+    assert "pump 24 is 5.67" in values
+    assert "pump 0 is 3.00" not in values

@@ -35,9 +35,9 @@ DOES = (
 
 
 def _line(draw: random.Random, step: int) -> str:
-    told, value = FACTS.get(step, ("", ""))
-    result = f"Succeeded. {told.format(value)}" if told else draw.choice(DOES)
-    result = result.format(draw.randrange(400), draw.randrange(100)) if not told else result
+    sentence, value = FACTS.get(step, ("", ""))
+    result = f"Succeeded. {sentence.format(value)}" if sentence else draw.choice(DOES)
+    result = result.format(draw.randrange(400), draw.randrange(100)) if not sentence else result
     noted, of = FACTS.get(step - 1, ("", ""))
     thought = f"Row {step} is done, {draw.randrange(90)} are left. I go on with the next one."
     if noted and step % 2:
@@ -71,7 +71,7 @@ async def test_nine_of_ten_values_stand_in_the_state_of_step_100(every: int) -> 
     assert len(lost) <= 1, f"gone from the state: {lost}"
 
 
-async def test_what_was_not_met_for_longest_goes_first() -> None:
+async def test_the_value_not_met_for_longest_goes_first() -> None:
     events: list[Event] = []
     settings = StateSettings(refine_every=5, refined_tokens=200)
     state = build_state(FunctionModel(forgets), settings, emit=events.append)
@@ -81,11 +81,11 @@ async def test_what_was_not_met_for_longest_goes_first() -> None:
         events.append(Abstracted(step=step, line=line, result="x"))
         state.restore(events)
         await state.refine_if_due(TASK)
-    told = state.view().refined
-    assert "AAA-10001" in told  # met again lately
-    assert "XYZ-20060" in told
-    assert "XYZ-20002" not in told
-    assert estimate_tokens(told) <= 200
+    summary = state.view().refined
+    assert "AAA-10001" in summary  # met again lately
+    assert "XYZ-20060" in summary
+    assert "XYZ-20002" not in summary
+    assert estimate_tokens(summary) <= 200
 
 
 async def test_a_summary_cannot_forge_values() -> None:

@@ -13,7 +13,7 @@ from hisa.config import StateSettings
 from hisa.errors import ActionRefused, NotFound
 from hisa.events import Abstracted, Acted, Event, Planned, event_adapter
 from hisa.planner.planner import planned_calls
-from hisa.protocols import GroundedCall, MadeCall, Outcome, Place, ToolCall
+from hisa.protocols import ExecutedCall, GroundedCall, Outcome, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 from hisa.sequence import ground_calls
@@ -47,7 +47,7 @@ def read_page(part: str = "", lines: int = 9) -> str:
 
 
 @dataclass(frozen=True)
-class Does:
+class ScriptedStep:
     """A call, and what comes of it where it is made."""
 
     call: ToolCall
@@ -73,34 +73,36 @@ class Does:
         )
 
 
-def act(source: str, description: str = "", **came: Any) -> Does:
+def act(source: str, description: str = "", **came: Any) -> ScriptedStep:
     call = ToolCall("Go on.", "gui_action", source, description, actions=parse(source))
-    return replace(Does(call), **came)
+    return replace(ScriptedStep(call), **came)
 
 
-def click(description: str, then: str = "", **came: Any) -> Does:
+def click(description: str, then: str = "", **came: Any) -> ScriptedStep:
     return act(f"pyautogui.click(X_COORD, Y_COORD){then}", description, **came)
 
 
-def tool(name: str, value: str | dict[str, object], description: str = "", **came: Any) -> Does:
-    return replace(Does(ToolCall("Go on.", name, value, description)), **came)
+def tool(
+    name: str, value: str | dict[str, object], description: str = "", **came: Any
+) -> ScriptedStep:
+    return replace(ScriptedStep(ToolCall("Go on.", name, value, description)), **came)
 
 
-def bash(command: str, output: str = "", exit_code: int = 0) -> Does:
+def bash(command: str, output: str = "", exit_code: int = 0) -> ScriptedStep:
     return tool("bash_execution", command, output=output, exit_code=exit_code)
 
 
-def wait_for(seconds: str = "2", **came: Any) -> Does:
+def wait_for(seconds: str = "2", **came: Any) -> ScriptedStep:
     return tool("wait", seconds, **came)
 
 
-def unusable() -> Does:
+def unusable() -> ScriptedStep:
     return tool("none", "", error="no usable reply: no JSON object in it")
 
 
-def together(*steps: Does) -> Does:
+def together(*steps: ScriptedStep) -> ScriptedStep:
     first, *rest = steps
-    following = tuple(each.call for each in rest)
+    following = tuple(step.call for step in rest)
     return replace(steps[-1], call=replace(first.call, following=following))
 
 
@@ -129,8 +131,8 @@ class Run:
         self.state = build_state(model, StateSettings(refine="window"), emit=self.emit)
         functions = (gui_action, bash_execution, wait, termination, infeasible)
         self.tools = ToolRegistry(
-            [Tool(each) for each in functions]
-            + [Tool(each, source="page") for each in (press_link, read_page)],
+            [Tool(function) for function in functions]
+            + [Tool(function, source="page") for function in (press_link, read_page)],
         )
         self.errors: list[str] = []
         self.state.restore(events)
@@ -142,17 +144,17 @@ class Run:
         at = self.screen % 50
         usual = frozenset({"enabled", "showing"})
         elements = tuple(
-            replace(each, states=usual | ({"focused"} if each.name == self.focus else set()))
-            for each in CONTROLS
+            replace(control, states=usual | ({"focused"} if control.name == self.focus else set()))
+            for control in CONTROLS
         )
         return look((at, 130, 60 + at, 160), elements=elements)
 
-    async def step(self, does: Does) -> str:
+    async def step(self, does: ScriptedStep) -> str:
         """Returns "." for what was done or looked for, "x" for what was held back."""
         self.number += 1
         before, call = self.look(), does.call
         self.state.view(before)
-        made = GroundedCall(call, call.input, call.actions)
+        grounded = GroundedCall(call, call.input, call.actions)
         if call.tool != "none":
             self.emit(
                 Planned(
@@ -165,60 +167,66 @@ class Run:
             )
         try:
             if call.tool != "none":
-                made = await self.ground(call, before)
+                grounded = await self.ground(call, before)
         except ActionRefused as error:
-            return await self._failed(call, before, str(error), "x")
+            return await self._record_failure(call, before, str(error), "x")
         except NotFound as error:
-            return await self._failed(call, before, str(error), ".")
-        return await self._made(made, does, before)
+            return await self._record_failure(call, before, str(error), ".")
+        return await self._execute(grounded, does, before)
 
     async def ground(self, call: ToolCall, before: Observation) -> GroundedCall:
         """The call with its places, refused before and after these are known."""
         others = self.tools.others(call.tool, before)
         self.state.require_new(GroundedCall(call, call.input, call.actions), others)
-        found = await ground_calls(call, before, Finder())
-        self.state.require_new(found, others)
-        return found
+        grounded = await ground_calls(call, before, Finder())
+        self.state.require_new(grounded, others)
+        return grounded
 
-    async def _made(self, made: GroundedCall, does: Does, before: Observation) -> str:
+    async def _execute(
+        self, grounded: GroundedCall, does: ScriptedStep, before: Observation
+    ) -> str:
         outcome = does.outcome
-        for each in made.sequence:
-            last = each is made.sequence[-1]
+        for part in grounded.sequence:
+            last = part is grounded.sequence[-1]
             ok = outcome.ok or not last
             self.emit(
                 Acted(
-                    tool=each.call.tool,
-                    input=each.input,
+                    tool=part.call.tool,
+                    input=part.input,
                     ok=ok,
                     output=outcome.output if last else "",
                     error=outcome.error if last else "",
                     exit_code=outcome.exit_code if last else None,
                 )
             )
-        if made.call.following:
+        if grounded.call.following:
             parts = [
-                MadeCall(each, outcome if each is made.sequence[-1] else Outcome(ok=True), before)
-                for each in (replace(one, following=()) for one in made.sequence)
+                ExecutedCall(
+                    alone, outcome if alone is grounded.sequence[-1] else Outcome(ok=True), before
+                )
+                for alone in (replace(part, following=()) for part in grounded.sequence)
             ]
             parts[-1] = replace(parts[-1], outcome=outcome)
-            outcome = replace(outcome, made=tuple(parts))
+            outcome = replace(outcome, executed_calls=tuple(parts))
         self.screen += does.changes
         self.focus = does.focus or self.focus
-        await self.state.abstract(made, before, self.look(), outcome)
+        await self.state.abstract(grounded, before, self.look(), outcome)
         self.screen += does.late
         return "."
 
-    async def _failed(self, call: ToolCall, before: Observation, error: str, mark: str) -> str:
+    async def _record_failure(
+        self, call: ToolCall, before: Observation, error: str, mark: str
+    ) -> str:
         self.errors.append(error)
         self.emit(Acted(tool=call.tool, input=call.input, ok=False, error=error))
-        made = GroundedCall(call, call.input, call.actions)
-        await self.state.abstract(made, before, self.look(), Outcome(ok=False, error=error))
+        grounded = GroundedCall(call, call.input, call.actions)
+        await self.state.abstract(grounded, before, self.look(), Outcome(ok=False, error=error))
         return mark
 
 
 TYPES = "; pyautogui.write('Ada')"
 DENIED = "the policy refuses this: it deletes files. Nothing was done"
-LEGITIMATE: dict[str, list[Does]] = {
+LEGITIMATE: dict[str, list[ScriptedStep]] = {
     "next page": [click("Next", changes=True)] * 6,
     "keys that move on": [act("pyautogui.press('down')", changes=True)] * 6,
     "tab, where no focus shows": [act("pyautogui.press('tab')")] * 6,
@@ -252,7 +260,7 @@ LEGITIMATE: dict[str, list[Does]] = {
     ],
     "a sequence that moves on": [together(click("Name"), click("Next", changes=True))] * 4,
 }  # fmt: skip
-MISTAKES: dict[str, tuple[list[Does], str]] = {
+MISTAKES: dict[str, tuple[list[ScriptedStep], str]] = {
     "what was not found": ([click("Save")] * 4, ".xxx"),
     "a tool that fails": ([tool("press_link", "a.org", error="no link")] * 4, ".xxx"),
     "a tool that fails, by turns with another": (
@@ -289,40 +297,40 @@ MISTAKES: dict[str, tuple[list[Does], str]] = {
 }  # fmt: skip
 
 
-async def played(steps: Sequence[Does]) -> tuple[str, Run]:
+async def run_steps(steps: Sequence[ScriptedStep]) -> tuple[str, Run]:
     run = Run()
     return "".join([await run.step(does) for does in steps]), run
 
 
 @pytest.mark.parametrize("name", LEGITIMATE)
 async def test_a_legitimate_repeat_is_made(name: str) -> None:
-    marks, run = await played(LEGITIMATE[name])
+    marks, run = await run_steps(LEGITIMATE[name])
     assert marks == "." * len(LEGITIMATE[name]), run.errors
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 async def test_a_mistake_is_made_once_and_an_act_in_vain_twice(name: str) -> None:
     steps, marks = MISTAKES[name]
-    done, run = await played(steps)
-    assert done == marks, run.errors
+    actual_marks, run = await run_steps(steps)
+    assert actual_marks == marks, run.errors
 
 
 @pytest.mark.parametrize("name", [*MISTAKES][::3] + [*LEGITIMATE][::4])
 async def test_a_run_that_goes_on_decides_as_if_never_cut(name: str) -> None:
     steps, marks = MISTAKES.get(name) or (LEGITIMATE[name], "." * len(LEGITIMATE[name]))
-    whole = Run()
+    uncut = Run()
     ends = [0]
     for does in steps:
-        await whole.step(does)
-        ends.append(len(whole.events))
+        await uncut.step(does)
+        ends.append(len(uncut.events))
     for cut in range(1, len(steps)):
         if steps[cut - 1].late:
             continue  # what changes while nobody looks is not in the log
-        lines = [event_adapter.dump_json(event) for event in whole.events[: ends[cut]]]
+        lines = [event_adapter.dump_json(event) for event in uncut.events[: ends[cut]]]
         again = Run([event_adapter.validate_json(line) for line in lines])
         again.screen, again.focus = sum(d.changes + d.late for d in steps[:cut]), "Name"
-        for each in steps[:cut]:
-            again.focus = each.focus or again.focus
+        for step in steps[:cut]:
+            again.focus = step.focus or again.focus
         assert "".join([await again.step(does) for does in steps[cut:]]) == marks[cut:], cut
 
 
@@ -333,5 +341,7 @@ def test_typing_what_stands_there_already_succeeds_and_does_nothing(
     source = "pyautogui.click(20, 60); pyautogui.write('Ada')"
     call = ToolCall("", "gui_action", source, actions=parse(source))
     keys = (action_key(call, source),)
-    seen = Abstracted(line="", result="Succeeded.", roi=roi, asked_model=False, verdict="succeeded")
-    assert [*find_tries([Attempt(call, keys, seen)] * 2, keys)] == tries
+    event = Abstracted(
+        line="", result="Succeeded.", roi=roi, asked_model=False, verdict="succeeded"
+    )
+    assert [*find_tries([Attempt(call, keys, event)] * 2, keys)] == tries

@@ -38,7 +38,7 @@ def screen(
     )
 
 
-def changed(before: Observation, after: Observation) -> BoundingBox | None:
+def diff_box(before: Observation, after: Observation) -> BoundingBox | None:
     """The box that is left of the difference of two looks."""
     differs = ImageChops.difference(before.screenshot.pixels, after.screenshot.pixels)
     mask = differs.convert("L").point([0] + [255] * 255)
@@ -53,13 +53,13 @@ def changed(before: Observation, after: Observation) -> BoundingBox | None:
 def test_a_pointer_that_moves_over_other_backgrounds_is_no_change(
     backgrounds: tuple[str, str],
 ) -> None:
-    assert changed(screen(*backgrounds, OLD), screen(*backgrounds, NEW)) is None
+    assert diff_box(screen(*backgrounds, OLD), screen(*backgrounds, NEW)) is None
 
 
 @pytest.mark.parametrize(
     "backgrounds", [("white", "white"), ("white", "#101418"), ("#204080", "#f0e0a0")]
 )
 def test_a_tick_under_the_tip_stays(backgrounds: tuple[str, str]) -> None:
-    left = changed(screen(*backgrounds, OLD), screen(*backgrounds, NEW, tick=NEW))
+    left = diff_box(screen(*backgrounds, OLD), screen(*backgrounds, NEW, tick=NEW))
     assert left is not None
     assert left.intersection(BoundingBox(NEW[0] - 6, NEW[1] - 5, NEW[0] + 6, NEW[1] + 4))

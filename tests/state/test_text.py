@@ -68,10 +68,10 @@ def test_no_cut_goes_through_a_word(chars: int) -> None:
     words = [f"ghp_{number:036d}" for number in range(40)]
     text = "output: " + "\n".join(words)
     for shown in (excerpt(text, chars), ends(text, chars)):
-        told = shown.replace("…", " ").split()
-        assert told[0] == "output:"
-        assert {word for word in told if word.startswith("ghp_")} <= set(words)
-        assert not [word for word in told if "0000" in word and word not in words]
+        shown_words = shown.replace("…", " ").split()
+        assert shown_words[0] == "output:"
+        assert {word for word in shown_words if word.startswith("ghp_")} <= set(words)
+        assert not [word for word in shown_words if "0000" in word and word not in words]
 
 
 def test_excerpt_keeps_both_ends() -> None:

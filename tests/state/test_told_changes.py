@@ -11,15 +11,15 @@ from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.state.changes import describe_changes
-from hisa.state.refusals import unexpected
+from hisa.state.refusals import find_surprise
 from tests.state.scene import element, look
-from tests.state.test_dialogs import seen
+from tests.state.test_dialogs import abstract_step
 
 ROI = BoundingBox(0, 0, 320, 180)
 TOWNS = ("Porto", "Faro", "Braga", "Evora", "Sines", "Tavira")
 
 
-def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> str:
+def describe(before: tuple[Element, ...], after: tuple[Element, ...]) -> str:
     return " ".join(describe_changes(look(elements=before), look(elements=after), ROI) or ())
 
 
@@ -36,7 +36,7 @@ def rows(*names: str, role: str = "list item", chosen: str = "") -> tuple[Elemen
     )
 
 
-def clicked(at: tuple[int, int], *, role: str = "", name: str = "") -> GroundedCall:
+def click_on(at: tuple[int, int], *, role: str = "", name: str = "") -> GroundedCall:
     """A click on a described thing at a place of the picture."""
     call = ToolCall("Press it.", "gui_action", "pyautogui.click(X_COORD, Y_COORD)", name)
     place = Place(name, Point(*at), label=f'{role} "{name}"')
@@ -45,14 +45,14 @@ def clicked(at: tuple[int, int], *, role: str = "", name: str = "") -> GroundedC
 
 
 def test_entries_of_a_list_that_scrolled_come_and_go() -> None:
-    sentences = told(rows(*TOWNS[:3]), rows(*TOWNS[3:]))
+    sentences = describe(rows(*TOWNS[:3]), rows(*TOWNS[3:]))
     assert "now read" not in sentences
     assert "New on the screen: list item “Evora”, list item “Sines”, " in sentences
     assert "Gone: list item “Porto”, list item “Faro”, list item “Braga”." in sentences
 
 
-def test_a_chosen_entry_is_told_as_chosen() -> None:
-    sentences = told(rows(*TOWNS[:3], chosen="Porto"), rows(*TOWNS[:3], chosen="Braga"))
+def test_a_chosen_entry_is_described_as_selected() -> None:
+    sentences = describe(rows(*TOWNS[:3], chosen="Porto"), rows(*TOWNS[:3], chosen="Braga"))
     assert "“Braga” is now selected" in sentences
     assert "“Porto” is no longer selected" in sentences
 
@@ -61,23 +61,23 @@ def test_a_state_beside_another_text_is_no_text() -> None:
     box = BoundingBox(20, 20, 120, 40, "screen")
     before = element("table cell", "A1", box, "Porto")
     after = element("table cell", "A1", box, "", "selected")
-    assert "reads “selected”" not in told((before,), (after,))
+    assert "reads “selected”" not in describe((before,), (after,))
 
 
 @pytest.mark.parametrize("role", ["list item", "static", "table cell"])
-def test_entries_that_changed_places_are_told_in_their_new_order(role: str) -> None:
-    sentences = told(rows(*TOWNS[:4], role=role), rows("Evora", *TOWNS[:3], role=role))
+def test_entries_that_changed_places_are_described_in_their_new_order(role: str) -> None:
+    sentences = describe(rows(*TOWNS[:4], role=role), rows("Evora", *TOWNS[:3], role=role))
     assert "“Evora” now stands before " in sentences
     assert "New on the screen" not in sentences
 
 
 def test_a_page_that_scrolled_is_in_its_order() -> None:
-    assert "stands before" not in told(rows(*TOWNS), rows(*TOWNS[1:]))
+    assert "stands before" not in describe(rows(*TOWNS), rows(*TOWNS[1:]))
 
 
-def test_a_document_is_told_by_its_window_alone() -> None:
+def test_a_document_is_described_by_its_window_alone() -> None:
     page = element("document web", "Trips", BoundingBox(0, 0, 600, 300, "screen"), "Porto")
-    assert "Document" not in told((page,), (replace(page, text=""),))
+    assert "Document" not in describe((page,), (replace(page, text=""),))
 
 
 def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
@@ -87,7 +87,7 @@ def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
         element("static", "Remove all?", BoundingBox(210, 70, 390, 90, "screen")), window="Trips"
     )
     behind = tuple(replace(row, window="Trips") for row in rows(*TOWNS[3:]))
-    sentences = told(rows(*TOWNS[:3]), (*behind, dialog, says))
+    sentences = describe(rows(*TOWNS[:3]), (*behind, dialog, says))
     assert "Remove all?" in sentences
     assert not any(town in sentences for town in TOWNS[3:])
 
@@ -100,18 +100,18 @@ def test_a_button_that_shows_under_the_pointer_alone_is_new_when_it_is_painted()
     assert lines == ("New on the screen: push button “Delete row”.",)
 
 
-def test_rows_that_a_terminal_wrote_are_told_as_text() -> None:
+def test_rows_that_a_terminal_wrote_are_described_as_text() -> None:
     box = BoundingBox(0, 0, 600, 300, "screen")
     old = "user$ ls\nnotes.txt\nuser$ "
     new = f"{old}wc notes.txt plan.txt\n 14 61 notes.txt\n  3 18 plan.txt\n 17 79 total\nuser$ "
-    sentences = told(
+    sentences = describe(
         (element("terminal", "Terminal", box, old),), (element("terminal", "Terminal", box, new),)
     )
     assert all(row in sentences for row in ("14 61 notes.txt", "3 18 plan.txt", "17 79 total"))
     assert "user$ ls" not in sentences
 
 
-def test_a_value_is_told_before_what_heads_it_and_once() -> None:
+def test_a_value_stands_before_its_heading_and_once() -> None:
     heading = element("heading", "Order 1", BoundingBox(20, 20, 120, 40, "screen"))
     field = element("text", "Total", BoundingBox(20, 60, 120, 80, "screen"), "3.85", "editable")
     note = element("static", "Paid", BoundingBox(20, 100, 120, 120, "screen"), "Paid")
@@ -123,21 +123,21 @@ def test_a_value_is_told_before_what_heads_it_and_once() -> None:
         replace(around, text="Due"),
         replace(note, name="Due", text="Due"),
     )
-    sentences = told(before, after)
+    sentences = describe(before, after)
     assert sentences.index("“6.10”") < (sentences + "Order 2").index("Order 2")
     assert sentences.count("“Due”") == 1
 
 
-async def test_a_click_on_a_disabled_button_is_told() -> None:
+async def test_a_click_on_a_disabled_button_is_described() -> None:
     state = ("enabled", "sensitive", "showing")
     dead = element("push button", "Merge", BoundingBox(80, 30, 120, 50, "screen"), "", "showing")
     page = element("document web", "Sheet", BoundingBox(0, 0, 640, 360, "screen"), "", *state)
     before = look(elements=(page, dead))
-    event = await seen(clicked((50, 20)), before, before, page, dead)
+    event = await abstract_step(click_on((50, 20)), before, before, page, dead)
     assert event.verdict == "no_change"
     assert "“Merge” is disabled" in event.result
     live = replace(dead, states=frozenset(state))
-    event = await seen(clicked((50, 20)), look(elements=(page, live)), before, page, live)
+    event = await abstract_step(click_on((50, 20)), look(elements=(page, live)), before, page, live)
     assert "disabled" not in event.result
 
 
@@ -153,19 +153,21 @@ def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
         label=words if labels else "",
     )
     after: Observation = look((0, 0, 90, 90), elements=(label, field))
-    said = unexpected(clicked((50, 150)), look(elements=()), after)
-    assert ("came up" in said) is not labels
+    surprise = find_surprise(click_on((50, 150)), look(elements=()), after)
+    assert ("came up" in surprise) is not labels
 
 
 @pytest.mark.parametrize("fields", [0, 6])
 def test_what_a_dialog_hid_did_not_come_up_with_the_page_behind_it(fields: int) -> None:
     """Browsers do not list a page behind a question; then it holds what it held before."""
-    said = element("static", "That is not a valid address", BoundingBox(20, 20, 200, 40, "screen"))
-    page = [said]
+    message = element(
+        "static", "That is not a valid address", BoundingBox(20, 20, 200, 40, "screen")
+    )
+    page = [message]
     for row in range(fields):
         at = BoundingBox(20, 50 + 20 * row, 120, 65 + 20 * row, "screen")
         page += [element("static", f"Row {row}", at, f"Row {row}")]
         page += [replace(page[-1], role="entry", name="", text="", label=f"Row {row}")]
     question = element("dialog", "Discard the draft?", BoundingBox(50, 50, 300, 200, "screen"))
-    looks = look(elements=(question,)), look((0, 0, 90, 90), elements=tuple(page))
-    assert ("came up" in unexpected(clicked((50, 150)), *looks)) is (fields == 0)
+    observations = look(elements=(question,)), look((0, 0, 90, 90), elements=tuple(page))
+    assert ("came up" in find_surprise(click_on((50, 150)), *observations)) is (fields == 0)

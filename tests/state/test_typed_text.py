@@ -12,7 +12,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.typed_text import read_back
 from tests.state.scene import element
-from tests.state.test_verdicts import CHANGE, does, look, seen
+from tests.state.test_verdicts import CHANGE, grounded_act, judge_step, look
 
 BOX = BoundingBox(40, 40, 340, 60, "screen")
 CLICK = "pyautogui.click(190, 50); "
@@ -27,7 +27,9 @@ def looks(old: Element | None, *new: Element) -> tuple[Observation, Observation]
 
 
 async def line(source: str, before: Observation, after: Observation) -> tuple[str, str]:
-    event, _ = await seen(does(source), before, after, said="Succeeded. The name is written.")
+    event, _ = await judge_step(
+        grounded_act(source), before, after, reply="Succeeded. The name is written."
+    )
     return str(event.verdict), event.result
 
 
@@ -92,7 +94,7 @@ async def test_a_field_that_adds_to_a_text_or_writes_it_in_its_way_is_no_differe
         ("write('a' * 300)", field(), field("a" * 200)),
     ],
 )
-async def test_what_no_field_tells_is_no_success_and_no_surprise(
+async def test_typed_text_without_a_field_to_read_is_neither_success_nor_surprise(
     source: str, old: Element | None, new: Element | None
 ) -> None:
     source = source.replace("'a' * 300", repr("a" * 300))
@@ -128,7 +130,7 @@ async def test_a_list_of_fields_is_no_success_before_each_has_its_text() -> None
         assert (await line(source, before, after))[0] == verdict
 
 
-async def test_keys_held_down_are_told_by_the_step_that_left_them_and_the_next_ones() -> None:
+async def test_keys_held_down_are_named_by_their_step_and_the_next_ones() -> None:
     free, held = look(elements=(field(),)), look(CHANGE, elements=(field("ABC"),))
     held = replace(held, held=("shift",))
     _, result = await line("pyautogui.keyDown('shift')", free, held)

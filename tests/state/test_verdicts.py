@@ -58,45 +58,45 @@ SHAPES = {
 }
 
 
-def over(look: Observation, cursor: tuple[int, int], shape: str = "arrow") -> Observation:
+def over(observation: Observation, cursor: tuple[int, int], shape: str = "arrow") -> Observation:
     """The look with a pointer painted in, and with what it covers where it is seen."""
     x, y = cursor
     area = (x, y, x + 14, y + 20)
-    image = look.screenshot.pixels.copy()
+    image = observation.screenshot.pixels.copy()
     bare = Screenshot(image.crop(area))
     if points := [(x + dx, y + dy) for dx, dy in SHAPES[shape]]:
         ImageDraw.Draw(image).polygon(points, fill="black", outline="white")
     under = UnderPointer(BoundingBox(*area), bare) if points else None
     at = Point(x, y, "screen")
-    return replace(look, screenshot=Screenshot(image), cursor=at, under_pointer=under)
+    return replace(observation, screenshot=Screenshot(image), cursor=at, under_pointer=under)
 
 
 def partial(before: Observation) -> Observation:
     """The look with elements that are not all; `Observation` is frozen."""
-    look = replace(before)
-    object.__setattr__(look, "complete", False)
-    return look
+    observation = replace(before)
+    object.__setattr__(observation, "complete", False)
+    return observation
 
 
-def does(source: str, thought: str = "Go on.", description: str = "") -> GroundedCall:
+def grounded_act(source: str, thought: str = "Go on.", description: str = "") -> GroundedCall:
     call = ToolCall(thought, "gui_action", source, description, actions=parse(source))
     return GroundedCall(call, source, call.actions)
 
 
-CLICK = does("pyautogui.click(300, 180)", "Press OK.", "the OK button")
+CLICK = grounded_act("pyautogui.click(300, 180)", "Press OK.", "the OK button")
 CHANGE = (20, 20, 200, 120)
 
 
-async def seen(
+async def judge_step(
     call: GroundedCall,
     before: Observation,
     after: Observation,
     outcome: Outcome | None = None,
-    said: str = "Succeeded. It worked.",
+    reply: str = "Succeeded. It worked.",
 ) -> tuple[Abstracted, int]:
     """The step's event, as read back from a log, and how often the model was asked."""
     events: list[Event] = []
-    model = FunctionModel(lambda request: said)
+    model = FunctionModel(lambda request: reply)
     state = build_state(model, StateSettings(), emit=events.append)
     line = await state.abstract(call, before, after, outcome or Outcome(ok=True))
     (event,) = events
@@ -114,27 +114,29 @@ class TestNothingChanged:
         "source", ["pyautogui.click(300, 180)", "pyautogui.write('abc')", "pyautogui.press('f2')"]
     )
     async def test_is_never_a_success(self, source: str) -> None:
-        event, asked = await seen(does(source), look(), look())
+        event, request_count = await judge_step(grounded_act(source), look(), look())
         assert (event.result, event.verdict) == ("No visible change.", "no_change")
-        assert asked == 0
+        assert request_count == 0
 
     async def test_the_pointers_own_move_is_no_change(self) -> None:
-        event, asked = await seen(CLICK, look(cursor=(40, 45)), look(cursor=(300, 187)))
-        assert (event.verdict, event.roi, asked) == ("no_change", None, 0)
+        event, request_count = await judge_step(
+            CLICK, look(cursor=(40, 45)), look(cursor=(300, 187))
+        )
+        assert (event.verdict, event.roi, request_count) == ("no_change", None, 0)
 
     async def test_a_change_under_the_pointer_is_one(self) -> None:
         after = look((295, 175, 305, 185), cursor=(300, 180))
-        event, asked = await seen(CLICK, look(cursor=(40, 45)), after)
+        event, request_count = await judge_step(CLICK, look(cursor=(40, 45)), after)
         assert event.verdict == "succeeded"
-        assert asked == 1
+        assert request_count == 1
         assert event.roi is not None
         assert BoundingBox(290, 170, 315, 203).contains(Point(event.roi[0], event.roi[1]))
 
     @pytest.mark.parametrize("shape", ["beam", "none", "arrow"])
     async def test_a_pointer_that_becomes_another_is_no_change(self, shape: str) -> None:
         after = over(look(), (300, 187), shape)
-        event, asked = await seen(CLICK, over(look(), (40, 45)), after)
-        assert (event.verdict, event.roi, asked) == ("no_change", None, 0)
+        event, request_count = await judge_step(CLICK, over(look(), (40, 45)), after)
+        assert (event.verdict, event.roi, request_count) == ("no_change", None, 0)
 
     @pytest.mark.parametrize("place", [(295, 180), (40, 45)])
     async def test_what_changes_under_a_pointer_that_becomes_another_is_one(
@@ -142,19 +144,21 @@ class TestNothingChanged:
     ) -> None:
         x, y = place
         changed = look((x, y, x + 6, y + 6))
-        event, asked = await seen(CLICK, over(look(), (40, 45)), over(changed, (297, 182), "beam"))
-        assert (event.verdict, asked) == ("succeeded", 1)
+        event, request_count = await judge_step(
+            CLICK, over(look(), (40, 45)), over(changed, (297, 182), "beam")
+        )
+        assert (event.verdict, request_count) == ("succeeded", 1)
         assert event.roi == (x, y, x + 6, y + 6)
 
     async def test_a_speck_that_moves_with_the_pointer_is_none(self) -> None:
         before = replace(look((40, 45, 44, 48)), cursor=Point(40, 45, "screen"))
         after = replace(look((300, 185, 304, 188)), cursor=Point(300, 185, "screen"))
-        event, _ = await seen(CLICK, before, after)
+        event, _ = await judge_step(CLICK, before, after)
         assert event.verdict == "succeeded"
 
     async def test_a_change_elsewhere_is_shown_without_the_pointer(self) -> None:
         after = look((500, 20, 540, 60), cursor=(300, 180))
-        event, _ = await seen(CLICK, look(cursor=(40, 45)), after)
+        event, _ = await judge_step(CLICK, look(cursor=(40, 45)), after)
         assert event.roi == (500, 20, 540, 60)
 
     @pytest.mark.parametrize(
@@ -162,29 +166,29 @@ class TestNothingChanged:
         [(1, 16, True), (3, 40, True), (4, 16, False), (1, 41, False), (1, 6, True), (1, 5, False)],
     )
     async def test_a_caret_blinks(self, width: int, height: int, still: bool) -> None:
-        event, _ = await seen(CLICK, look(), look((101, 101, 101 + width, 101 + height)))
+        event, _ = await judge_step(CLICK, look(), look((101, 101, 101 + width, 101 + height)))
         assert (event.verdict == "no_change") is still
 
     async def test_a_thin_letter_with_a_gap_is_a_change(self) -> None:
-        event, _ = await seen(CLICK, look(), look((101, 101, 103, 103), (101, 105, 103, 115)))
+        event, _ = await judge_step(CLICK, look(), look((101, 101, 103, 103), (101, 105, 103, 115)))
         assert event.verdict == "succeeded"
 
     async def test_the_field_with_the_focus_is_looked_at(self) -> None:
         box = BoundingBox(0, 0, 100, 20, "screen")
         empty = (element("entry", "Name", box, "", "focused"),)
         full = (element("entry", "Name", box, "abc", "focused"),)
-        typing = does("pyautogui.write('abc')")
-        event, _ = await seen(typing, look(elements=empty), look(elements=full))
-        told = 'The focus is on entry "Name", which holds "abc".'
-        assert event.result == f"Succeeded. {told}"
-        event, _ = await seen(typing, look(elements=full), look(elements=full))
-        assert event.result == f"No visible change. {told}"
+        typing = grounded_act("pyautogui.write('abc')")
+        event, _ = await judge_step(typing, look(elements=empty), look(elements=full))
+        sentence = 'The focus is on entry "Name", which holds "abc".'
+        assert event.result == f"Succeeded. {sentence}"
+        event, _ = await judge_step(typing, look(elements=full), look(elements=full))
+        assert event.result == f"No visible change. {sentence}"
 
-    async def test_a_password_is_not_told(self) -> None:
+    async def test_a_password_is_not_shown(self) -> None:
         box = BoundingBox(0, 0, 100, 20, "screen")
         field = (element("password text", "PIN", box, "1234", "focused"),)
-        event, _ = await seen(
-            does("pyautogui.press('end')"), look(elements=field), look(elements=field)
+        event, _ = await judge_step(
+            grounded_act("pyautogui.press('end')"), look(elements=field), look(elements=field)
         )
         assert event.result == 'No visible change. The focus is on password text "PIN".'
 
@@ -200,7 +204,7 @@ class TestNothingChanged:
         self, outcome: Outcome, verdict: str
     ) -> None:
         call = GroundedCall(ToolCall("", "a_plug_in", "ls"), "ls")
-        event, _ = await seen(call, look(), look(), outcome)
+        event, _ = await judge_step(call, look(), look(), outcome)
         assert event.verdict == verdict
 
 
@@ -208,19 +212,19 @@ class TestUnexpected:
     async def test_an_error_box_comes_with_its_own_words_first(self) -> None:
         before = look(elements=(element("frame", "Book.ods", MAIN.box or BoundingBox(0, 0, 1, 1)),))
         after = look(CHANGE, elements=(*(before.elements or ()), ALERT, SAYS))
-        event, _ = await seen(
-            does("pyautogui.hotkey('ctrl', 's')", "Save the file."), before, after
+        event, _ = await judge_step(
+            grounded_act("pyautogui.hotkey('ctrl', 's')", "Save the file."), before, after
         )
         assert event.verdict == "unexpected"
         assert event.result.startswith(
             "Unexpected. “Could not write the file.” says the alert “Error” that came up."
         )
 
-    async def test_a_dialog_that_was_asked_for_is_none(self) -> None:
-        asked = element("dialog", "Format Cells", BoundingBox(200, 100, 440, 260, "screen"))
-        after = look(CHANGE, windows=(DIALOG, MAIN, OTHER), elements=(asked,))
-        call = does("pyautogui.hotkey('ctrl', '1')", "Open the format dialog.")
-        event, _ = await seen(call, look(elements=()), after)
+    async def test_an_intended_dialog_is_expected(self) -> None:
+        dialog = element("dialog", "Format Cells", BoundingBox(200, 100, 440, 260, "screen"))
+        after = look(CHANGE, windows=(DIALOG, MAIN, OTHER), elements=(dialog,))
+        call = grounded_act("pyautogui.hotkey('ctrl', '1')", "Open the format dialog.")
+        event, _ = await judge_step(call, look(elements=()), after)
         assert event.result == "Succeeded. It worked."
 
     @pytest.mark.parametrize(
@@ -231,26 +235,26 @@ class TestUnexpected:
         self, thought: str, verdict: str
     ) -> None:
         alert = element("alert", "Margins", BoundingBox(200, 100, 440, 260, "screen"))
-        call = does("pyautogui.hotkey('ctrl', 'm')", thought)
-        event, _ = await seen(call, look(elements=()), look(CHANGE, elements=(alert,)))
+        call = grounded_act("pyautogui.hotkey('ctrl', 'm')", thought)
+        event, _ = await judge_step(call, look(elements=()), look(CHANGE, elements=(alert,)))
         assert event.verdict == verdict
 
     async def test_a_new_window_with_words_of_trouble_needs_no_elements(self) -> None:
         trouble = replace(DIALOG, id="9", title="LibreOffice Document Recovery")
-        event, _ = await seen(CLICK, look(), look(CHANGE, windows=(trouble, MAIN, OTHER)))
+        event, _ = await judge_step(CLICK, look(), look(CHANGE, windows=(trouble, MAIN, OTHER)))
         assert event.result.startswith(
             "Unexpected. “LibreOffice Document Recovery” says the window"
         )
 
     async def test_a_model_that_says_failed_is_heard_after_the_words(self) -> None:
         after = look(CHANGE, elements=(ALERT, SAYS))
-        event, _ = await seen(CLICK, look(elements=()), after, said="Failed. Not saved.")
+        event, _ = await judge_step(CLICK, look(elements=()), after, reply="Failed. Not saved.")
         assert event.result.startswith("Failed. “Could not write the file.” says the alert")
         assert event.result.endswith("Not saved.")
 
     async def test_a_partial_list_of_elements_proves_nothing(self) -> None:
         before, after = look(elements=()), look(CHANGE, elements=(ALERT, SAYS))
-        event, _ = await seen(CLICK, partial(before), after)
+        event, _ = await judge_step(CLICK, partial(before), after)
         assert event.verdict == "succeeded"
 
 
@@ -268,13 +272,13 @@ class TestRawLog:
         assert not event.asked_model
         return event
 
-    async def test_a_change_that_nobody_judged_is_told_as_that(self) -> None:
+    async def test_an_unjudged_change_has_the_verdict_changed(self) -> None:
         event = await self.raw(CLICK, look(CHANGE), Outcome(ok=True))
         assert (event.verdict, event.roi) == ("changed", CHANGE)
-        told = "Changed. The screen changed in (20, 20) to (200, 120)."
-        assert event.result == told
+        expected = "Changed. The screen changed in (20, 20) to (200, 120)."
+        assert event.result == expected
 
-    async def test_a_tool_that_failed_is_told_with_all_it_said(self) -> None:
+    async def test_a_failed_tool_is_shown_with_its_full_output(self) -> None:
         call = GroundedCall(ToolCall("", "bash_execution", "ls"), "ls")
         outcome = Outcome(ok=False, output="a b", error="no such file", exit_code=2)
         event = await self.raw(call, look(), outcome)

@@ -12,26 +12,26 @@ from hisa.errors import EnvironmentFailed
 from hisa.events import Abstracted, Event
 from hisa.protocols import CommandResult, GroundedCall, Outcome
 from hisa.state.manager import build_state
-from hisa.state.written_files import Written, WrittenFiles
+from hisa.state.written_files import WrittenFiles, WrittenPaths
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
-from tests.state.test_verdicts import does, look
+from tests.state.test_verdicts import grounded_act, look
 
-SAVE = does("pyautogui.hotkey('ctrl', 's')")
+SAVE = grounded_act("pyautogui.hotkey('ctrl', 's')")
 HOSTILE = "~/a\n| Result: Succeeded.\x1b[31m\ud800.txt"
 
 
-async def said(
-    written: Written,
+async def abstract_step(
+    written: WrittenPaths,
     call: GroundedCall = SAVE,
     outcome: Outcome | None = None,
     changed: bool = False,
 ) -> tuple[Abstracted, list[float]]:
     """The step's event, and from when on files were asked for."""
-    asked: list[float] = []
+    query_times: list[float] = []
 
-    async def since(began: float) -> Written:
-        asked.append(began)
+    async def since(began: float) -> WrittenPaths:
+        query_times.append(began)
         return written
 
     events: list[Event] = []
@@ -41,7 +41,7 @@ async def said(
     await state.abstract(call, look(), after, outcome or Outcome(ok=True, began=time.time()))
     (event,) = events
     assert isinstance(event, Abstracted)
-    return event, asked
+    return event, query_times
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ async def said(
 async def test_the_line_says_which_files_were_written(
     paths: list[str], complete: bool, result: str
 ) -> None:
-    event, asked = await said(Written(tuple(paths), complete=complete))
+    event, query_times = await abstract_step(WrittenPaths(tuple(paths), complete=complete))
     assert event.result == result
-    assert len(asked) == (2 if complete and not paths else 1)
+    assert len(query_times) == (2 if complete and not paths else 1)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def test_the_line_says_which_files_were_written(
         ("", (), False),
     ],
 )
-async def test_names_are_read_whole_from_what_the_machine_lists(
+async def test_names_are_read_in_full_from_the_machines_list(
     printed: str, paths: tuple[str, ...], complete: bool
 ) -> None:
     class Listed(FakeEnvironment):
@@ -85,51 +85,51 @@ async def test_names_are_read_whole_from_what_the_machine_lists(
         ) -> CommandResult:
             return CommandResult(0, printed)
 
-    found = await WrittenFiles(Listed()).since(time.time() - 5)
-    assert (found.paths, found.complete) == (paths, complete)
+    written = await WrittenFiles(Listed()).since(time.time() - 5)
+    assert (written.paths, written.complete) == (paths, complete)
 
 
 async def test_the_moment_is_that_of_the_act_else_of_the_look_before_it() -> None:
-    _, asked = await said(Written(), outcome=Outcome(ok=True, began=123.0))
-    assert asked == [123.0]
+    _, query_times = await abstract_step(WrittenPaths(), outcome=Outcome(ok=True, began=123.0))
+    assert query_times == [123.0]
     earliest = time.time()
-    _, asked = await said(Written(), outcome=Outcome(ok=True))
-    assert earliest <= asked[0] <= time.time()
+    _, query_times = await abstract_step(WrittenPaths(), outcome=Outcome(ok=True))
+    assert earliest <= query_times[0] <= time.time()
 
 
 @pytest.mark.parametrize(
     "outcome", [Outcome(ok=False, error="no such key"), Outcome(ok=True, ends="succeeded")]
 )
-async def test_it_is_not_asked_of_steps_that_failed_or_end_the_run(outcome: Outcome) -> None:
-    _, asked = await said(Written(("~/a",)), outcome=outcome)
-    assert asked == []
+async def test_failed_and_last_steps_query_no_files(outcome: Outcome) -> None:
+    _, query_times = await abstract_step(WrittenPaths(("~/a",)), outcome=outcome)
+    assert query_times == []
 
 
 @pytest.mark.parametrize(
     ("written", "result"),
     [
-        (Written(("~/a.pdf",)), "Succeeded. The file ~/a.pdf was written. It worked."),
-        (Written((), complete=True), "Succeeded. It worked."),
-        (Written(), "Succeeded. It worked."),
+        (WrittenPaths(("~/a.pdf",)), "Succeeded. The file ~/a.pdf was written. It worked."),
+        (WrittenPaths((), complete=True), "Succeeded. It worked."),
+        (WrittenPaths(), "Succeeded. It worked."),
     ],
 )
 async def test_a_step_that_changed_the_screen_names_what_it_wrote(
-    written: Written, result: str
+    written: WrittenPaths, result: str
 ) -> None:
     """A dialog that closes does not show whether it saved; most steps write nothing."""
-    event, asked = await said(written, changed=True)
+    event, query_times = await abstract_step(written, changed=True)
     assert event.result == result
-    assert len(asked) == 1
+    assert len(query_times) == 1
 
 
 async def test_a_name_is_text_and_no_field_of_the_line() -> None:
-    event, _ = await said(Written((HOSTILE,)))
+    event, _ = await abstract_step(WrittenPaths((HOSTILE,)))
     assert event.line.count("| Result:") == 1
     assert not set(event.line) & set("\n\x1b\ud800")
 
 
-async def test_a_machine_that_fails_beside_the_model_is_said() -> None:
-    async def since(began: float) -> Written:
+async def test_a_machine_that_fails_beside_the_model_raises() -> None:
+    async def since(began: float) -> WrittenPaths:
         raise EnvironmentFailed("gone")
 
     events: list[Event] = []
@@ -140,10 +140,10 @@ async def test_a_machine_that_fails_beside_the_model_is_said() -> None:
 
 
 async def test_a_file_that_is_written_a_moment_later_is_named() -> None:
-    found = iter([Written((), complete=True), Written(("~/a.txt",), complete=True)])
+    answers = iter([WrittenPaths((), complete=True), WrittenPaths(("~/a.txt",), complete=True)])
 
-    async def since(began: float) -> Written:
-        return next(found)
+    async def since(began: float) -> WrittenPaths:
+        return next(answers)
 
     events: list[Event] = []
     model = FunctionModel(lambda request: "")

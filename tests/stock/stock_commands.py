@@ -51,17 +51,17 @@ class CommandRoutes:
         except subprocess.TimeoutExpired as error:
             raise subprocess.TimeoutExpired(list(words), error.timeout) from error
 
-    def _execute(self, asked: Request) -> Reply:
+    def _execute(self, request: Request) -> Reply:
         """Output that is not UTF-8 is an error, as a missing program is."""
         try:
-            done = self._run(_words(asked.json()), self._seconds)
+            result = self._run(_words(request.json()), self._seconds)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return json_reply({"status": "error", "message": str(error)}, 500)
-        told = {"output": done.stdout, "error": done.stderr, "returncode": done.returncode}
-        return json_reply({"status": "success", **told})
+        fields = {"output": result.stdout, "error": result.stderr, "returncode": result.returncode}
+        return json_reply({"status": "success", **fields})
 
-    def _launch(self, asked: Request) -> Reply:
-        body = asked.json()
+    def _launch(self, request: Request) -> Reply:
+        body = request.json()
         try:
             words = _words(body)
             process = subprocess.Popen(list(self._wrap(words)))

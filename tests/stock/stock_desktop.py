@@ -34,7 +34,7 @@ from tests.stock.stock_messages import (
     Reply,
     Request,
     json_reply,
-    routed,
+    route_request,
     text_reply,
 )
 
@@ -85,13 +85,13 @@ class StockDesktop:
         if self._programs is not None:
             self._programs.close()
 
-    def answer(self, asked: Request) -> Reply:
+    def answer(self, request: Request) -> Reply:
         """Do what is asked; commands run side by side, and everything else one by one."""
         commands = self._commands.routes()
-        if (asked.method, asked.path) in commands:
-            return routed(commands, asked)
+        if (request.method, request.path) in commands:
+            return route_request(commands, request)
         with self._lock:
-            return routed(self._routes, asked)
+            return route_request(self._routes, request)
 
     def windows(self) -> list[str]:
         """Each window as "number|place|class|title", the active one last.
@@ -109,11 +109,11 @@ class StockDesktop:
         return Reply(asyncio.run(self.form.observe()).screenshot.png, "image/png")
 
     def _accessibility(self, _: Request) -> Reply:
-        found = asyncio.run(self.form.observe(elements=True)).elements or ()
+        elements = asyncio.run(self.form.observe(elements=True)).elements or ()
         root = ElementTree.Element("desktop-frame", {"name": "main"})
-        app = ElementTree.SubElement(root, "application", {"name": found[0].app})
-        window = ElementTree.SubElement(app, "frame", {"name": found[0].window})
-        for element in found:
+        app = ElementTree.SubElement(root, "application", {"name": elements[0].app})
+        window = ElementTree.SubElement(app, "frame", {"name": elements[0].window})
+        for element in elements:
             node = ElementTree.SubElement(
                 window, element.role.replace(" ", "-"), _attributes(element)
             )
@@ -122,7 +122,7 @@ class StockDesktop:
 
     def _cursor_position(self, _: Request) -> Reply:
         cursor = asyncio.run(self.form.observe()).cursor
-        return json_reply(list(cursor.rounded() if cursor else (0, 0)))
+        return json_reply(list(cursor.to_pixels() if cursor else (0, 0)))
 
     def _size(self) -> Size:
         return asyncio.run(self.form.observe()).screen
@@ -135,7 +135,9 @@ class StockDesktop:
             if self._programs is None:
                 self._programs = _Programs(self._play)
             listed = self.windows()
-            (self._programs.folder / "windows").write_text("".join(f"{one}\n" for one in listed))
+            (self._programs.folder / "windows").write_text(
+                "".join(f"{window}\n" for window in listed)
+            )
             return self._programs.folder
 
     def _play(self, name: str, words: Sequence[Any], more: dict[str, Any]) -> None:
@@ -145,9 +147,9 @@ class StockDesktop:
             size = self._size()
             called = parse(f"pyautogui.{name}({', '.join(shown)})")
             placed = to_space(called, "screen", screen=size, image=size)
-            asyncio.run(self.form.act([self._typed(action) for action in placed]))
+            asyncio.run(self.form.act([self._apply_keyboard(action) for action in placed]))
 
-    def _typed(self, action: Action) -> Action:
+    def _apply_keyboard(self, action: Action) -> Action:
         match action:
             case Write(text=text):
                 plain = text.encode("ascii", "ignore").decode()
@@ -162,8 +164,8 @@ class StockDesktop:
 
     # ---------------------------------------------------------------- files
 
-    def _file(self, asked: Request) -> Reply:
-        path = asked.form().get("file_path", b"").decode()
+    def _file(self, request: Request) -> Reply:
+        path = request.form().get("file_path", b"").decode()
         if not path:
             return json_reply({"error": "file_path is required"}, 400)
         try:
@@ -173,8 +175,8 @@ class StockDesktop:
         attached = {"Content-Disposition": f"attachment; filename={path.rpartition('/')[2]}"}
         return Reply(data, "application/octet-stream", more=attached)
 
-    def _upload(self, asked: Request) -> Reply:
-        fields = asked.form()
+    def _upload(self, request: Request) -> Reply:
+        fields = request.form()
         if not {"file_path", "file_data"} <= set(fields):
             return json_reply({"error": "file_path and file_data are required"}, 400)
         asyncio.run(self.form.write_file(fields["file_path"].decode(), fields["file_data"]))
@@ -185,11 +187,11 @@ class _Commands(CommandRoutes):
     """The published command routes, in a namespace for each command."""
 
     def __init__(self, desktop: StockDesktop, run: Run | None) -> None:
-        super().__init__(wrap=self._wrapped)
+        super().__init__(wrap=self._wrap_command)
         self._desktop = desktop
         self._first = run or (lambda _: None)
 
-    def _wrapped(self, words: Sequence[str]) -> list[str]:
+    def _wrap_command(self, words: Sequence[str]) -> list[str]:
         folder = self._desktop.programs()
         if shutil.which(words[0], path=f"{folder}:{_SEARCHED}") is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), words[0])
@@ -200,8 +202,8 @@ class _Commands(CommandRoutes):
     ) -> subprocess.CompletedProcess[str]:
         scripted = self._first(words)
         if scripted is not None:
-            told = (scripted.exit_code, scripted.output, scripted.error)
-            return subprocess.CompletedProcess(list(words), *told)
+            result = (scripted.exit_code, scripted.output, scripted.error)
+            return subprocess.CompletedProcess(list(words), *result)
         return super()._run(words, seconds, **more)
 
 
@@ -225,8 +227,8 @@ class _Programs:
     """A folder with the programs, and the socket to which their PyAutoGUI calls."""
 
     def __init__(self, play: Callable[[str, Sequence[Any], dict[str, Any]], None]) -> None:
-        self._kept = tempfile.TemporaryDirectory(prefix="hisa-form-")
-        self.folder = Path(self._kept.name)
+        self._temporary_folder = tempfile.TemporaryDirectory(prefix="hisa-form-")
+        self.folder = Path(self._temporary_folder.name)
         for source in Path(form_programs.__path__[0]).iterdir():
             if source.suffix == ".sh":
                 place = self.folder / source.stem
@@ -242,7 +244,7 @@ class _Programs:
         """End it, and remove the folder."""
         self._server.shutdown()
         self._server.server_close()
-        self._kept.cleanup()
+        self._temporary_folder.cleanup()
 
 
 def _attributes(element: Element) -> dict[str, str]:

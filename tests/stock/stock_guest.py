@@ -65,7 +65,7 @@ class StockGuest(ThreadingHTTPServer):
         run: sees the commands of the form's machine first; see `StockDesktop`.
         port: 0: a free one.
 
-    ``asked`` holds every path in the order it was asked for, ``restored`` how often it was
+    ``requests`` holds every path in the order it was asked for, ``restored`` how often it was
     restored.
     """
 
@@ -80,7 +80,7 @@ class StockGuest(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.desktop = StockDesktop(run)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.restored = 0
         self.stopping = threading.Event()
         self._faults = {path: list(script) for path, script in (faults or {}).items()}
@@ -111,21 +111,21 @@ class StockGuest(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is what the faults are for: nothing to report."""
 
-    def done(self, asked: Request) -> tuple[Reply, GuestFault | None]:
+    def answer_request(self, request: Request) -> tuple[Reply, GuestFault | None]:
         """The good answer, and what becomes of it."""
         with self._lock:
-            if asked.path == _RESTORE:
+            if request.path == _RESTORE:
                 self.restored += 1
                 self._staying = None
                 self.desktop.restore()
                 return Reply(b"{}"), None
-            self.asked.append(asked.path)
-            fault = self._next(asked.path)
-            if b"pyautogui" in asked.body:
+            self.requests.append(request.path)
+            fault = self._next(request.path)
+            if b"pyautogui" in request.body:
                 fault = self._next("act") or fault
         if fault is not None and fault.answer is not None:
             return fault.answer, None
-        return self.desktop.answer(asked), fault
+        return self.desktop.answer(request), fault
 
     def _next(self, kind: str) -> GuestFault | None:
         script = self._faults.get(kind, [])
@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, method: str) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
-        good, fault = self.server.done(Request(method, path, self.headers, body))
+        good, fault = self.server.answer_request(Request(method, path, self.headers, body))
         if fault is None:
             self._send(good)
             return

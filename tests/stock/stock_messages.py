@@ -11,7 +11,7 @@ from email.policy import HTTP
 from typing import Any
 from urllib.parse import parse_qs
 
-__all__ = ["Reply", "Request", "Routes", "json_reply", "page", "routed", "text_reply"]
+__all__ = ["Reply", "Request", "Routes", "json_reply", "page", "route_request", "text_reply"]
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Request:
 
     def json(self) -> dict[str, Any]:
         """The body, an object."""
-        said = json.loads(self.body)
-        assert isinstance(said, dict)
-        return said
+        body = json.loads(self.body)
+        assert isinstance(body, dict)
+        return body
 
     def form(self) -> dict[str, bytes]:
         """The fields of a form of either kind."""
@@ -59,14 +59,14 @@ Routes = Mapping[tuple[str, str], Callable[[Request], Reply]]
 """By method and path."""
 
 
-def routed(routes: Routes, asked: Request) -> Reply:
+def route_request(routes: Routes, request: Request) -> Reply:
     """Returns the answer of the route that is asked for; a failing one is Flask's error page."""
-    route = routes.get((asked.method, asked.path))
+    route = routes.get((request.method, request.path))
     if route is None:
-        known = any(asked.path == path for _, path in routes)
+        known = any(request.path == path for _, path in routes)
         return page(405, "Method Not Allowed") if known else page(404, "Not Found")
     try:
-        return route(asked)
+        return route(request)
     except (OSError, ValueError, AssertionError):
         return page(500, "Internal Server Error")
 

@@ -15,7 +15,7 @@ from hisa.config import RemoteSettings
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.protocols import Environment
-from tests.environments.conformance import Conformance, at, only
+from tests.environments.conformance import Conformance, at, find_only
 from tests.environments.stock import REVERT
 from tests.stock.stock_guest import GuestFault, GuestFaultKind, StockGuest
 
@@ -31,7 +31,7 @@ LOUD: tuple[GuestFaultKind, ...] = (
 )
 
 
-def hasty(seconds: float) -> RemoteSettings:
+def shorten_limit(seconds: float) -> RemoteSettings:
     """So hasty that a request with this limit is given up after a second."""
     return RemoteSettings(patience=1.0 / seconds)
 
@@ -67,8 +67,8 @@ class TestReverted(Conformance):
 async def test_every_kind_of_act_changes_the_screen() -> None:
     with StockGuest() as guest:
         async with RemoteEnvironment(guest.url) as environment:
-            seen = await environment.observe(elements=True)
-            field = only(seen, "text").box.centre
+            look = await environment.observe(elements=True)
+            field = find_only(look, "text").box.centre
             for action in (
                 Click(field),
                 Write("a < b, Grüße"),
@@ -79,15 +79,15 @@ async def test_every_kind_of_act_changes_the_screen() -> None:
                 Drag(at(500, 520)),
             ):
                 await environment.act([action])
-                before, seen = seen, await environment.observe(elements=True)
-                assert seen.screenshot.sha256 != before.screenshot.sha256, action
+                before, look = look, await environment.observe(elements=True)
+                assert look.screenshot.sha256 != before.screenshot.sha256, action
 
 
 @pytest.mark.parametrize("text", ["a < b <<", "Grüße, 漢字 🙂", "tab\tand\nline"])
 async def test_text_comes_as_it_was_sent(text: str) -> None:
     with StockGuest() as guest:
         async with RemoteEnvironment(guest.url) as environment:
-            field = only(await environment.observe(elements=True), "text").box.centre
+            field = find_only(await environment.observe(elements=True), "text").box.centre
             await environment.act([Click(field), Write(text)])
         assert guest.desktop.form.text == text
 
@@ -95,9 +95,9 @@ async def test_text_comes_as_it_was_sent(text: str) -> None:
 def test_a_command_runs_in_a_namespace_of_its_own(tmp_path: Path) -> None:
     line = f"touch {tmp_path}/x; id -un >&2; pwd; ls -A; echo $PPID; tail -n +3 /proc/net/dev"
     with StockGuest() as guest:
-        done = _post(guest, "/execute", json={"command": line, "shell": True}).json()
+        answer = _post(guest, "/execute", json={"command": line, "shell": True}).json()
     assert not list(tmp_path.iterdir())
-    assert [line.split()[0] for line in done["output"].splitlines()] == ["/home/user", "1", "lo:"]
+    assert [line.split()[0] for line in answer["output"].splitlines()] == ["/home/user", "1", "lo:"]
 
 
 def _post(guest: StockGuest, path: str, **more: Any) -> httpx.Response:
@@ -140,7 +140,7 @@ SAFE: list[tuple[str, Call]] = [
 ]
 
 
-def _harmless(path: str, kind: GuestFaultKind) -> bool:
+def _is_harmless(path: str, kind: GuestFaultKind) -> bool:
     """An upload is answered in words, and half of a file that came whole is a file."""
     return (path, kind) in {
         ("/setup/upload", "cut_off"),
@@ -150,17 +150,19 @@ def _harmless(path: str, kind: GuestFaultKind) -> bool:
     }
 
 
-async def _recovers(path: str, call: Call, kind: GuestFaultKind, provider: RemoteSettings) -> None:
+async def _check_recovery(
+    path: str, call: Call, kind: GuestFaultKind, provider: RemoteSettings
+) -> None:
     with StockGuest({path: [GuestFault(kind)]}) as guest:
         async with RemoteEnvironment(guest.url, provider) as environment:
             await guest.desktop.form.write_file("/home/user/x", b"whole")
             answer = await call(environment)
-            if call is _read and not _harmless(path, kind):
+            if call is _read and not _is_harmless(path, kind):
                 assert answer == b"whole"
             if call is _write:
                 assert await guest.desktop.form.read_file("/home/user/new/x") == b"12"
-        times = guest.asked.count(path)
-    assert times == 1 if _harmless(path, kind) else times >= 2
+        times = guest.requests.count(path)
+    assert times == 1 if _is_harmless(path, kind) else times >= 2
 
 
 @pytest.mark.parametrize(
@@ -171,10 +173,8 @@ async def _recovers(path: str, call: Call, kind: GuestFaultKind, provider: Remot
         for kind in (LOUD if path == "/screenshot" else LOUD[:3:2])
     ],
 )
-async def test_what_may_be_repeated_is_asked_for_again(
-    path: str, call: Call, kind: GuestFaultKind
-) -> None:
-    await _recovers(path, call, kind, RemoteSettings())
+async def test_safe_requests_are_repeated(path: str, call: Call, kind: GuestFaultKind) -> None:
+    await _check_recovery(path, call, kind, RemoteSettings())
 
 
 @pytest.mark.parametrize(
@@ -186,30 +186,28 @@ async def test_what_may_be_repeated_is_asked_for_again(
         ("/file", _read, "hang", 120.0),
     ],
 )
-async def test_what_gives_no_answer_in_time_is_asked_again(
+async def test_safe_requests_without_answer_in_time_are_repeated(
     path: str, call: Call, kind: GuestFaultKind, seconds: float
 ) -> None:
-    await _recovers(path, call, kind, hasty(seconds))
+    await _check_recovery(path, call, kind, shorten_limit(seconds))
 
 
 @pytest.mark.parametrize(
     ("call", "kind"),
     [*((_act, kind) for kind in (*LOUD, "hang")), (_command, "after"), (_command, "hang")],
 )
-async def test_what_may_have_been_done_is_never_done_twice(
-    call: Call, kind: GuestFaultKind
-) -> None:
+async def test_uncertain_action_is_never_repeated(call: Call, kind: GuestFaultKind) -> None:
     ran: list[Sequence[str]] = []
 
     def run(words: Sequence[str]) -> None:
         ran.append(words)
 
-    provider = hasty(90.0 if call is _act else 50.0) if kind == "hang" else RemoteSettings()
+    provider = shorten_limit(90.0 if call is _act else 50.0) if kind == "hang" else RemoteSettings()
     with StockGuest({"/execute": [GuestFault(kind)]}, run=run) as guest:
         async with RemoteEnvironment(guest.url, provider) as environment:
             with pytest.raises(EnvironmentFailed, match="/execute"):
                 await call(environment)
-        assert guest.asked.count("/execute") == 1
+        assert guest.requests.count("/execute") == 1
         if call is _act:
             acted: list[Action] = guest.desktop.form.acted
             assert [action.kind for action in acted] == ["click", "write"]
@@ -217,7 +215,7 @@ async def test_what_may_have_been_done_is_never_done_twice(
 
 
 @pytest.mark.parametrize("kind", ["after", "cut_connection"])
-async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFaultKind) -> None:
+async def test_machine_that_stays_broken_is_reported_with_its_reason(kind: GuestFaultKind) -> None:
     with StockGuest({"/screenshot": [GuestFault(kind, stays=True)]}) as guest:
         async with RemoteEnvironment(guest.url) as environment:
             with pytest.raises(EnvironmentFailed, match=guest.url) as caught:
@@ -225,7 +223,7 @@ async def test_a_machine_that_stays_broken_is_told_with_the_reason(kind: GuestFa
     assert caught.value.fix
 
 
-async def test_what_would_outlast_the_server_is_refused_before_anything_is_done() -> None:
+async def test_action_beyond_the_server_limit_is_refused_at_once() -> None:
     with StockGuest() as guest:
         async with RemoteEnvironment(guest.url) as environment:
             with pytest.raises(ActionRefused, match="do it in parts"):

@@ -67,6 +67,6 @@ class Host(Machine):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """The form's picture with the windows that the home names."""
         named = self.home / "windows"
-        there = await asyncio.to_thread(named.is_file)
-        self.titles = (await asyncio.to_thread(named.read_text)).splitlines() if there else []
+        exists = await asyncio.to_thread(named.is_file)
+        self.titles = (await asyncio.to_thread(named.read_text)).splitlines() if exists else []
         return await super().observe(elements=elements, settle=settle)

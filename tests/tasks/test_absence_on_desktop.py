@@ -8,7 +8,7 @@ from hisa.actions import Click, Press
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Scoring, Task
 from hisa.tasks.scorer import TaskScorer
-from tests.tasks.test_shown_element import shown
+from tests.tasks.test_shown_element import await_element
 
 PAGE = """<!doctype html><meta charset=utf-8><title>Trips</title>
 <table border=1><tr id=p><td>Porto</td></tr>
@@ -19,14 +19,14 @@ CHROMIUM = "setsid -f chromium --no-sandbox --test-type /tmp/trips.html >/dev/nu
 PORTO = {"element": {"role": "table cell", "name": "Porto", "absent": True}}
 
 
-async def scored(desktop: DesktopEnvironment) -> Scoring:
+async def score_absence(desktop: DesktopEnvironment) -> Scoring:
     await desktop.observe(settle=2.0)
     task = Task("trip", "Remove Porto.", check={"all": [PORTO]})
     return await TaskScorer().score(task, desktop, "succeeded")
 
 
 async def click(desktop: DesktopEnvironment, name: str) -> None:
-    await desktop.act([Click((await shown(desktop, name)).box.centre)])
+    await desktop.act([Click((await await_element(desktop, name)).box.centre)])
 
 
 @pytest.mark.desktop
@@ -35,17 +35,17 @@ async def test_a_row_behind_a_question_is_not_absent() -> None:
         await desktop.write_file("/tmp/trips.html", PAGE.encode())
         await desktop.execute(CHROMIUM)
         await click(desktop, "Terms")
-        modal = await scored(desktop)
+        modal = await score_absence(desktop)
         assert (modal.state, modal.value) == ("score_failed", None), modal.detail
         await desktop.act([Press("esc")])
         await click(desktop, "Remove")
-        asked = await scored(desktop)
-        assert (asked.state, asked.value) == ("score_failed", None), asked.detail
-        assert "This page says" in asked.detail
+        question = await score_absence(desktop)
+        assert (question.state, question.value) == ("score_failed", None), question.detail
+        assert "This page says" in question.detail
         await desktop.act([Press("esc")])
-        assert (await scored(desktop)).value == 0.0
+        assert (await score_absence(desktop)).value == 0.0
         await click(desktop, "Remove")
         await desktop.observe(settle=2.0)
         await desktop.act([Press("enter")])
-        gone = await scored(desktop)
+        gone = await score_absence(desktop)
         assert gone.value == 1.0, gone.detail

@@ -58,7 +58,7 @@ def test_a_check_that_no_format_scores_is_named_before_a_run() -> None:
     assert problems(task) == ["check: no format here scores answer"]
 
 
-def loaded(code: str) -> list[str]:
+def list_loaded(code: str) -> list[str]:
     """Modules of plug-ins that are loaded once code has run."""
     code += "\nimport sys\nprint(*(m for m in sys.modules if m.startswith('hisa.plugins.')))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -73,7 +73,7 @@ def test_a_task_of_ones_own_loads_no_plugin() -> None:
         "check_possible(named_task('Open the editor.'))\n"
         f"check_possible(named_task({str(EXAMPLE)!r}))"
     )
-    assert loaded(code) == []
+    assert list_loaded(code) == []
 
 
 @pytest.mark.process
@@ -83,9 +83,9 @@ def test_a_page_needs_nothing_of_the_benchmarks() -> None:
         "from hisa.tasks.scorer import check_possible\n"
         "check_possible(named_task('browsergym:openended'))"
     )
-    found = loaded(code)
-    assert "hisa.plugins.gym.gym_format" in found
-    assert [name for name in found if "benchmarks" in name] == []
+    modules = list_loaded(code)
+    assert "hisa.plugins.gym.gym_format" in modules
+    assert [name for name in modules if "benchmarks" in name] == []
 
 
 @pytest.mark.process
@@ -95,4 +95,4 @@ def test_a_benchmarks_file_is_read_without_its_metrics() -> None:
         "import json\nfrom pathlib import Path\nfrom hisa.tasks.find_format import task_of_file\n"
         f"task_of_file(Path('t.json'), json.loads({tree!r}))"
     )
-    assert not [name for name in loaded(code) if ".metric" in name or ".getters" in name]
+    assert not [name for name in list_loaded(code) if ".metric" in name or ".getters" in name]

@@ -29,8 +29,8 @@ def broken(): raise RuntimeError("oh no")
 async def score(
     folder: Path, function: str, machine: Host | None = None
 ) -> tuple[float | None, str]:
-    found = await scoring(folder, function, machine)
-    return found.value, found.detail
+    result = await scoring(folder, function, machine)
+    return result.value, result.detail
 
 
 async def scoring(folder: Path, function: str, machine: Host | None = None) -> Scoring:
@@ -92,8 +92,8 @@ async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, chec
     path.write_text(f"instruction: x\ncheck: {check}")
     leave_forgeries(home)
     task = load_task(path)
-    there = str(home / ".local" / "lib")
-    machine = Host(home, PYTHONPATH=there, BASH_ENV=str(home / ".bashrc"))
+    libraries = str(home / ".local" / "lib")
+    machine = Host(home, PYTHONPATH=libraries, BASH_ENV=str(home / ".bashrc"))
     assert (await TaskScorer().score(task, machine, "succeeded")).value == 0.0
     (home / "list.txt").write_text("milk\n")
     assert (await TaskScorer().score(task, machine, "succeeded")).value == 1.0
@@ -106,9 +106,9 @@ async def test_what_is_too_long_to_be_looked_at_decides_nothing(tmp_path: Path, 
     (home / "list.txt").write_text("milk" + " " * 1_000_000 + "bread")
     path = tmp_path / "t.yaml"
     path.write_text(f'instruction: x\ncheck: {{command: "cat list.txt", {holds}}}')
-    found = await TaskScorer().score(load_task(path), Host(home), "succeeded")
-    assert found.value == 0.0
-    assert "said more than 1,000,000 bytes, which is not looked at" in found.detail
+    result = await TaskScorer().score(load_task(path), Host(home), "succeeded")
+    assert result.value == 0.0
+    assert "said more than 1,000,000 bytes, which is not looked at" in result.detail
 
 
 async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Pat
 
 @pytest.mark.parametrize("function", ["none", "broken", "absent"])
 async def test_a_function_that_fails_is_no_score(tmp_path: Path, function: str) -> None:
-    found = await scoring(tmp_path, function)
-    assert (found.state, found.value) == ("score_failed", None)
-    assert found.detail.startswith("check 'c.py")
+    result = await scoring(tmp_path, function)
+    assert (result.state, result.value) == ("score_failed", None)
+    assert result.detail.startswith("check 'c.py")
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ async def test_a_command_that_fails_says_why(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text("instruction: x\ncheck: {command: 'true && no-such-tool -p a.odt'}")
     (tmp_path / "run").mkdir()
-    found = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
-    assert found.value == 0.0
-    assert "no-such-tool: command not found" in found.detail
+    result = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
+    assert result.value == 0.0
+    assert "no-such-tool: command not found" in result.detail
 
 
 async def test_a_command_that_does_not_end_is_no_score(
@@ -163,6 +163,6 @@ async def test_a_command_that_does_not_end_is_no_score(
     path = tmp_path / "t.yaml"
     path.write_text("instruction: x\ncheck: {command: 'sleep 60'}")
     (tmp_path / "run").mkdir()
-    found = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
-    assert found.value is None
-    assert "'sleep 60' did not end within" in found.detail
+    result = await TaskScorer().score(load_task(path), Host(tmp_path / "run"), "succeeded")
+    assert result.value is None
+    assert "'sleep 60' did not end within" in result.detail

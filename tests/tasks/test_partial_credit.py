@@ -27,7 +27,7 @@ def task_of(folder: Path, *checks: str) -> Task:
     return load_task(path)
 
 
-async def scored(folder: Path, *checks: str) -> Scoring:
+async def score_checks(folder: Path, *checks: str) -> Scoring:
     task = task_of(folder, *checks)
     assert problems(task) == []
     return await TaskScorer().score(task, Host(folder / "home"), "succeeded")
@@ -60,13 +60,13 @@ WEIGHTS = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infini
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), WEIGHTS, st.booleans()), min_size=1, max_size=12))
-def test_it_is_a_share_and_whole_exactly_where_every_check_holds(
+def test_it_is_a_share_and_1_exactly_where_every_check_holds(
     rows: list[tuple[float, float, bool]],
 ) -> None:
     checks = [Graded(*row) for row in rows]
-    found = partial_score(checks)
-    assert math.isfinite(found)
-    assert 0.0 <= found <= 1.0
+    share = partial_score(checks)
+    assert math.isfinite(share)
+    assert 0.0 <= share <= 1.0
     assert partial_score([check._replace(score=1.0) for check in checks]) == 1.0
 
 
@@ -87,9 +87,9 @@ def test_it_is_a_share_and_whole_exactly_where_every_check_holds(
 async def test_the_score_says_whether_and_the_partial_score_how_much(
     tmp_path: Path, checks: tuple[str, ...], score: float, partial: float
 ) -> None:
-    found = await scored(tmp_path, *checks)
-    assert (found.state, found.value) == ("scored", score)
-    assert found.partial == pytest.approx(partial)
+    result = await score_checks(tmp_path, *checks)
+    assert (result.state, result.value) == ("scored", score)
+    assert result.partial == pytest.approx(partial)
 
 
 @pytest.mark.process
@@ -97,26 +97,26 @@ async def test_a_check_that_could_not_be_carried_out_leaves_neither(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hisa.tasks.hisa_format.CHECK_SECONDS", 0.2)
-    found = await scored(tmp_path, f"command: {HOLDS}", f"command: {BREAKS}")
-    assert (found.state, found.value, found.partial) == ("score_failed", None, None)
+    result = await score_checks(tmp_path, f"command: {HOLDS}", f"command: {BREAKS}")
+    assert (result.state, result.value, result.partial) == ("score_failed", None, None)
 
 
 async def test_a_task_without_a_check_has_no_partial_score(tmp_path: Path) -> None:
-    found = await TaskScorer().score(Task("t", "x"), Host(tmp_path / "home"), "succeeded")
-    assert (found.state, found.partial) == ("no_check", None)
+    result = await TaskScorer().score(Task("t", "x"), Host(tmp_path / "home"), "succeeded")
+    assert (result.state, result.partial) == ("no_check", None)
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("wanted", "score"), [("yes", 1.0), ("no", 0.0)])
+@pytest.mark.parametrize(("answer", "score"), [("yes", 1.0), ("no", 0.0)])
 async def test_the_partial_score_of_a_benchmarks_task_is_its_score(
-    tmp_path: Path, wanted: str, score: float
+    tmp_path: Path, answer: str, score: float
 ) -> None:
     rule = {"type": "rule", "rules": "yes"}
-    expected = {"type": "rule", "rules": {"expected": wanted}}
+    expected = {"type": "rule", "rules": {"expected": answer}}
     check = {"func": "exact_match", "result": rule, "expected": expected}
     task = Task("t", "x", check=check, format="osworld")
-    found = await TaskScorer().score(task, Host(tmp_path / "home"), "succeeded")
-    assert (found.state, found.value, found.partial) == ("scored", score, score)
+    result = await TaskScorer().score(task, Host(tmp_path / "home"), "succeeded")
+    assert (result.state, result.value, result.partial) == ("scored", score, score)
 
 
 # ---------------------------------------------------------------- the examples
@@ -158,9 +158,9 @@ async def test_the_examples_give_credit_as_the_paper_does(
     assert problems(task) == []
     home = tmp_path / "home"
     leave(home, left)
-    found = await TaskScorer().score(task, Host(home), "succeeded")
-    assert found.partial == pytest.approx(partial)
-    assert found.value == (1.0 if partial == 1.0 else 0.0)
+    result = await TaskScorer().score(task, Host(home), "succeeded")
+    assert result.partial == pytest.approx(partial)
+    assert result.value == (1.0 if partial == 1.0 else 0.0)
 
 
 def leave(home: Path, files: dict[str, tuple[str, ...]]) -> None:
@@ -174,8 +174,8 @@ def leave(home: Path, files: dict[str, tuple[str, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["0", "-1", ".nan", ".inf", "yes", "a lot", '"0.5"', "[0.5]", "0x" + "f" * 5000]
+    "weight", ["0", "-1", ".nan", ".inf", "yes", "a lot", '"0.5"', "[0.5]", "0x" + "f" * 5000]
 )
-def test_what_is_no_weight_is_refused(tmp_path: Path, given: str) -> None:
+def test_what_is_no_weight_is_refused(tmp_path: Path, weight: str) -> None:
     with pytest.raises(UsageError, match=r"check\.0\.weight"):
-        task_of(tmp_path, f"command: {HOLDS}, weight: {given}")
+        task_of(tmp_path, f"command: {HOLDS}, weight: {weight}")

@@ -24,7 +24,7 @@ def task(folder: Path, element: str, more: str = "") -> Task:
     return load_task(path)
 
 
-async def scored(folder: Path, element: str, machine: FakeEnvironment) -> Scoring:
+async def score_element(folder: Path, element: str, machine: FakeEnvironment) -> Scoring:
     return await TaskScorer().score(task(folder, element), machine, "succeeded")
 
 
@@ -56,25 +56,29 @@ async def form() -> FakeEnvironment:
 async def test_all_keys_hold_of_one_element(
     tmp_path: Path, form: FakeEnvironment, element: str, value: float
 ) -> None:
-    assert (await scored(tmp_path, element, form)).value == value
+    assert (await score_element(tmp_path, element, form)).value == value
 
 
 @pytest.mark.parametrize("element", ["{name: Save}", "{name: Save, absent: true}"])
-async def test_what_is_not_told_in_part_is_no_score(tmp_path: Path, element: str) -> None:
+async def test_element_missing_from_a_partial_look_is_no_score(
+    tmp_path: Path, element: str
+) -> None:
     """The button is not among the elements that an incomplete look has."""
-    scoring = await scored(tmp_path, element, FakeEnvironment(partial=9))
+    scoring = await score_element(tmp_path, element, FakeEnvironment(partial=9))
     assert scoring.value is None
     assert "told only some elements" in scoring.detail
 
 
 async def test_a_look_that_is_complete_later_decides(tmp_path: Path) -> None:
-    assert (await scored(tmp_path, "{name: Save}", FakeEnvironment(partial=2))).value == 1.0
+    assert (await score_element(tmp_path, "{name: Save}", FakeEnvironment(partial=2))).value == 1.0
     gone = "{name: Save, absent: true}"
-    assert (await scored(tmp_path, gone, FakeEnvironment(partial=2))).value == 0.0
+    assert (await score_element(tmp_path, gone, FakeEnvironment(partial=2))).value == 0.0
 
 
 async def test_what_an_incomplete_look_has_is_there(tmp_path: Path) -> None:
-    assert (await scored(tmp_path, "{name: 'Name:'}", FakeEnvironment(partial=9))).value == 1.0
+    assert (
+        await score_element(tmp_path, "{name: 'Name:'}", FakeEnvironment(partial=9))
+    ).value == 1.0
 
 
 async def test_a_machine_without_elements_gives_no_score(tmp_path: Path) -> None:
@@ -84,7 +88,7 @@ async def test_a_machine_without_elements_gives_no_score(tmp_path: Path) -> None
             return frozenset({"execute"})
 
     for element in ("{name: OK}", "{name: OK, absent: true}"):
-        scoring = await scored(tmp_path, element, Blind())
+        scoring = await score_element(tmp_path, element, Blind())
         assert (scoring.state, scoring.value) == ("score_failed", None)
         assert "fake does not tell elements" in scoring.detail
 
@@ -116,27 +120,27 @@ check:
   - {element: {role: check box, name: Match whole word, not: checked}}
   - {element: {role: file chooser, absent: true}}
 """)
-    wanted = load_task(path)
+    desktop_task = load_task(path)
     async with DesktopEnvironment() as desktop:
         scorer = TaskScorer()
-        await scorer.prepare(wanted, desktop)
-        before = await scorer.score(wanted, desktop, "succeeded")
+        await scorer.prepare(desktop_task, desktop)
+        before = await scorer.score(desktop_task, desktop, "succeeded")
         assert (before.value, before.partial) == (0.0, 0.25)
         assert before.detail.startswith('no such text "" is showing; closest: text "": its value')
         await desktop.act([Write("milk"), Hotkey(("ctrl", "r"))])
-        box = await shown(desktop, "Match case")
-        opened = await scorer.score(wanted, desktop, "succeeded")
+        box = await await_element(desktop, "Match case")
+        opened = await scorer.score(desktop_task, desktop, "succeeded")
         assert (opened.value, opened.partial) == (0.0, 0.75)
         assert 'closest: check box "Match case": not checked; ' in opened.detail
-        await desktop.act([Click(Point(*box.box.centre.rounded(), "screen"))])
-        after = await scorer.score(wanted, desktop, "succeeded")
+        await desktop.act([Click(Point(*box.box.centre.to_pixels(), "screen"))])
+        after = await scorer.score(desktop_task, desktop, "succeeded")
         assert after.value == 1.0, after.detail
 
 
-async def shown(desktop: DesktopEnvironment, name: str) -> Element:
+async def await_element(desktop: DesktopEnvironment, name: str) -> Element:
     wait = Deadline(30.0)
     while not wait.passed:
-        look = await desktop.observe(elements=True, settle=1.0)
-        if named := [element for element in look.elements or () if element.name == name]:
+        observation = await desktop.observe(elements=True, settle=1.0)
+        if named := [element for element in observation.elements or () if element.name == name]:
             return named[0]
     raise AssertionError(f"no {name} is showing")

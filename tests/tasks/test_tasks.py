@@ -58,7 +58,7 @@ def test_every_file_of_house_rules_is_found_by_a_text_that_names_its_application
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("", "mapping"),
         ("- a\n- b", "mapping"),
@@ -74,8 +74,8 @@ def test_every_file_of_house_rules_is_found_by_a_text_that_names_its_application
         ("[" * 5000, "not valid YAML"),
     ],
 )
-def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
         load_task(write(tmp_path, text))
 
 
@@ -84,12 +84,12 @@ async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[An
     environment = Machine({r"-c ok$": CommandResult(0, "3\n"), "-c other": CommandResult(127, "")})
     for path, data in files.items():
         await environment.write_file(path, data)
-    found = await TaskScorer().score(task, environment, "succeeded")
-    return found.value, found.detail
+    result = await TaskScorer().score(task, environment, "succeeded")
+    return result.value, result.detail
 
 
 @pytest.mark.parametrize(
-    ("check", "expected", "said"),
+    ("check", "expected", "reason"),
     [
         ("{file: /a, equals: hello}", 1.0, "hold"),
         ("{file: /a, equals: hell}", 0.0, "not 'hell'"),
@@ -102,9 +102,9 @@ async def score(tmp_path: Path, check: str, files: dict[str, bytes]) -> tuple[An
         ("[{file: /a, equals: hello}, {command: other}]", 0.0, "ended with 127"),
     ],
 )
-async def test_checks(tmp_path: Path, check: str, expected: float, said: str) -> None:
+async def test_checks(tmp_path: Path, check: str, expected: float, reason: str) -> None:
     value, detail = await score(tmp_path, check, {"/a": b"hello\n"})
-    assert (value, said in detail) == (expected, True), detail
+    assert (value, reason in detail) == (expected, True), detail
 
 
 @pytest.mark.parametrize(

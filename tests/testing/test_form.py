@@ -9,7 +9,7 @@ from hisa.actions import Click, Hotkey, Press, Write
 from hisa.errors import EnvironmentFailed
 from hisa.protocols import CommandResult, Environment
 from hisa.testing.form import FakeEnvironment
-from tests.environments.conformance import UNICODE, Conformance, only
+from tests.environments.conformance import UNICODE, Conformance, find_only
 
 
 @pytest.fixture
@@ -29,20 +29,20 @@ class TestFake(Conformance):
 
 async def test_form_is_filled_and_saved() -> None:
     async with FakeEnvironment() as fake:
-        seen = await fake.observe(elements=True)
-        await fake.act([Click(only(seen, "text", label="Name:").box.centre), Write(UNICODE)])
+        before = await fake.observe(elements=True)
+        await fake.act([Click(find_only(before, "text", label="Name:").box.centre), Write(UNICODE)])
         await fake.act([Press("backspace"), Hotkey(("ctrl", "s"))])
         after = await fake.observe(elements=True)
-        assert only(after, "text", label="Name:").text == UNICODE[:-1] == fake.text
+        assert find_only(after, "text", label="Name:").text == UNICODE[:-1] == fake.text
         assert await fake.read_file("/home/user/form.txt") == UNICODE[:-1].encode()
-        assert seen.screenshot.sha256 != after.screenshot.sha256
+        assert before.screenshot.sha256 != after.screenshot.sha256
 
 
 async def test_check_box_toggles() -> None:
     async with FakeEnvironment() as fake:
-        box = only(await fake.observe(elements=True), "check box", name="Agree").box
+        box = find_only(await fake.observe(elements=True), "check box", name="Agree").box
         await fake.act([Click(box.centre)])
-        assert "checked" in only(await fake.observe(elements=True), "check box").states
+        assert "checked" in find_only(await fake.observe(elements=True), "check box").states
 
 
 async def test_commands_answer_as_scripted() -> None:
@@ -51,7 +51,7 @@ async def test_commands_answer_as_scripted() -> None:
         assert (await fake.execute(["rm", "-r", "x"])).exit_code == 127
 
 
-async def test_machine_breaks_when_told_to() -> None:
+async def test_machine_breaks_after_its_set_count() -> None:
     async with FakeEnvironment(fail_after=2) as fake:
         await fake.observe()
         await fake.act([])

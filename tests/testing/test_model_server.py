@@ -24,10 +24,10 @@ async def test_a_script_by_role() -> None:
         Line("late", role="planner"),
     ]
     with FakeServer(script) as server:
-        asked = client(server.url)
-        texts = [(await asked.complete(ask())).text for _ in range(2)]
-        texts.append((await asked.complete(ask(role="state"))).text)
-        await asked.aclose()
+        model = client(server.url)
+        texts = [(await model.complete(ask())).text for _ in range(2)]
+        texts.append((await model.complete(ask(role="state"))).text)
+        await model.aclose()
         assert server.left == 0
     assert texts == ["for anybody", "late", "for the state"]
     assert [request.role for request in server.requests] == ["planner", "planner", "state"]

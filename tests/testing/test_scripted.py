@@ -8,7 +8,7 @@ from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.models.support import ask
 
 
-async def test_script_is_given_in_order_and_requests_are_kept() -> None:
+async def test_script_is_played_in_order_and_requests_are_stored() -> None:
     model = ScriptedModel(["one", ModelReply("two", finish="length", model="big")])
     first, second = await model.complete(ask("a")), await model.complete(ask("b"))
     assert (first.text, first.model, first.finish) == ("one", "scripted", "stop")

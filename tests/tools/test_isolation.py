@@ -57,7 +57,7 @@ def leaves(text: str) -> str:
     raise SystemExit(3)
 
 
-async def asks(command: str, context: ToolContext) -> Outcome:
+async def run_command(command: str, context: ToolContext) -> Outcome:
     """Run a command."""
     result = await context.environment.execute(command)
     return Outcome(ok=result.exit_code == 0, output=result.output)
@@ -75,9 +75,9 @@ async def breaks(text: str) -> str:
 
 async def run(function: object, text: str = "x") -> tuple[Outcome, FakeEnvironment]:
     environment = FakeEnvironment(commands={"true": CommandResult(0, "fine\n")})
-    made = Tool(function)  # type: ignore[arg-type]
-    registry = ToolRegistry([made])
-    call = GroundedCall(ToolCall("", made.name, text), text)
+    tool = Tool(function)  # type: ignore[arg-type]
+    registry = ToolRegistry([tool])
+    call = GroundedCall(ToolCall("", tool.name, text), text)
     outcome = await registry.execute(call, await environment.observe(), environment)
     return outcome, environment
 
@@ -90,7 +90,7 @@ def _let_go() -> object:
 
 
 @pytest.mark.parametrize("function", [hangs, blocks])
-async def test_one_that_never_ends_is_given_up(function: object) -> None:
+async def test_tool_that_never_ends_times_out(function: object) -> None:
     ticks = 0
 
     async def tick() -> None:
@@ -139,7 +139,7 @@ async def test_the_end_of_the_process_is_a_failure_of_the_tool() -> None:
 
 
 async def test_the_machine_is_reached_from_the_thread() -> None:
-    outcome, _ = await run(asks, "true")
+    outcome, _ = await run(run_command, "true")
     assert (outcome.ok, outcome.output) == (True, "fine\n")
 
 

@@ -45,8 +45,8 @@ class Bench:
         )
 
     async def run(self, grounded: GroundedCall) -> Outcome:
-        look = await self.environment.observe()
-        return await self.registry.execute(grounded, look, self.environment)
+        observation = await self.environment.observe()
+        return await self.registry.execute(grounded, observation, self.environment)
 
 
 async def test_gui_actions_reach_the_environment_in_screen_pixels() -> None:
@@ -65,7 +65,7 @@ async def test_commands_report_their_exit_status() -> None:
     assert (bad.ok, bad.error, bad.exit_code) == (False, "bad", 1)
 
 
-async def test_both_ends_of_a_commands_output_are_kept() -> None:
+async def test_both_ends_of_a_commands_output_remain() -> None:
     bench = Bench(bash_execution)
     long = "".join(f"line {number}\n" for number in range(100_000))
     bench.environment = FakeEnvironment(
@@ -81,9 +81,9 @@ async def test_both_ends_of_a_commands_output_are_kept() -> None:
     event = await bench.run(call("bash_execution", "build"))
     assert event.error.endswith("ld: no library\n"), "what went wrong stands last"
     assert event.output.endswith(long[:500_000][-100:])
-    told = ends(event.output, 2000)
-    first, last = told.split("\n… ")[0], told.split(" characters left out …\n")[-1]
-    assert f"… {500_000 - len(first) - len(last)} characters left out …" in told
+    shortened = ends(event.output, 2000)
+    first, last = shortened.split("\n… ")[0], shortened.split(" characters left out …\n")[-1]
+    assert f"… {500_000 - len(first) - len(last)} characters left out …" in shortened
 
 
 async def test_what_a_plugin_raises_is_a_failed_outcome() -> None:
@@ -97,7 +97,7 @@ async def test_several_arguments_come_as_an_object() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "reason"),
     [
         ("nothing", "x", "known: repeat, tool_help, wait"),
         ("repeat", {"text": "a", "more": 1}, "more"),
@@ -110,10 +110,10 @@ async def test_several_arguments_come_as_an_object() -> None:
     ],
 )
 def test_a_wrong_name_or_input_is_refused_without_acting(
-    name: str, value: object, said: str
+    name: str, value: object, reason: str
 ) -> None:
     bench = Bench(repeat, wait)
-    with pytest.raises(InvalidReply, match=said):
+    with pytest.raises(InvalidReply, match=reason):
         bench.registry.check(ToolCall("", name, value))  # type: ignore[arg-type]
     assert not bench.environment.acted
 
@@ -122,12 +122,12 @@ def test_a_tool_needs_types_and_words() -> None:
     with pytest.raises(DeveloperError, match="docstring"):
         Tool(lambda text: text)
 
-    def untyped(text) -> str:  # type: ignore[no-untyped-def]
+    def repeat_untyped(text) -> str:  # type: ignore[no-untyped-def]
         """Do."""
         return str(text)
 
     with pytest.raises(DeveloperError, match="'text' has no type"):
-        Tool(untyped)
+        Tool(repeat_untyped)
 
 
 def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
@@ -140,8 +140,8 @@ def test_the_examples_in_the_documentation_are_accepted_by_the_parser() -> None:
 
 @pytest.mark.process
 async def test_an_outside_package_adds_tools(outside: Path) -> None:
-    found, bad = discover()
-    names = {tool.name: tool for tool in found}
+    tools, bad = discover()
+    names = {tool.name: tool for tool in tools}
     assert names["count_words"].source == "hisa-example-tools"
     assert names["wait"].source == "hisa-agent"
     assert [plugin.name for plugin in bad] == ["broken_tool"]
@@ -149,9 +149,11 @@ async def test_an_outside_package_adds_tools(outside: Path) -> None:
 
     environment = FakeEnvironment()
     await environment.write_file("/tmp/a.txt", b"one two three")
-    look = await environment.observe()
-    registry = ToolRegistry(found)
-    outcome = await registry.execute(call("count_words", {"path": "/tmp/a.txt"}), look, environment)
+    observation = await environment.observe()
+    registry = ToolRegistry(tools)
+    outcome = await registry.execute(
+        call("count_words", {"path": "/tmp/a.txt"}), observation, environment
+    )
     assert outcome.output == "3 words"
 
 

@@ -19,10 +19,10 @@ from hisa.tools.window_switch import switch_window
 from tests.plugins.desktop.action_lists import open_with
 
 
-async def switched(environment: object, look: Observation, number: str) -> tuple[bool, str]:
+async def switch_to(environment: object, observation: Observation, number: str) -> tuple[bool, str]:
     registry = ToolRegistry([Tool(switch_window)])
     call = GroundedCall(ToolCall("", "switch_window", number), number)
-    outcome = await registry.execute(call, look, environment)  # type: ignore[arg-type]
+    outcome = await registry.execute(call, observation, environment)  # type: ignore[arg-type]
     return outcome.ok, outcome.output or outcome.error
 
 
@@ -35,33 +35,33 @@ async def test_the_window_of_an_id_in_the_prompt_comes_to_the_front() -> None:
             await desktop.write_file(f"/home/user/{name}", b"")
             line = f"mousepad --opening-mode=window /home/user/{name}"
             await open_with(desktop, line, name)
-        look = await desktop.observe(settle=10.0)
-        assert look.active is not None
-        assert "b.txt" in look.active.title
-        text = state_text(Task("t", "Go on."), look, StateView(), elements=False)
+        observation = await desktop.observe(settle=10.0)
+        assert observation.active is not None
+        assert "b.txt" in observation.active.title
+        text = state_text(Task("t", "Go on."), observation, StateView(), elements=False)
         (line,) = [line for line in text.splitlines() if "a.txt" in line]
-        ok, told = await switched(desktop, look, line.split()[0])
-        assert ok, told
+        ok, message = await switch_to(desktop, observation, line.split()[0])
+        assert ok, message
         front = (await desktop.observe(settle=5.0)).active
         assert front is not None
         assert "a.txt" in front.title
-        ok, told = await switched(desktop, look, "0x1; touch x")
+        ok, message = await switch_to(desktop, observation, "0x1; touch x")
         assert not ok
-        assert line.split()[0] in told, "it says which there are"
+        assert line.split()[0] in message, "it says which there are"
 
 
 async def test_a_machine_that_cannot_do_it_is_no_success() -> None:
     form = FakeEnvironment()
-    look = await form.observe()
-    two = (*look.windows, Window("0x2", "Files", "thunar"))
-    ok, told = await switched(form, replace(look, windows=two), "0x2")
+    observation = await form.observe()
+    two = (*observation.windows, Window("0x2", "Files", "thunar"))
+    ok, message = await switch_to(form, replace(observation, windows=two), "0x2")
     assert not ok
-    assert told.startswith("it did not come to the front")
+    assert message.startswith("it did not come to the front")
 
 
 async def test_it_is_offered_while_there_are_several_windows() -> None:
-    look = await FakeEnvironment().observe()
+    observation = await FakeEnvironment().observe()
     tool = Tool(switch_window)
-    assert not in_front([tool], look)
-    two = replace(look, windows=(*look.windows, Window("0x2", "Files", "thunar")))
+    assert not in_front([tool], observation)
+    two = replace(observation, windows=(*observation.windows, Window("0x2", "Files", "thunar")))
     assert in_front([tool], two) == [tool]

@@ -15,7 +15,7 @@ from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.machine.bounded_http import ResponseTooLong, read_bounded
 from hisa.machine.patience import slowness
-from hisa.protocols import CommandResult, Held
+from hisa.protocols import CommandResult, ScreenPrecondition
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 
@@ -106,7 +106,9 @@ class Transport(Protocol):
         """
         ...
 
-    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
+    async def act(
+        self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
+    ) -> None:
         """See `Environment.act`, and `hisa.protocols.ActsWhereUnchanged` of ``held``.
 
         A guest without the capability "unchanged" takes no notice of ``held``.
@@ -136,9 +138,9 @@ class NoResponse(EnvironmentFailed):
     """Nothing came back, or not all of it."""
 
 
-def guest_failure(where: str, what: str, fix: str = "hisa doctor") -> EnvironmentFailed:
+def guest_failure(where: str, message: str, fix: str = "hisa doctor") -> EnvironmentFailed:
     """The machine did not do what a machine does."""
-    return EnvironmentFailed(f"{where}: {what}", fix=fix)
+    return EnvironmentFailed(f"{where}: {message}", fix=fix)
 
 
 def acting_seconds(actions: Sequence[Action]) -> float:
@@ -209,7 +211,7 @@ class GuestClient:
         path: str,
         *,
         seconds: float = 30.0,
-        whole: float = 0.0,
+        total_seconds: float = 0.0,
         again: bool = True,
         most: int | None = None,
         **more: Any,
@@ -220,7 +222,7 @@ class GuestClient:
             method: HTTP method.
             path: route.
             seconds: time limit of one try, and of each pause in it.
-            whole: time limit of one try where that is more: a file comes in many pieces.
+            total_seconds: time limit of one try where that is more: a file comes in many pieces.
             again: whether a lost response may be asked for again; a request that was surely not
                 received is always sent again.
             most: bytes of the longest response that is read; None: 256 MiB, and one that is
@@ -234,27 +236,27 @@ class GuestClient:
                 caller.
         """
         factor = self.patience
-        seconds, whole = seconds * factor, whole * factor
+        seconds, total_seconds = seconds * factor, total_seconds * factor
         limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS * factor))
         for left in reversed(range(_TRIES)):
             try:
                 # A guest that sends a byte now and then would never pass the limit of a pause.
-                async with asyncio.timeout(max(whole, seconds)):
+                async with asyncio.timeout(max(total_seconds, seconds)):
                     response = await self._once(method, path, limit, most, **more)
             except (httpx.HTTPError, TimeoutError) as error:
-                if not left or not (again or _unsent(error)):
-                    raise self._lost(method, path, error) from error
+                if not left or not (again or _was_unsent(error)):
+                    raise self._build_no_response(method, path, error) from error
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
-                return self._admitted(response)
+                return self._check_token(response)
         raise AssertionError("unreachable: the last try returns or raises")
 
-    def _lost(self, method: str, path: str, error: Exception) -> NoResponse:
+    def _build_no_response(self, method: str, path: str, error: Exception) -> NoResponse:
         why = f"{type(error).__name__} {error}".strip()
-        what = f"{self.where}: no answer to {method} {path}: {why}"
-        return NoResponse(what, fix="hisa doctor")
+        message = f"{self.where}: no answer to {method} {path}: {why}"
+        return NoResponse(message, fix="hisa doctor")
 
-    def _admitted(self, response: HttpResponse) -> HttpResponse:
+    def _check_token(self, response: HttpResponse) -> HttpResponse:
         if response.status_code == 401:
             fix = "export HISA_GUEST_TOKEN=…, the token the guest was started with"
             raise guest_failure(self.where, "the guest refuses the token", fix)
@@ -276,7 +278,7 @@ class GuestClient:
         return HttpResponse(response.status_code, dict(response.headers), content)
 
 
-def _unsent(error: Exception) -> bool:
+def _was_unsent(error: Exception) -> bool:
     return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
@@ -293,11 +295,11 @@ async def _read_or_refuse(response: httpx.Response, most: int) -> bytes:
 def reason(response: HttpResponse) -> str:
     """Returns the message of an error response, else its HTTP status and the start of its text."""
     try:
-        said = response.json()
+        body = response.json()
     except ValueError:
-        said = None
-    if isinstance(said, dict):
-        message = said.get("error") or said.get("message")
+        body = None
+    if isinstance(body, dict):
+        message = body.get("error") or body.get("message")
         if message:
             return str(message)[:500]
     return f"HTTP {response.status_code}: {response.text[:200]}"

@@ -23,7 +23,7 @@ from hisa.environments.transport.base import (
     reason,
 )
 from hisa.errors import ActionRefused, ScreenChanged
-from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held, Lying
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, HitTest, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 from hisa.text.prompt_text import OBJECT_CHARACTER
@@ -66,18 +66,18 @@ class HisaTransport:
         """One request; a response that is cut short is asked for again."""
         encoding = "raw" if self._client.near else "png"
         # What never stands still does so on a busy machine too: its limit does not grow.
-        asked: dict[str, Any] = {"elements": elements, "format": encoding}
-        asked["restless"] = min(settle, _MOST_SETTLE)
-        settle = asked["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
+        body: dict[str, Any] = {"elements": elements, "format": encoding}
+        body["restless"] = min(settle, _MOST_SETTLE)
+        settle = body["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
         within = 0.0
         if elements:
-            asked["patience"] = self._client.patience * longer
+            body["patience"] = self._client.patience * longer
             within = _ELEMENTS_SECONDS * longer
         if hidden:
-            asked |= {"hidden": True, "max_elements": _MOST_ELEMENTS}
+            body |= {"hidden": True, "max_elements": _MOST_ELEMENTS}
         for left in reversed(range(_LOOK_TRIES)):
             response = await self._client.request(
-                "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle + within
+                "POST", "/hisa/observe", json=body, seconds=_LOOK_SECONDS + settle + within
             )
             self._expect(response)
             try:
@@ -89,33 +89,35 @@ class HisaTransport:
                     raise guest_failure(self._client.where, f"unreadable look: {error}") from error
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+    async def hit_test(self, points: Sequence[Point], /) -> HitTest:
         """See `hisa.protocols.TellsWhatLies`."""
         places = [[point.x, point.y] for point in points]
-        asked = {"points": places, "patience": self._client.patience}
+        body = {"points": places, "patience": self._client.patience}
         response = await self._client.request(
-            "POST", "/hisa/lies_at", json=asked, seconds=_LOOK_SECONDS + _ELEMENTS_SECONDS
+            "POST", "/hisa/lies_at", json=body, seconds=_LOOK_SECONDS + _ELEMENTS_SECONDS
         )
         self._expect(response)
         try:
-            told = response.json()
-            return Lying(
-                elements=tuple(map(_element, told["elements"], count())),
-                windows=tuple(map(_window, told["windows"])),
-                complete=told["complete"] is True,
-                name=str(told["look"]),
+            answer = response.json()
+            return HitTest(
+                elements=tuple(map(_element, answer["elements"], count())),
+                windows=tuple(map(_window, answer["windows"])),
+                complete=answer["complete"] is True,
+                name=str(answer["look"]),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise guest_failure(self._client.where, f"unreadable answer: {error}") from error
 
-    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
+    async def act(
+        self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
+    ) -> None:
         """One request under one id, however often it has to be sent."""
-        asked: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
+        body: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
         if held is not None and "unchanged" in self._announced:
-            boxes = list(map(_whole, held.boxes))
-            asked["unchanged"] = {"look": held.look.name, "boxes": boxes, "follows": held.follows}
+            boxes = list(map(_round_outwards, held.boxes))
+            body["unchanged"] = {"look": held.look.name, "boxes": boxes, "follows": held.follows}
         seconds = 60.0 + acting_seconds(actions)
-        response = await self._client.request("POST", "/hisa/act", json=asked, seconds=seconds)
+        response = await self._client.request("POST", "/hisa/act", json=body, seconds=seconds)
         if response.status_code == 422:
             raise ActionRefused(reason(response))
         if response.status_code == 409 and held is not None:
@@ -128,26 +130,26 @@ class HisaTransport:
         """One request under one id; the guest keeps both limits."""
         timeout = min(timeout, COMMAND_LIMIT)
         words = command if isinstance(command, str) else list(command)
-        asked = {"id": uuid.uuid4().hex, "command": words, "timeout": timeout, "limit": limit}
+        body = {"id": uuid.uuid4().hex, "command": words, "timeout": timeout, "limit": limit}
         response = await self._client.request(
-            "POST", "/hisa/execute", json=asked, seconds=timeout + 30.0
+            "POST", "/hisa/execute", json=body, seconds=timeout + 30.0
         )
         self._expect(response)
         try:
-            done = response.json()
+            answer = response.json()
             return CommandResult(
-                done["exit_code"], done["output"], done["error"], done["timed_out"]
+                answer["exit_code"], answer["output"], answer["error"], answer["timed_out"]
             )
         except (ValueError, KeyError, TypeError) as error:
-            said = f"unreadable answer to a command: {error!r}"
-            raise guest_failure(self._client.where, said) from error
+            message = f"unreadable answer to a command: {error!r}"
+            raise guest_failure(self._client.where, message) from error
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
         """The file's bytes; the guest itself refuses one that is larger."""
-        asked = {"path": path, "limit": str(limit)}
+        parameters = {"path": path, "limit": str(limit)}
         try:
             response = await self._client.request(
-                "GET", "/hisa/file", params=asked, seconds=120.0, most=limit
+                "GET", "/hisa/file", params=parameters, seconds=120.0, most=limit
             )
         except ResponseTooLarge as error:  # it grew, or the guest is an older one
             raise FileRefused(f"{path}: {error}") from error
@@ -196,12 +198,12 @@ def _decode(data: bytes) -> RawObservation:
     )
 
 
-def _under(told: Mapping[str, Any] | None) -> UnderPointer | None:
+def _under(fields: Mapping[str, Any] | None) -> UnderPointer | None:
     """None of an older guest too."""
-    if told is None:
+    if fields is None:
         return None
-    (left, top), (width, height) = (map(int, told[name]) for name in ("place", "size"))
-    picture = Screenshot.from_rgb(Size(width, height), base64.b64decode(told["rgb"]))
+    (left, top), (width, height) = (map(int, fields[name]) for name in ("place", "size"))
+    picture = Screenshot.from_rgb(Size(width, height), base64.b64decode(fields["rgb"]))
     return UnderPointer(BoundingBox(left, top, left + width, top + height), picture)
 
 
@@ -210,7 +212,7 @@ def _box(corners: Sequence[float]) -> BoundingBox:
     return BoundingBox(left, top, right, bottom, "screen")
 
 
-def _whole(box: BoundingBox) -> list[int]:
+def _round_outwards(box: BoundingBox) -> list[int]:
     """The whole pixels of the screen around a box."""
     return [
         max(0, math.floor(box.left)),

@@ -42,7 +42,7 @@ def _model_folder() -> Path:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path) -> tuple[Tokenizer, MappedWeights, dict[str, Any]]:
+def _load_model(folder: Path) -> tuple[Tokenizer, MappedWeights, dict[str, Any]]:
     """The model, once for all runs of a process: tokenizers made anew leave memory behind."""
     from tokenizers import Tokenizer
 
@@ -123,7 +123,7 @@ class MiniLM:
 
         from hisa.patterns.embedders._bert import sentence_vectors
 
-        tokenizer, weights, config = _loaded(self._folder)
+        tokenizer, weights, config = _load_model(self._folder)
         encoded = tokenizer.encode_batch(list(texts))
         vectors: list[list[float]] = sentence_vectors(
             np.array([item.ids for item in encoded], dtype=np.int64),
@@ -137,13 +137,13 @@ class MiniLM:
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
         """One unit vector a text, in order."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        found: dict[int, list[float]] = {}
+        vectors_by_index: dict[int, list[float]] = {}
         if not texts:
             return []
         with _lock, _threads().limit(limits=1, user_api="blas"):
             for start in range(0, len(order), _BATCH):
                 chosen = order[start : start + _BATCH]
                 vectors = self._batch([texts[index] for index in chosen])
-                found.update(zip(chosen, vectors, strict=True))
-            _loaded(self._folder)[1].release()
-        return [found[index] for index in range(len(texts))]
+                vectors_by_index.update(zip(chosen, vectors, strict=True))
+            _load_model(self._folder)[1].release()
+        return [vectors_by_index[index] for index in range(len(texts))]

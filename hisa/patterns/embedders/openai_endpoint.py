@@ -76,17 +76,17 @@ class OpenAIEndpoint:
         client = self._client
         _log.info("embedding %d texts with %r at %s", len(texts), self.model, client.base_url)
         try:
-            found = _vectors(self._body(client, texts))
+            batch = _vectors(self._body(client, texts))
         except Exception as error:  # also of the HTTP library that the package stands on
             raise ModelUnavailable(
                 f"embedder {self.name!r} at {client.base_url}: {error}",
                 fix="check OPENAI_BASE_URL, or --set patterns.embedder=minilm",
             ) from error
-        if sorted(found) != list(range(len(texts))):
+        if sorted(batch) != list(range(len(texts))):
             raise ModelUnavailable(
-                f"embedder {self.name!r}: {len(texts)} texts sent, vectors for {sorted(found)} came"
+                f"embedder {self.name!r}: {len(texts)} texts sent, vectors for {sorted(batch)} came"
             )
-        return [unit(found[index]) for index in range(len(texts))]
+        return [unit(batch[index]) for index in range(len(texts))]
 
     def _body(self, client: OpenAI, texts: list[str]) -> bytes:
         """The response, read piece by piece, so that no more than its limit is ever held.

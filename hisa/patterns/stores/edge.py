@@ -63,10 +63,10 @@ def _count(shard: edge.EdgeShard) -> int:
     return int(shard.count(edge.CountRequest(exact=True)))
 
 
-def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
+def _filter(fields: dict[str, str | None]) -> edge.Filter | None:
     conditions: list[Any] = [
         edge.FieldCondition(key=key, match=edge.MatchValue(value))
-        for key, value in wanted.items()
+        for key, value in fields.items()
         if value is not None
     ]
     return edge.Filter(must=conditions) if conditions else None
@@ -92,7 +92,7 @@ class EdgeStore(VectorStore):
     @contextmanager
     def session(self) -> Iterator[None]:
         """Keep the shard open, and others out, for several operations; may be nested."""
-        with self._mutex, self._explained():
+        with self._mutex, self._explain_errors():
             if self._lock.is_locked:
                 yield
                 return
@@ -108,7 +108,7 @@ class EdgeStore(VectorStore):
                     self._lock.release()
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Give the engine's own errors a name and the folder.
 
         It raises bare `Exception`, and on damaged files a ``PanicException`` that it does not
@@ -160,7 +160,7 @@ class EdgeStore(VectorStore):
                 f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=RESTORE
             )
 
-    def _described(self) -> _EdgeMeta:
+    def _require_meta(self) -> _EdgeMeta:
         meta = self.meta()
         assert meta is not None
         return meta
@@ -171,7 +171,7 @@ class EdgeStore(VectorStore):
     def _shard(self) -> edge.EdgeShard:
         """The shard, opened once in a session."""
         if self._open is None:
-            meta = self._described()
+            meta = self._require_meta()
             shard = edge.EdgeShard.load(str(self.folder / meta.shard))
             count = _count(shard)
             if count < meta.points:
@@ -210,7 +210,7 @@ class EdgeStore(VectorStore):
             ]
             shard.update(edge.UpdateOperation.upsert_points(points))
         shard.flush()
-        meta, points_now = self._described(), _count(shard)
+        meta, points_now = self._require_meta(), _count(shard)
         if points_now != meta.points:
             self._describe(replace(meta, points=points_now))
 
@@ -224,36 +224,36 @@ class EdgeStore(VectorStore):
             return
         shard = self._shard()
         # First: a crash after it leaves one more, no loss.
-        self._describe(replace(self._described(), points=_count(shard) - 1))
+        self._describe(replace(self._require_meta(), points=_count(shard) - 1))
         shard.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
         shard.flush()
 
     def _payload(self, pattern_id: str) -> dict[str, Any] | None:
-        found = self._shard().retrieve([point_id(pattern_id)], True, False)
-        return dict(found[0].payload or {}) if found else None
+        records = self._shard().retrieve([point_id(pattern_id)], True, False)
+        return dict(records[0].payload or {}) if records else None
 
     def _nearest(
-        self, vector: list[float], *, limit: int, threshold: float, **wanted: str | None
+        self, vector: list[float], *, limit: int, threshold: float, **fields: str | None
     ) -> list[tuple[Any, float]]:
-        found = self._shard().query(
+        points = self._shard().query(
             edge.QueryRequest(
                 limit=limit,
                 query=edge.Query.Nearest(vector),
-                filter=_filter(wanted),
+                filter=_filter(fields),
                 with_payload=True,
                 score_threshold=threshold,
             )
         )
-        return [(point.payload, point.score) for point in found]
+        return [(point.payload, point.score) for point in points]
 
-    def _scroll(self, **wanted: str | None) -> Iterator[Any]:
+    def _scroll(self, **fields: str | None) -> Iterator[Any]:
         offset = None
         while True:
             page, offset = self._shard().scroll(
                 edge.ScrollRequest(
                     offset=offset,
                     limit=_PAGE,
-                    filter=_filter(wanted),
+                    filter=_filter(fields),
                     with_payload=True,
                     with_vector=False,
                 )

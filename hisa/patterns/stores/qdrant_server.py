@@ -29,11 +29,11 @@ _META_POINT = str(uuid.UUID(int=1))
 _meta: TypeAdapter[Meta] = TypeAdapter(Meta)
 
 
-def _filter(wanted: dict[str, str | None]) -> models.Filter:
+def _filter(fields: dict[str, str | None]) -> models.Filter:
     return models.Filter(
         must=[
             models.FieldCondition(key=key, match=models.MatchValue(value=value))
-            for key, value in wanted.items()
+            for key, value in fields.items()
             if value is not None
         ],
         must_not=[models.HasIdCondition(has_id=[_META_POINT])],
@@ -92,9 +92,9 @@ class ServerStore(VectorStore):
         with self.session():
             if not self._client.collection_exists(self._name):
                 return None
-            found = self._client.retrieve(self._name, [_META_POINT], with_payload=True)
+            records = self._client.retrieve(self._name, [_META_POINT], with_payload=True)
         try:
-            return _meta.validate_python(found[0].payload if found else None)
+            return _meta.validate_python(records[0].payload if records else None)
         except ValidationError as error:
             raise StoreError(
                 f"collection {self._name!r} was not made by HiSA",
@@ -123,8 +123,10 @@ class ServerStore(VectorStore):
         waiting = iter(items)
         while page := list(islice(waiting, _PAGE)):
             points = [
-                models.PointStruct(id=point_id(one.id), vector=rows, payload=to_payload(one))
-                for one, rows in page
+                models.PointStruct(
+                    id=point_id(pattern.id), vector=rows, payload=to_payload(pattern)
+                )
+                for pattern, rows in page
             ]
             self._client.upsert(self._name, points, wait=True)
 
@@ -136,28 +138,28 @@ class ServerStore(VectorStore):
         self._client.delete(self._name, [point_id(pattern_id)], wait=True)
 
     def _payload(self, pattern_id: str) -> dict[str, Any] | None:
-        found = self._client.retrieve(self._name, [point_id(pattern_id)], with_payload=True)
-        return found[0].payload if found else None
+        records = self._client.retrieve(self._name, [point_id(pattern_id)], with_payload=True)
+        return records[0].payload if records else None
 
     def _nearest(
-        self, vector: list[float], *, limit: int, threshold: float, **wanted: str | None
+        self, vector: list[float], *, limit: int, threshold: float, **fields: str | None
     ) -> list[tuple[Any, float]]:
-        found = self._client.query_points(
+        response = self._client.query_points(
             self._name,
             query=[vector],
-            query_filter=_filter(wanted),
+            query_filter=_filter(fields),
             limit=limit,
             score_threshold=threshold,
             with_payload=True,
         )
-        return [(point.payload, point.score) for point in found.points]
+        return [(point.payload, point.score) for point in response.points]
 
-    def _scroll(self, **wanted: str | None) -> Iterator[Any]:
+    def _scroll(self, **fields: str | None) -> Iterator[Any]:
         offset: Any = None
         while True:
             page, offset = self._client.scroll(
                 self._name,
-                scroll_filter=_filter(wanted),
+                scroll_filter=_filter(fields),
                 limit=_PAGE,
                 offset=offset,
                 with_payload=True,

@@ -157,13 +157,13 @@ class VectorStore(ABC):
 
     @abstractmethod
     def _nearest(
-        self, vector: list[float], *, limit: int, threshold: float, **wanted: str | None
+        self, vector: list[float], *, limit: int, threshold: float, **fields: str | None
     ) -> builtins.list[tuple[Any, float]]:
-        """Payloads and cosines by falling cosine; ``wanted`` are values of fields, None for any."""
+        """Payloads and cosines by falling cosine; ``fields`` are values of fields, None for any."""
 
     @abstractmethod
-    def _scroll(self, **wanted: str | None) -> Iterator[Any]:
-        """All payloads; ``wanted`` as for `_nearest`."""
+    def _scroll(self, **fields: str | None) -> Iterator[Any]:
+        """All payloads; ``fields`` as for `_nearest`."""
 
     # ------------------------------------------------------------ what every engine does alike
 
@@ -214,7 +214,7 @@ class VectorStore(ABC):
             if meta is None:
                 return []
             _check_vectors([vector], meta.dimension)
-            found = self._nearest(
+            scored_payloads = self._nearest(
                 [float(x) for x in vector],
                 limit=limit,
                 threshold=threshold,
@@ -222,7 +222,7 @@ class VectorStore(ABC):
                 domain=domain,
                 scope=scope,
             )
-            return [PatternHit(_from_payload(payload), score) for payload, score in found]
+            return [PatternHit(_from_payload(payload), score) for payload, score in scored_payloads]
 
     def get(self, pattern_id: str, /) -> Pattern | None:
         """One pattern, whatever its status."""

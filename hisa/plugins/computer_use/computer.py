@@ -15,7 +15,13 @@ from hisa.config import PlannerSettings
 from hisa.errors import InvalidReply
 from hisa.events import PlanRejected
 from hisa.planner.call_schema import Functions
-from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, planned, told_once
+from hisa.planner.planner import (
+    MAX_TRIES,
+    SHOWN_REPLY,
+    Programs,
+    build_planned_event,
+    read_programs_once,
+)
 from hisa.planner.prompt_budget import prompt_room
 from hisa.planner.view import state_text
 from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
@@ -111,21 +117,21 @@ class ComputerPlanner:
                 )
                 if attempt == MAX_TRIES:
                     raise
-                request = _refused(question, reply.turn, str(error))
+                request = _add_refusal(question, reply.turn, str(error))
                 continue
             if answer.call is not None:
                 self._record(answer.call)
             for check in answer.checks:
-                await self._confirm(_asked(answer.call, check))
+                await self._confirm(_build_check_text(answer.call, check))
             if answer.call is not None:
                 return answer.call
-            request = _shown(question, answer)
+            request = _add_picture(question, answer)
         raise AssertionError("unreachable: the last try raises or returns")
 
     async def _question(
         self, task: Task, observation: Observation, view: StateView
     ) -> ModelRequest:
-        programs = await told_once(self._programs, view)
+        programs = await read_programs_once(self._programs, view)
         text = state_text(
             task,
             observation,
@@ -158,7 +164,7 @@ class ComputerPlanner:
         return answer
 
     def _record(self, call: ToolCall) -> None:
-        self._emit(planned(call))
+        self._emit(build_planned_event(call))
 
 
 def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:
@@ -168,13 +174,13 @@ def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:
     return {"type": name, "environment": "ubuntu", **size}
 
 
-def _asked(call: ToolCall | None, check: str) -> str:
+def _build_check_text(call: ToolCall | None, check: str) -> str:
     """The text that a person reads: the check in the server's words, and the action."""
-    done = "look at the screen" if call is None else str(call.input)
-    return f"{check}\n{done}"
+    act = "look at the screen" if call is None else str(call.input)
+    return f"{check}\n{act}"
 
 
-def _refused(question: ModelRequest, turn: str, error: str) -> ModelRequest:
+def _add_refusal(question: ModelRequest, turn: str, error: str) -> ModelRequest:
     """The question again, with what was wrong: the refused call itself is not part of it."""
     system, user = question.messages
     notice = TextPart(sections({"notice": f"Your last answer was refused: {clean(error)}"}))
@@ -186,7 +192,7 @@ def _refused(question: ModelRequest, turn: str, error: str) -> ModelRequest:
     )
 
 
-def _shown(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
+def _add_picture(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
     """The question with the model's call for a screenshot and its output: the one picture."""
     system, user = question.messages
     texts = tuple(part for part in user.parts if isinstance(part, TextPart))
@@ -196,13 +202,15 @@ def _shown(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
         messages=(
             system,
             replace(user, parts=texts),
-            Message("assistant", (TextPart(json.dumps([_allowed(i) for i in answer.items])),)),
+            Message(
+                "assistant", (TextPart(json.dumps([_acknowledge_checks(i) for i in answer.items])),)
+            ),
             Message("user", pictures),
         ),
     )
 
 
-def _allowed(item: dict[str, Any]) -> dict[str, Any]:
+def _acknowledge_checks(item: dict[str, Any]) -> dict[str, Any]:
     """An item whose safety checks a person has allowed."""
     checks = item.get("pending_safety_checks")
     return {**item, ACKNOWLEDGED: checks} if checks else item

@@ -143,13 +143,13 @@ def read_computer_reply(text: str) -> ComputerReply:
     items = _items(text)
     calls = [item for item in items if str(item.get("type")).endswith("_call")]
     if len(calls) != 1:
-        found = ", ".join(str(call.get("name") or call["type"])[:60] for call in calls) or "none"
+        names = ", ".join(str(call.get("name") or call["type"])[:60] for call in calls) or "none"
         raise InvalidReply(
-            f"make exactly one call, not {len(calls)} ({found}): to the computer, to another tool, "
+            f"make exactly one call, not {len(calls)} ({names}): to the computer, to another tool, "
             "or termination or infeasible to end"
         )
     (call,) = calls
-    thought, note = _noted(printable("\n".join(_thoughts(items))))
+    thought, note = _split_note(printable("\n".join(_thoughts(items))))
     match call["type"]:
         case "computer_call":
             acted = _computer(call, thought)
@@ -179,12 +179,12 @@ def _thoughts(items: Iterable[dict[str, Any]]) -> Iterator[str]:
         for key in ("summary", "content"):
             parts = item.get(key)
             for part in parts if isinstance(parts, list) else ():
-                said = part.get("text") if isinstance(part, dict) else None
-                if isinstance(said, str) and said.strip():
-                    yield said.strip()
+                text = part.get("text") if isinstance(part, dict) else None
+                if isinstance(text, str) and text.strip():
+                    yield text.strip()
 
 
-def _noted(words: str) -> tuple[str, str | None]:
+def _split_note(words: str) -> tuple[str, str | None]:
     """Returns the thought and the note: that is what its lines say after ``Note:``."""
     lines = words.split("\n")
     notes = [line[len(_NOTE) :].strip() for line in lines if line.startswith(_NOTE)]
@@ -197,8 +197,8 @@ def _noted(words: str) -> tuple[str, str | None]:
 def _checks(call: dict[str, Any]) -> Iterator[str]:
     pending = call.get("pending_safety_checks")
     for check in pending if isinstance(pending, list) else ():
-        told = check if isinstance(check, dict) else {"message": check}
-        words = (told.get("code"), told.get("message"))
+        fields = check if isinstance(check, dict) else {"message": check}
+        words = (fields.get("code"), fields.get("message"))
         yield printable(": ".join(str(word) for word in words if word)) or "(no reason given)"
 
 
@@ -207,30 +207,30 @@ def _function(call: dict[str, Any], thought: str) -> ToolCall:
     if not isinstance(name, str) or name == "gui_action":
         raise InvalidReply(f"{str(name)[:60]!r} is no function here")
     try:
-        given = json.loads(call.get("arguments") or "{}")
+        arguments = json.loads(call.get("arguments") or "{}")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidReply(f"the arguments of {name[:60]!r} are not JSON: {error}") from None
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise InvalidReply(f"the arguments of {name[:60]!r} are no JSON object")
-    alone = next(iter(given.values())) if len(given) == 1 else None
-    return ToolCall(thought, name, alone if isinstance(alone, str) else given)
+    alone = next(iter(arguments.values())) if len(arguments) == 1 else None
+    return ToolCall(thought, name, alone if isinstance(alone, str) else arguments)
 
 
 def _computer(call: dict[str, Any], thought: str) -> ToolCall | None:
     """The call's actions as PyAutoGUI source, read as any planner's; None for a mere look."""
     batch = call.get("actions")
-    asked = batch if isinstance(batch, list) and batch else [call.get("action")]
-    known = [_known(action) for action in asked]
+    raw_actions = batch if isinstance(batch, list) and batch else [call.get("action")]
+    known = [_read_action(action) for action in raw_actions]
     if all(isinstance(action, _Screenshot) for action in known):
         return None
     try:
-        source = to_source(done for action in known for done in _actions(action))
+        source = to_source(converted for action in known for converted in _actions(action))
         return ToolCall(thought, "gui_action", source, actions=parse(source))
     except ActionRefused as error:
         raise InvalidReply(f"action refused: {error}") from error
 
 
-def _known(action: object) -> _Known:
+def _read_action(action: object) -> _Known:
     try:
         return _ACTION.validate_python(action)
     except ValidationError as error:
@@ -251,7 +251,7 @@ def _actions(action: _Known) -> Iterator[Action]:
         case _Screenshot():
             return
         case _Keypress():
-            yield _pressed(action.keys)
+            yield _convert_keys(action.keys)
             return
         case _Type():
             yield Write(values.text(action.text))
@@ -261,13 +261,13 @@ def _actions(action: _Known) -> Iterator[Action]:
             return
         case _Click() | _DoubleClick() | _Drag() | _Move() | _Scroll():
             yield from map(KeyDown, held)
-            yield from _pointed(action)
+            yield from _convert_pointing(action)
             yield from map(KeyUp, reversed(held))
         case _:
             assert_never(action)
 
 
-def _pointed(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -> Iterator[Action]:
+def _convert_pointing(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -> Iterator[Action]:
     match action:
         case _Click():
             if action.button not in _BUTTONS:
@@ -281,7 +281,7 @@ def _pointed(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -> Iterato
         case _Move():
             yield Move(action.point)
         case _Scroll():
-            yield from _scrolled(action)
+            yield from _convert_scroll(action)
         case _Drag():
             first, *between, last = (at.point for at in action.path)
             if not between:
@@ -294,7 +294,7 @@ def _pointed(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -> Iterato
             assert_never(action)
 
 
-def _scrolled(action: _Scroll) -> Iterator[Action]:
+def _convert_scroll(action: _Scroll) -> Iterator[Action]:
     """Their wheel goes down with positive numbers, ours up."""
     down, right = _clicks(action.scroll_y), _clicks(action.scroll_x)
     if down or not right:
@@ -311,7 +311,7 @@ def _clicks(pixels: float) -> int:
     return clicks if pixels > 0 else -clicks
 
 
-def _pressed(keys: tuple[str, ...]) -> Action:
+def _convert_keys(keys: tuple[str, ...]) -> Action:
     if len(keys) == 1:
         return Press(values.key(keys[0]))
     # A letter is written large there, and means the key.

@@ -19,8 +19,8 @@ class ComputerKind(PlannerKind):
 
     points = True
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
         """See `PlannerKind`: there is nothing to settle, and three things to refuse."""
         if profile.reads_elements:
@@ -42,7 +42,7 @@ class ComputerKind(PlannerKind):
             )
         return settings
 
-    def adapted(self, profile: Profile) -> Profile:
+    def adapt_profile(self, profile: Profile) -> Profile:
         """That API has no seed and no switch of a chat template."""
         efforts = () if profile.thinking_switch else profile.efforts
         return profile.model_copy(

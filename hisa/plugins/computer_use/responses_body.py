@@ -68,7 +68,7 @@ def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
     for message in request.messages:
         # Without tools words were answered, which may look like items: a list of boxes, say.
-        answered = _answered(message) if request.tools else None
+        answered = _read_answer_items(message) if request.tools else None
         if answered is not None:
             calls = [item for item in answered if item.get("type") in _CALLS]
             yield from ({k: v for k, v in i.items() if k != ACKNOWLEDGED} for i in answered)
@@ -79,7 +79,7 @@ def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:
             yield {"role": message.role, "content": _content(message, profile)}
 
 
-def _answered(message: Message) -> list[dict[str, Any]] | None:
+def _read_answer_items(message: Message) -> list[dict[str, Any]] | None:
     """The items in an assistant's turn; None for any other turn, and for one of words."""
     if message.role != "assistant":
         return None
@@ -87,8 +87,8 @@ def _answered(message: Message) -> list[dict[str, Any]] | None:
         items = json.loads(_text(message))
     except ValueError:
         return None
-    whole = isinstance(items, list) and all(isinstance(item, dict) for item in items)
-    return items if whole else None
+    is_item_list = isinstance(items, list) and all(isinstance(item, dict) for item in items)
+    return items if is_item_list else None
 
 
 def _output(call: dict[str, Any], message: Message) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _words(items: list[dict[str, Any]]) -> Iterator[str]:
     for item in items:
         parts = item.get("content") if item.get("type") == "message" else None
         for part in parts if isinstance(parts, list) else ():
-            said = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
-            if isinstance(said, str):
-                yield said
+            text = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
+            if isinstance(text, str):
+                yield text
 
 
 def _finish(data: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ class ResponsesModel(OpenAIModel):
     api: ClassVar[str] = "responses"
     stream_fields: ClassVar[Mapping[str, Any]] = {}  # its events are another protocol's
 
-    def _encoded(self, request: ModelRequest) -> dict[str, Any]:
+    def _encode_request(self, request: ModelRequest) -> dict[str, Any]:
         return encode_responses(request, self.profile, self._settings)
 
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:

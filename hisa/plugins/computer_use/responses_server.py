@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelReply
-from hisa.testing.model_server import FakeServer, Handler, Received
+from hisa.testing.model_server import FakeServer, Handler, ReceivedRequest
 
 __all__ = ["ResponsesReceived", "ResponsesServer", "computer_call", "function_call"]
 
@@ -61,14 +61,14 @@ def function_call(name: str, *, thought: str = "", **arguments: Any) -> str:
     return json.dumps([*_thinking(thought), {**call, "status": "completed"}])
 
 
-class ResponsesReceived(Received):
+class ResponsesReceived(ReceivedRequest):
     """A request of the Responses API as it came over the wire."""
 
     @property
     def items(self) -> list[dict[str, Any]]:
         """The input items."""
-        given = self.body["input"]
-        return [{"role": "user", "content": given}] if isinstance(given, str) else given
+        content = self.body["input"]
+        return [{"role": "user", "content": content}] if isinstance(content, str) else content
 
     @property
     def images(self) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ class ResponsesReceived(Received):
         shown = [p for p in self._parts() if p.get("type") == "input_image"]
         return shown + [i["output"] for i in self.items if i.get("type") == "computer_call_output"]
 
-    def said_by(self, *roles: str) -> str:
+    def text_by(self, *roles: str) -> str:
         """Text of the messages of these roles; of all where none is named."""
         return "\n".join(part["text"] for part in self._parts(*roles) if "text" in part)
 
@@ -95,7 +95,7 @@ class _Responses(Handler):
 
     path_end: ClassVar[str] = "/responses"
 
-    def received(self, headers: dict[str, str], body: Any) -> Received:
+    def read_request(self, headers: dict[str, str], body: Any) -> ReceivedRequest:
         """The request, where the API would take it.
 
         Raises:
@@ -110,12 +110,12 @@ class _Responses(Handler):
             raise ValueError(problem)
         return request
 
-    def completion(self, reply: str | ModelReply, received: Received) -> dict[str, Any]:
+    def completion(self, reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
         """The body of a good answer; a reply that is a JSON list is its items."""
-        said = ModelReply(reply) if isinstance(reply, str) else reply
-        tokens_in = said.usage.tokens_in or estimate_tokens(received.text)
-        tokens_out = said.usage.tokens_out or estimate_tokens(said.text)
-        cut = said.finish == "length"
+        answer = ModelReply(reply) if isinstance(reply, str) else reply
+        tokens_in = answer.usage.tokens_in or estimate_tokens(received.text)
+        tokens_out = answer.usage.tokens_out or estimate_tokens(answer.text)
+        cut = answer.finish == "length"
         return {
             "id": f"resp_{next(_NUMBER)}",
             "object": "response",
@@ -123,13 +123,13 @@ class _Responses(Handler):
             "status": "incomplete" if cut else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
             "error": None,
-            "model": said.model or received.body["model"],
-            "output": _output(said.text),
+            "model": answer.model or received.body["model"],
+            "output": _output(answer.text),
             "usage": {
                 "input_tokens": tokens_in,
-                "input_tokens_details": {"cached_tokens": said.usage.cached_in},
+                "input_tokens_details": {"cached_tokens": answer.usage.cached_in},
                 "output_tokens": tokens_out,
-                "output_tokens_details": {"reasoning_tokens": said.usage.reasoning_out},
+                "output_tokens_details": {"reasoning_tokens": answer.usage.reasoning_out},
                 "total_tokens": tokens_in + tokens_out,
             },
         }
@@ -151,17 +151,17 @@ def _output(text: str) -> list[dict[str, Any]]:
         words = {"type": "output_text", "text": text, "annotations": []}
         message = {"type": "message", "role": "assistant", "status": "completed"}
         items = [{**message, "content": [words]}] if text else []
-    return [_numbered(item) if isinstance(item, dict) else item for item in items]
+    return [_add_ids(item) if isinstance(item, dict) else item for item in items]
 
 
-def _numbered(item: dict[str, Any]) -> dict[str, Any]:
+def _add_ids(item: dict[str, Any]) -> dict[str, Any]:
     number = next(_NUMBER)
-    given = {"id": f"item_{number}", **item}
+    fields = {"id": f"item_{number}", **item}
     if str(item.get("type")).endswith("_call"):
-        return {"call_id": f"call_{number}", **given}
+        return {"call_id": f"call_{number}", **fields}
     if item.get("type") == "reasoning":
-        return {"encrypted_content": f"sealed {number}", **given}
-    return given
+        return {"encrypted_content": f"sealed {number}", **fields}
+    return fields
 
 
 # ---------------------------------------------------------------- what the API refuses
@@ -196,8 +196,9 @@ def _wrong_output(call: Mapping[str, Any], output: Mapping[str, Any]) -> Iterato
     if shown.get("type") != "computer_screenshot" or not shown.get("image_url"):
         yield f"{call['call_id']}: the output must be a computer_screenshot"
     known = {check["id"] for check in call.get("pending_safety_checks", ())}
-    done = {check["id"] for check in output.get("acknowledged_safety_checks") or ()}
-    if known - done:
-        yield f"{call['call_id']}: safety checks {sorted(known - done)} must be acknowledged"
-    if done - known:
-        yield f"{call['call_id']}: no such safety checks: {sorted(done - known)}"
+    acknowledged = {check["id"] for check in output.get("acknowledged_safety_checks") or ()}
+    if known - acknowledged:
+        yield f"{call['call_id']}: safety checks {sorted(known - acknowledged)} "
+        "must be acknowledged"
+    if acknowledged - known:
+        yield f"{call['call_id']}: no such safety checks: {sorted(acknowledged - known)}"

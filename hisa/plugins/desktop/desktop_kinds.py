@@ -46,8 +46,8 @@ def _open_display(
 
 def _probes() -> Iterator[Probe]:
     left = len(list_desktops())
-    found = f"{left} running; list them with hisa desktop ls" if left else "none running"
-    yield Probe("private desktops", True, found)
+    detail = f"{left} running; list them with hisa desktop ls" if left else "none running"
+    yield Probe("private desktops", True, detail)
     yield from probe()
 
 

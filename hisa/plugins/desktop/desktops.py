@@ -10,7 +10,7 @@ import click
 from hisa.cli.out import json_option, print_json
 from hisa.errors import UsageError
 from hisa.plugins.desktop.runtime import Handle, list_desktops, reap
-from hisa.plugins.desktop.runtime.state import end, owner, usage
+from hisa.plugins.desktop.runtime.state import end, read_owner, usage
 
 __all__ = ["desktop"]
 
@@ -41,7 +41,7 @@ def list_command(as_json: bool) -> None:
 
 
 def _row(handle: Handle) -> dict[str, Any]:
-    known = owner(handle)
+    known = read_owner(handle)
     used = usage(handle)
     return {
         "id": handle.id,
@@ -56,13 +56,13 @@ def _row(handle: Handle) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    whose = (
+    usage_text = (
         f"used by process {row['hisa_pid']}" if row["hisa_alive"] else "left over: its HiSA is gone"
     )
     age = f"{row['age_seconds'] / 60:.0f} min"
     memory = f"{row['memory_bytes'] / 1e6:.0f} MB"
     run = row["run"] or "no run"
-    return f"{row['id']}  pid {row['pid']:<8} {age:>8} {memory:>8}  {run}; {whose}"
+    return f"{row['id']}  pid {row['pid']:<8} {age:>8} {memory:>8}  {run}; {usage_text}"
 
 
 @desktop.command(epilog="\b\nhisa desktop stop 3f\nhisa desktop stop --all")
@@ -72,14 +72,16 @@ def stop(ident: str | None, everyone: bool) -> None:
     """End the desktop whose id begins with ID; nothing of it is left."""
     if everyone == (ident is not None):
         raise UsageError("which desktop? give an ID, or --all", fix="hisa desktop ls")
-    found = [handle for handle in list_desktops() if everyone or handle.id.startswith(ident or "")]
-    if not everyone and len(found) != 1:
+    handles = [
+        handle for handle in list_desktops() if everyone or handle.id.startswith(ident or "")
+    ]
+    if not everyone and len(handles) != 1:
         raise UsageError(
-            f"{len(found)} desktops with an id that begins with {ident!r}", fix="hisa desktop ls"
+            f"{len(handles)} desktops with an id that begins with {ident!r}", fix="hisa desktop ls"
         )
-    for handle in found:
+    for handle in handles:
         end(handle)
         click.echo(f"{handle.id}: ended")
     reap()
-    if not found:
+    if not handles:
         click.echo("none was running")

@@ -136,17 +136,21 @@ class DisplayEnvironment(GuestEnvironment):
     @staticmethod
     def _environment() -> dict[str, str]:
         """Returns the guest's variables: no keys, but the session's bus, for the elements."""
-        kept = {name: os.environ[name] for name in _FOR_ELEMENTS if name in os.environ}
-        return {**allowed_variables(os.environ), **kept, "PYTHONPATH": str(Path(__file__).parent)}
+        variables = {name: os.environ[name] for name in _FOR_ELEMENTS if name in os.environ}
+        return {
+            **allowed_variables(os.environ),
+            **variables,
+            "PYTHONPATH": str(Path(__file__).parent),
+        }
 
     def _command(self, fds: tuple[int, int]) -> list[str]:
         python, limits = "/usr/bin/python3", self._limits
         line = [python, "-m", "guest", "--display", self._display]
         line += ["--fd", str(fds[0]), "--ready", str(fds[1]), "--parent"]
-        kept = Limits(limits.processes, limits.memory_mb, limits.open_files)
+        guest_limits = Limits(limits.processes, limits.memory_mb, limits.open_files)
         watch = [python, "-I", "-S", watchdog.__file__, "--cages"]
         watch += [f"{limits.processes},{limits.memory_mb}"]
-        return [*watch, *line, "--cage", str(self._workplace), "--limits", str(kept)]
+        return [*watch, *line, "--cage", str(self._workplace), "--limits", str(guest_limits)]
 
     def _stop_guest(self) -> None:
         if self._process is not None:

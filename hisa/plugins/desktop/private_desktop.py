@@ -17,7 +17,7 @@ from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.desktop.runtime import DesktopRuntime
-from hisa.plugins.desktop.runtime.state import own, usage
+from hisa.plugins.desktop.runtime.state import usage, write_owner
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -90,9 +90,9 @@ class DesktopEnvironment(GuestEnvironment):
     @property
     def handle(self) -> dict[str, Any]:
         """The handle by which `attach` finds it again, as plain JSON data."""
-        return self._started().handle.to_json()
+        return self._open_runtime().handle.to_json()
 
-    def _started(self) -> DesktopRuntime:
+    def _open_runtime(self) -> DesktopRuntime:
         if self._runtime is None:
             self._runtime = DesktopRuntime(
                 self._size,
@@ -114,15 +114,15 @@ class DesktopEnvironment(GuestEnvironment):
     def belongs_to(self, run: str) -> Mapping[str, Any]:
         """Write down that this process uses it for that run, now and after each fresh start."""
         self._run = run
-        own(self._started().handle, run)
+        write_owner(self._open_runtime().handle, run)
         return self.handle
 
-    def _ended(self) -> tuple[str, float | None]:
+    def _read_end_reason(self) -> tuple[str, float | None]:
         return ("", None) if self._runtime is None else self._runtime.ended
 
     async def detach(self) -> str:
         """Let go of it and leave it up; `attach` finds it again until it ends itself."""
-        handle = self._started().handle
+        handle = self._open_runtime().handle
         await self._close()
         self._runtime = None
         memory = (await asyncio.to_thread(usage, handle)).memory
@@ -140,11 +140,11 @@ class DesktopEnvironment(GuestEnvironment):
         await self._start()
 
     async def _start(self) -> None:
-        runtime = self._started()
+        runtime = self._open_runtime()
         if not runtime.alive:
             await asyncio.to_thread(runtime.start)
             self._touched = False
-            own(runtime.handle, self._run)
+            write_owner(runtime.handle, self._run)
         handle = runtime.handle
         guest = GuestClient(f"desktop {handle.id}", socket=handle.socket, token=handle.token)
         await self._connect(guest, self._by)

@@ -57,14 +57,14 @@ def _steps(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
         "logprobs": tokens.logprobs,
         "extra": {"reasoning_tokens": usage.reasoning_out} if turn.usage else None,
     }
-    given = {name: value for name, value in metrics.items() if value is not None}
+    present_metrics = {name: value for name, value in metrics.items() if value is not None}
     yield {
         "step_id": number + 1,
         "source": "agent",
         "model_name": turn.model,
         "message": turn.reply or "",
         "llm_call_count": 1,
-        **({"metrics": _plain(given)} if given else {}),
+        **({"metrics": _plain(present_metrics)} if present_metrics else {}),
         "extra": {"hisa": turn.model_dump(mode="json", exclude=_BESIDE), "answered": answered},
     }
 
@@ -94,11 +94,11 @@ def write_atif(turns: list[Turn], runs: list[Run], path: Path) -> Path:
         UsageError: there is nothing to write, or a file cannot be written.
     """
     by_run = {run.id: [turn for turn in turns if turn.run == run.id] for run in runs}
-    made = {run: chosen for run, chosen in by_run.items() if chosen}
-    if not made:
+    exportable = {run: chosen for run, chosen in by_run.items() if chosen}
+    if not exportable:
         raise UsageError("there is no model call to export", fix="hisa runs ls")
     models = {run.id: run.manifest.models for run in runs}
-    files = [path] if len(made) == 1 else [path / f"{run}.json" for run in made]
-    for file, (run, chosen) in zip(files, made.items(), strict=True):
+    files = [path] if len(exportable) == 1 else [path / f"{run}.json" for run in exportable]
+    for file, (run, chosen) in zip(files, exportable.items(), strict=True):
         write_json(to_atif(chosen, run=run, models=models[run]), file)
     return path

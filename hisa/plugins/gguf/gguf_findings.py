@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hisa.cli.findings import Finding
 from hisa.config import ModelSettings, ModelsSettings
 from hisa.errors import OperatorError
-from hisa.plugins.gguf.gguf_model import require_llama, wanted_server
+from hisa.plugins.gguf.gguf_model import build_spec, require_llama
 from hisa.plugins.gguf.host_memory import free_bytes, gigabytes
 from hisa.plugins.gguf.model_names import PREFIX, fetched_names, find_files
 
@@ -17,20 +17,20 @@ __all__ = ["models"]
 def models(roles: ModelsSettings) -> Iterator[Finding]:
     """Yields what each model of the settings takes; or which models are here."""
     chosen = (roles.planner, roles.state, roles.grounder, roles.judge)
-    ours = dict.fromkeys(role for role in chosen if role and role.model.startswith(PREFIX))
-    yield from map(_needed, ours)
-    if not ours:
+    own_models = dict.fromkeys(role for role in chosen if role and role.model.startswith(PREFIX))
+    yield from map(_estimate_memory, own_models)
+    if not own_models:
         names = ", ".join(fetched_names())
         detail = f"for --model {PREFIX}NAME: {names}" if names else "no model was fetched"
         fix = "hisa models fetch coder-1.5b"
         yield Finding("models", "on this machine", bool(names), False, detail, fix)
 
 
-def _needed(settings: ModelSettings) -> Finding:
+def _estimate_memory(settings: ModelSettings) -> Finding:
     """Tell the memory that a model needs, by the head of its file; it is not loaded."""
     try:
         require_llama()
-        wanted = wanted_server(settings, find_files(settings.model))
+        spec = build_spec(settings, find_files(settings.model))
     except OperatorError as error:
         return Finding("models", "on this machine", False, True, str(error), error.fix)
     free = free_bytes()
@@ -38,8 +38,8 @@ def _needed(settings: ModelSettings) -> Finding:
     return Finding(
         "models",
         "on this machine",
-        free is None or wanted.bytes_needed <= free,
+        free is None or spec.bytes_needed <= free,
         True,
-        f"{settings.model}: about {gigabytes(wanted.bytes_needed)} of memory{room}, with "
-        f"{wanted.context} tokens of context; sees {'pictures' if wanted.eyes else 'no pictures'}",
+        f"{settings.model}: about {gigabytes(spec.bytes_needed)} of memory{room}, with "
+        f"{spec.context} tokens of context; sees {'pictures' if spec.eyes else 'no pictures'}",
     )

@@ -61,9 +61,9 @@ class GgufHeader:
         heads = self.number("attention.head_count", 1)
         width = self.number("embedding_length") // heads
         lengths = (self.number(f"attention.{kind}_length", width) for kind in ("key", "value"))
-        kept = self.number("attention.head_count_kv", heads)
+        cached_heads = self.number("attention.head_count_kv", heads)
         layers = self.number("block_count")
-        return 2 * layers * kept * sum(lengths) * context  # 2: bytes of a number
+        return 2 * layers * cached_heads * sum(lengths) * context  # 2: bytes of a number
 
 
 def read_header(path: Path) -> GgufHeader:

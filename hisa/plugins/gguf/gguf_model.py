@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking
-from hisa.machine.parts import install_command, missing
+from hisa.machine.parts import install_command, list_missing
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Price, Profile
@@ -15,11 +15,11 @@ from hisa.models.profiles import find
 from hisa.models.retry import TryFailed
 from hisa.plugins.gguf import llama_server
 from hisa.plugins.gguf.gguf_header import read_header
-from hisa.plugins.gguf.llama_server import LlamaServer, Wanted
+from hisa.plugins.gguf.llama_server import LlamaServer, ServerSpec
 from hisa.plugins.gguf.model_names import ModelFiles, find_files
 from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPart
 
-__all__ = ["GgufModel", "profile_of", "require_llama", "wanted_server"]
+__all__ = ["GgufModel", "build_spec", "profile_of", "require_llama"]
 
 _CONTEXT = 8192
 """Tokens in and out by default: planner's prompts have up to 3,600, replies up to 4,096."""
@@ -55,12 +55,12 @@ def profile_of(model: str) -> Profile:
     )
 
 
-def wanted_server(settings: ModelSettings, files: ModelFiles) -> Wanted:
+def build_spec(settings: ModelSettings, files: ModelFiles) -> ServerSpec:
     """The server that a role's settings ask for."""
     header = read_header(files.weights)
     context = settings.context or min(_CONTEXT, header.number("context_length", _CONTEXT))
     eyes = files.eyes.stat().st_size if files.eyes else 0
-    return Wanted(
+    return ServerSpec(
         files.weights.resolve(),
         files.eyes,
         context,
@@ -76,7 +76,7 @@ def require_llama() -> None:
     Raises:
         LibraryLacking: the package ``xllamacpp`` is not installed.
     """
-    if lacking := missing("gguf"):
+    if lacking := list_missing("gguf"):
         raise LibraryLacking(
             f"gguf: models run by llama.cpp, whose package {lacking[0]} is not installed",
             fix=install_command("gguf"),
@@ -97,16 +97,16 @@ class GgufModel:
         LibraryLacking: llama.cpp is not installed.
     """
 
-    profile_of, tells_body = staticmethod(profile_of), True
+    profile_of, reports_body = staticmethod(profile_of), True
 
     def __init__(self, settings: ModelSettings) -> None:
         require_llama()
         self.name = settings.model
         self._settings = settings
         self._files = find_files(settings.model)
-        self._wanted = wanted_server(settings, self._files)
+        self._spec = build_spec(settings, self._files)
         known = find(settings.model, settings.profile)
-        self._profile = known.model_copy(update={"context": self._wanted.context})
+        self._profile = known.model_copy(update={"context": self._spec.context})
         self._server: LlamaServer | None = None
         self._client: tuple[Endpoint, OpenAIModel] | None = None
 
@@ -119,18 +119,18 @@ class GgufModel:
         """
         if not self._files.eyes:
             request = _without_pictures(request, self.name)
-        self._server = self._server or llama_server.use(self._wanted)
+        self._server = self._server or llama_server.use(self._spec)
         async with self._server.turn:
             starting = self._server.ready()
             if request.progress is not None and not starting.done():
                 request.progress(request.role, "loading the model")
             # One role's stop must not end what others wait for.
-            client = await self._connected(await asyncio.shield(asyncio.wrap_future(starting)))
+            client = await self._connect(await asyncio.shield(asyncio.wrap_future(starting)))
             try:
                 return await client.complete(request)
             except TryFailed as error:
                 if error.status == 400 and "context size" in str(error):
-                    error.fix = f"--set models.planner.context={2 * self._wanted.context}"
+                    error.fix = f"--set models.planner.context={2 * self._spec.context}"
                 raise
 
     async def aclose(self) -> None:
@@ -140,7 +140,7 @@ class GgufModel:
         if server is not None:
             llama_server.release(server)
 
-    async def _connected(self, endpoint: Endpoint) -> OpenAIModel:
+    async def _connect(self, endpoint: Endpoint) -> OpenAIModel:
         """The client of an address; a server that was started anew has another."""
         if self._client is None or self._client[0] != endpoint:
             await self._close_client()

@@ -30,23 +30,23 @@ def _end_with_input(parent: int) -> None:
     os._exit(0)  # llama.cpp's threads would go on
 
 
-def _parameters(wanted: dict[str, Any]) -> Any:
+def _parameters(order: dict[str, Any]) -> Any:
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = wanted["weights"]
-    parameters.mmproj.path = wanted["eyes"]
-    parameters.no_mmproj = not wanted["eyes"]
+    parameters.model.path = order["weights"]
+    parameters.mmproj.path = order["eyes"]
+    parameters.no_mmproj = not order["eyes"]
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
-    parameters.api_keys = [wanted["key"]]
+    parameters.api_keys = [order["key"]]
     parameters.ui = parameters.endpoint_slots = False
-    parameters.n_ctx, parameters.n_parallel = wanted["context"], 1
+    parameters.n_ctx, parameters.n_parallel = order["context"], 1
     parameters.cache_ram_mib = _CACHED_PROMPTS_MIB
     parameters.use_jinja = True
     parameters.verbosity = _WARNINGS
-    parameters.model_alias = {wanted["name"]}
-    if wanted["threads"]:
-        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = wanted["threads"]
+    parameters.model_alias = {order["name"]}
+    if order["threads"]:
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = order["threads"]
     return parameters
 
 
@@ -54,14 +54,14 @@ def _main() -> None:
     # What llama.cpp prints must not get among the messages.
     messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    wanted = json.loads(sys.stdin.buffer.readline())
+    order = json.loads(sys.stdin.buffer.readline())
     # Also where another process holds the other end of standard input.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_end_with_input, args=(wanted["parent"],), daemon=True).start()
+    threading.Thread(target=_end_with_input, args=(order["parent"],), daemon=True).start()
     try:
         import xllamacpp
 
-        server = xllamacpp.Server(_parameters(wanted))
+        server = xllamacpp.Server(_parameters(order))
         message = {"url": server.listening_address}
     except Exception as error:  # noqa: BLE001 - told to the parent, which raises it
         message = {"error": f"{type(error).__name__}: {error}"}

@@ -27,7 +27,7 @@ from hisa.models.endpoint import Endpoint
 from hisa.plugins.gguf.host_memory import free_bytes, gigabytes
 from hisa.text.safe_text import safe_line
 
-__all__ = ["LINGER_SECONDS", "LlamaServer", "Wanted", "release", "use"]
+__all__ = ["LINGER_SECONDS", "LlamaServer", "ServerSpec", "release", "use"]
 
 LINGER_SECONDS = 60.0
 """A server waits so long for the next user: between two runs of a bench a desktop starts."""
@@ -38,7 +38,7 @@ _STOP_SECONDS, _LINE, _LINES = 5.0, 2000, 40
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ServerSpec:
     """A server is shared by those who want the same of it."""
 
     weights: Path
@@ -57,8 +57,8 @@ class Wanted:
 class LlamaServer:
     """One server of one model, which may not run yet."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
+    def __init__(self, spec: ServerSpec) -> None:
+        self.spec = spec
         self._lock = threading.Lock()
         self._ready: Future[Endpoint] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -107,7 +107,7 @@ class LlamaServer:
         """
         key = secrets.token_urlsafe(32)
         try:
-            process = self._started(key)
+            process = self._start_process(key)
             ready.set_result(Endpoint(f"{self._address(process)}/v1", key))
             process.wait()
             self.stop(process)  # by now another one may have been started
@@ -115,14 +115,14 @@ class LlamaServer:
             ready.set_exception(error)
         except (OSError, ValueError) as error:
             self.stop()
-            ready.set_exception(ModelUnavailable(f"{self.wanted.name}: no server: {error}"))
+            ready.set_exception(ModelUnavailable(f"{self.spec.name}: no server: {error}"))
 
-    def _started(self, key: str) -> subprocess.Popen[bytes]:
-        wanted, free = self.wanted, free_bytes()
-        if free is not None and wanted.bytes_needed > free:
+    def _start_process(self, key: str) -> subprocess.Popen[bytes]:
+        spec, free = self.spec, free_bytes()
+        if free is not None and spec.bytes_needed > free:
             raise ModelUnavailable(
-                f"{wanted.name}: takes about {gigabytes(wanted.bytes_needed)} of memory with "
-                f"{wanted.context} tokens of context, and {gigabytes(free)} are free",
+                f"{spec.name}: takes about {gigabytes(spec.bytes_needed)} of memory with "
+                f"{spec.context} tokens of context, and {gigabytes(free)} are free",
                 fix=self._smaller(),
             )
         self._process = process = subprocess.Popen(
@@ -134,11 +134,11 @@ class LlamaServer:
             start_new_session=True,
         )
         order = {
-            "weights": str(wanted.weights),
-            "eyes": str(wanted.eyes or ""),
-            "name": wanted.name,
-            "context": wanted.context,
-            "threads": wanted.threads,
+            "weights": str(spec.weights),
+            "eyes": str(spec.eyes or ""),
+            "name": spec.name,
+            "context": spec.context,
+            "threads": spec.threads,
             "key": key,
             "parent": os.getpid(),
         }
@@ -163,7 +163,7 @@ class LlamaServer:
             ModelUnavailable: it says why not, ends, or takes too long.
         """
         assert process.stdout is not None
-        seconds = patience(_LOAD_SECONDS + self.wanted.weights.stat().st_size / _BYTES_A_SECOND)
+        seconds = patience(_LOAD_SECONDS + self.spec.weights.stat().st_size / _BYTES_A_SECOND)
         limit = threading.Timer(seconds, process.kill)
         limit.daemon = True
         limit.start()
@@ -180,24 +180,24 @@ class LlamaServer:
         reason = lines[0].partition(" E ")[2] or lines[0] if lines else error
         ended = f"ended by signal {-code}, as happens if memory is short" if code < 0 else ""
         words = safe_line("; ".join(filter(None, (ended, reason))), 300) or f"it ended with {code}"
-        words = f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: {words}"
+        words = f"{self.spec.name}: llama.cpp cannot load {self.spec.weights}: {words}"
         return ModelUnavailable(words, fix=self._smaller())
 
     def _smaller(self) -> str:
-        half = max(512, self.wanted.context // 2)
+        half = max(512, self.spec.context // 2)
         return f"--set models.planner.context={half}, or a smaller model: hisa models ls"
 
 
 _lock = threading.RLock()
-_servers: dict[Wanted, LlamaServer] = {}
+_servers: dict[ServerSpec, LlamaServer] = {}
 _users: dict[LlamaServer, int] = {}
 _timers: dict[LlamaServer, threading.Timer] = {}
 
 
-def use(wanted: Wanted) -> LlamaServer:
+def use(spec: ServerSpec) -> LlamaServer:
     """The server of this process that does what is wanted; `release` it when done."""
     with _lock:
-        server = _servers.setdefault(wanted, LlamaServer(wanted))
+        server = _servers.setdefault(spec, LlamaServer(spec))
         _users[server] = _users.get(server, 0) + 1
         if timer := _timers.pop(server, None):
             timer.cancel()
@@ -221,8 +221,8 @@ def _end_unused(server: LlamaServer) -> None:
             return
         _users.pop(server, None)
         _timers.pop(server, None)
-        if _servers.get(server.wanted) is server:
-            del _servers[server.wanted]
+        if _servers.get(server.spec) is server:
+            del _servers[server.spec]
     server.stop()
 
 

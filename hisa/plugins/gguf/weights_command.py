@@ -33,16 +33,16 @@ def list_models(as_json: bool) -> None:
     from hisa.plugins.gguf.model_names import fetched_names, place_of
     from hisa.plugins.gguf.weights_table import TABLE
 
-    here = fetched_names()
+    fetched = fetched_names()
     rows: list[dict[str, Any]] = [
         {
             "name": name,
-            "here": name in here,
+            "here": name in fetched,
             "file": str(place_of(name)),
-            "size": place_of(name).stat().st_size if name in here else TABLE[name].size,
+            "size": place_of(name).stat().st_size if name in fetched else TABLE[name].size,
             "what": f"{TABLE[name].title}; {TABLE[name].licence}" if name in TABLE else "",
         }
-        for name in dict.fromkeys((*TABLE, *here))
+        for name in dict.fromkeys((*TABLE, *fetched))
     ]
     if as_json:
         print_json(rows)
@@ -63,17 +63,17 @@ def fetch(ctx: click.Context, name: str, alone: bool) -> int:
     NAME is one of "hisa models ls". A fetch that was cut off goes on where it stopped.
     """
     from hisa.cli.install import install
-    from hisa.machine.parts import missing
+    from hisa.machine.parts import list_missing
 
-    say(_fetched(name))
+    say(_fetch_model(name))
     options = {"parts": ("gguf",), "only_print": False, "alone": False, "as_json": False}
-    if missing("gguf") and not alone and (status := ctx.invoke(install, **options)):
+    if list_missing("gguf") and not alone and (status := ctx.invoke(install, **options)):
         return int(status)
     say(f'use it: hisa run "Click Save." --model gguf:{name}')
     return 0
 
 
-def _fetched(name: str) -> Path:
+def _fetch_model(name: str) -> Path:
     from hisa.plugins.gguf.model_names import place_of
     from hisa.plugins.gguf.weights_fetch import fetch_weights
     from hisa.plugins.gguf.weights_table import TABLE
@@ -88,5 +88,5 @@ def _fetched(name: str) -> Path:
     return fetch_weights(
         weights,
         place_of(name).parent,
-        lambda there, size: say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
+        lambda present, size: say(f"  {present / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
     )

@@ -46,10 +46,10 @@ def fetch_weights(weights: Weights, folder: Path, progress: Callable[[int, int],
     if target.exists() and target.stat().st_size == weights.size:
         return target
     with locked_folder(folder), (folder / f"{weights.file}.part").open("a+b") as file:
-        there = _count_right_parts(weights, file)
+        part_count = _count_right_parts(weights, file)
         require_room(folder, weights.size - file.tell())
         progress(file.tell(), weights.size)
-        for number in range(there + 1, len(weights.parts) + 1):
+        for number in range(part_count + 1, len(weights.parts) + 1):
             _add_part(weights, number, file)
             progress(file.tell(), weights.size)
         file.seek(0)
@@ -158,13 +158,13 @@ def _download(requirement: str, place: Path) -> Path:
         str(place),
         requirement,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     wheels = list(place.glob("*.whl"))
-    if done.returncode == 0 and len(wheels) == 1:
+    if result.returncode == 0 and len(wheels) == 1:
         return wheels[0]
-    lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it says nothing"]
+    lines = [line for line in result.stderr.splitlines() if line.strip()] or ["it says nothing"]
     errors = [line for line in lines if line.startswith("ERROR")] or lines
     fix = "the same command again goes on where it stopped, once the index can be reached"
-    if "No module named pip" in done.stderr:
+    if "No module named pip" in result.stderr:
         fix = f"{sys.executable} -m ensurepip"
     raise EnvironmentFailed(f"pip cannot download {requirement}: {errors[-1]}", fix=fix)

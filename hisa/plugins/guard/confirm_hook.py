@@ -13,7 +13,7 @@ from hisa.hooks import Hook, Step, StepAction
 from hisa.plugins.guard.wrapped import WrappedEnvironment
 from hisa.protocols import CommandResult, Emit, Environment
 from hisa.tools.base import BaseTool
-from hisa.tools.isolation import kept
+from hisa.tools.isolation import shorten_output
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
 from hisa.wiring.hook_list import may_need, needed_hooks
@@ -34,7 +34,7 @@ class _Questioner:
         self._emit = emit
         self._always: set[ActionKind] = set()
 
-    async def require(self, kind: ActionKind, what: str) -> None:
+    async def require(self, kind: ActionKind, description: str) -> None:
         """Ask, unless the kind is allowed already.
 
         Raises:
@@ -45,13 +45,15 @@ class _Questioner:
             return
         ask = self._ask()
         if ask is None:
-            raise ActionRefused(f"this needs a person's word, and nobody can be asked: {what}")
-        answer = await ask_person(ask, Question(kind, what), emit=self._emit)
+            raise ActionRefused(
+                f"this needs a person's word, and nobody can be asked: {description}"
+            )
+        answer = await ask_person(ask, Question(kind, description), emit=self._emit)
         if answer.kind == "kind":
             self._always.add(kind)
 
 
-class _AskedMachine(WrappedEnvironment):
+class _ConfirmingMachine(WrappedEnvironment):
     """A machine as a task's set-up and check get it: they act besides the agent, and look freely.
 
     Args:
@@ -128,7 +130,7 @@ class ConfirmHook(Hook):
 
     def at_task(self, environment: Environment) -> Environment:
         """Returns a machine that asks a person before each act, command and written file."""
-        return _AskedMachine(environment, self._questioner)
+        return _ConfirmingMachine(environment, self._questioner)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Ask, where it may change the machine and was not allowed by a person yet.
@@ -146,16 +148,18 @@ class ConfirmHook(Hook):
         try:
             await self._questioner.require(*question)
         except ActionRefused as error:
-            raise ActionRefused(kept(str(error))) from None
+            raise ActionRefused(shorten_output(str(error))) from None
         action.approved = True
 
 
 def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | None:
     """Returns the question about an action; None where it changes nothing on the machine."""
-    call, look = action.call, action.look
+    call, observation = action.call, action.look
     if tool.always and tool.name == "gui_action":
-        there = to_space(call.actions, "screen", screen=look.screen, image=look.image)
-        return "acts", to_source(there)
+        screen_actions = to_space(
+            call.actions, "screen", screen=observation.screen, image=observation.image
+        )
+        return "acts", to_source(screen_actions)
     asks_itself = tool.traits.needs.capabilities >= {"person"}
     only_looks = tool.traits.reads and tool.trusted  # of a stranger's tool that is not believed
     if not tool.uses_machine or only_looks or asks_itself:

@@ -26,7 +26,7 @@ from hisa.actions.keys import MODIFIERS, normalise_key
 from hisa.errors import ActionRefused
 from hisa.screen.geometry import Point
 
-__all__ = ["Keyed", "Touch", "keyed"]
+__all__ = ["Inputs", "Touch", "read_inputs"]
 
 _TYPED = {"enter": "\n", "space": " ", "tab": "\t", "num_enter": "\n"}
 _PASTING = frozenset(("ctrl+v", "shift+insert", "ctrl+shift+v", "ctrl+shift+insert"))
@@ -48,7 +48,7 @@ class Touch:
 
 
 @dataclass
-class Keyed:
+class Inputs:
     """Clicks, keys and text of one call.
 
     ``touches`` are all of it in order. Chords are spelled "ctrl+shift+delete", with the modifiers
@@ -63,12 +63,12 @@ class Keyed:
     @property
     def chords(self) -> list[str]:
         """Keys pressed together."""
-        return [each for each in self.touches if isinstance(each, str)]
+        return [touch for touch in self.touches if isinstance(touch, str)]
 
     @property
     def clicks(self) -> list[tuple[Point | None, Button]]:
         """The places where a button of the pointer goes down or up."""
-        return [(each.at, each.button) for each in self.touches if isinstance(each, Touch)]
+        return [(touch.at, touch.button) for touch in self.touches if isinstance(touch, Touch)]
 
     @property
     def recalls(self) -> bool:
@@ -82,46 +82,49 @@ class Keyed:
         return any(chord in _PASTING for chord in self.chords)
 
 
-def keyed(actions: Iterable[Action], *, at: Point | None = None) -> Keyed:
+def read_inputs(actions: Iterable[Action], *, at: Point | None = None) -> Inputs:
     """Returns what the actions do, in order.
 
     Args:
         actions: of one call.
         at: where the pointer is before them; None: not known.
     """
-    done, held, down = Keyed(), list[str](), None
+    inputs, held, down = Inputs(), list[str](), None
     for action in actions:
         match action:
             case Click() | MouseDown() | MouseUp():
                 at = action.at if isinstance(action.at, Point) else at
                 drops = isinstance(action, MouseUp) and at != down
                 if drops or not isinstance(action, MouseUp):
-                    done.touches.append(Touch(at, action.button, drops))
+                    inputs.touches.append(Touch(at, action.button, drops))
                 down = at
             case Drag():
                 start = action.start if isinstance(action.start, Point) else at
                 at = action.to if isinstance(action.to, Point) else at
-                done.touches += [Touch(start, action.button), Touch(at, action.button, start != at)]
+                inputs.touches += [
+                    Touch(start, action.button),
+                    Touch(at, action.button, start != at),
+                ]
             case Move():
                 at = action.to if isinstance(action.to, Point) else at
             case Write():
-                _write(done, action.text)
+                _write(inputs, action.text)
             case Press():
                 for _ in range(min(action.presses, 100)):
-                    _press(done, held, action.key)
+                    _press(inputs, held, action.key)
             case Hotkey():
-                _press(done, [*held, *action.keys[:-1]], action.keys[-1] if action.keys else "")
+                _press(inputs, [*held, *action.keys[:-1]], action.keys[-1] if action.keys else "")
             case KeyDown():
                 if _plain(action.key) in MODIFIERS:
                     held.append(_plain(action.key))
                 else:
-                    _press(done, held, action.key)
+                    _press(inputs, held, action.key)
             case KeyUp():
                 held = [key for key in held if key != _plain(action.key)]
             case Scroll() | Sleep():
                 pass
-    done.held = held
-    return done
+    inputs.held = held
+    return inputs
 
 
 def _plain(key: str) -> str:
@@ -131,32 +134,34 @@ def _plain(key: str) -> str:
         return key
 
 
-def _write(done: Keyed, text: str) -> None:
+def _write(inputs: Inputs, text: str) -> None:
     text = text.replace("\r", "\n")
-    done.typed += text
+    inputs.typed += text
     keys = {"\n": "enter", "\t": "tab"}
-    done.touches += [
+    inputs.touches += [
         keys.get(run) or Write(text=run) for run in re.findall(r"[\n\t]|[^\n\t]+", text)
     ]
 
 
-def _press(done: Keyed, held: Sequence[str], key: str) -> None:
+def _press(inputs: Inputs, held: Sequence[str], key: str) -> None:
     name = _plain(key)
-    modifiers = sorted({_sideless(_plain(each)) for each in held if _plain(each) in MODIFIERS})
-    others = [_plain(each) for each in held if _plain(each) not in MODIFIERS]
-    for each in others:
-        _press(done, modifiers, each)
+    modifiers = sorted(
+        {_sideless(_plain(held_key)) for held_key in held if _plain(held_key) in MODIFIERS}
+    )
+    others = [_plain(held_key) for held_key in held if _plain(held_key) not in MODIFIERS]
+    for other in others:
+        _press(inputs, modifiers, other)
     if name in MODIFIERS or not name:
         return
     if len(name) == 1 and modifiers in ([], ["shift"]):
-        done.typed += name.upper() if modifiers else name
-        done.touches.append(Write(text=name))
+        inputs.typed += name.upper() if modifiers else name
+        inputs.touches.append(Write(text=name))
         return
-    done.touches.append("+".join([*modifiers, name.lower()]))
+    inputs.touches.append("+".join([*modifiers, name.lower()]))
     if name == "backspace":
-        done.typed = done.typed[:-1]
+        inputs.typed = inputs.typed[:-1]
     elif modifiers in ([], ["shift"]) and name in _TYPED:
-        done.typed += _TYPED[name]
+        inputs.typed += _TYPED[name]
 
 
 def _sideless(key: str) -> str:

@@ -9,9 +9,9 @@ from hisa.protocols import (
     Concluding,
     Environment,
     ExitStatus,
-    Lying,
-    TellsHidden,
-    TellsWhatLies,
+    HitTest,
+    HitTester,
+    ReadsHiddenElements,
 )
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
@@ -59,13 +59,13 @@ class WrappedEnvironment:
 
     async def look_everywhere(self) -> Observation:
         """Look for what is there."""
-        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
+        assert isinstance(self._inner, ReadsHiddenElements), "announced by its capabilities"
         return await self._inner.look_everywhere()
 
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+    async def hit_test(self, points: Sequence[Point], /) -> HitTest:
         """The things at points."""
-        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
-        return await self._inner.lies_at(points)
+        assert isinstance(self._inner, HitTester), "announced by its capabilities"
+        return await self._inner.hit_test(points)
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine."""

@@ -61,7 +61,7 @@ class BrowserGymEnvironment:
         self._over = ""
         self._pointer: Point | None = None
         self._held: tuple[str, ...] = ()
-        self._seen: Mapping[str, Any] = {}
+        self._observation: Mapping[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class BrowserGymEnvironment:
         """
         self._thread = _browsers_thread()
         try:
-            await self._do(_imported)
+            await self._do(_import_gym)
         except BaseException:
             await self.__aexit__()
             raise
@@ -116,7 +116,7 @@ class BrowserGymEnvironment:
             EnvironmentFailed: it cannot be set up.
         """
         await self._do(self._close)
-        return await self._do(lambda: self._staged(task, options, seed))
+        return await self._do(lambda: self._stage_task(task, options, seed))
 
     async def reward(self) -> tuple[float, str]:
         """The task's reward now, or the one that ended the episode, and why the episode is over."""
@@ -131,8 +131,8 @@ class BrowserGymEnvironment:
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """See `hisa.protocols.Environment`."""
-        seen = await self._do(lambda: self._settled(settle))
-        look = read_look(seen, elements=elements, image_limit=self._image_limit)
+        observation = await self._do(lambda: self._wait_until_still(settle))
+        look = read_look(observation, elements=elements, image_limit=self._image_limit)
         return replace(look, cursor=self._pointer, held=self._held)
 
     async def act(self, actions: Sequence[Action], /) -> None:
@@ -146,7 +146,7 @@ class BrowserGymEnvironment:
             return
         await self._do(lambda: self._step(written.source))
         self._pointer, self._held = written.pointer, held_after(actions, self._held)
-        if why := str(self._seen.get("last_action_error") or ""):
+        if why := str(self._observation.get("last_action_error") or ""):
             raise ActionRefused(f"the page did not take it: {why[:500]}")
 
     async def execute(
@@ -174,13 +174,13 @@ class BrowserGymEnvironment:
 
     def _close(self) -> None:
         gym, self._gym = self._gym, None
-        self._reward, self._over, self._seen, self._pointer = 0.0, "", {}, None
+        self._reward, self._over, self._observation, self._pointer = 0.0, "", {}, None
         if gym is not None:
             gym.close()
 
-    def _staged(self, task: str, options: Mapping[str, Any], seed: int) -> str:
-        gymnasium, spoken = _imported()
-        name = _registered(task)
+    def _stage_task(self, task: str, options: Mapping[str, Any], seed: int) -> str:
+        gymnasium, spoken = _import_gym()
+        name = _find_task(task)
         self._gym = gymnasium.make(
             name,
             task_kwargs=dict(options),
@@ -191,13 +191,13 @@ class BrowserGymEnvironment:
             pw_chromium_kwargs=_own_browser(),
         )
         try:
-            self._seen, _ = self._gym.reset(seed=seed)
+            self._observation, _ = self._gym.reset(seed=seed)
         except Exception as error:  # of a stranger's package, and of the browser
             self._close()
             raise EnvironmentFailed(f"task {task!r} was not set up: {_line(error)}") from error
-        parts = self._seen.get("goal_object") or ()
+        parts = self._observation.get("goal_object") or ()
         words = [part["text"] for part in parts if part.get("type") == "text"]
-        return "\n".join(words).strip() or str(self._seen.get("goal") or "").strip()
+        return "\n".join(words).strip() or str(self._observation.get("goal") or "").strip()
 
     def _step(self, source: str) -> Mapping[str, Any]:
         if self._gym is None:
@@ -205,24 +205,27 @@ class BrowserGymEnvironment:
                 "no task of BrowserGym is open", fix="hisa run browsergym:NAME --env browsergym"
             )
         try:
-            self._seen, reward, over, _, info = self._gym.step(source)
+            self._observation, reward, over, _, info = self._gym.step(source)
         except Exception as error:  # of a stranger's package, and of the browser
             raise EnvironmentFailed(f"BrowserGym failed: {_line(error)}") from error
         if not self._over:  # what was done may be undone, until the episode is over
             self._reward = float(reward)
         if over and not self._over:
-            said = json.dumps(info.get("task_info") or {}, default=str)
-            self._over = f"the episode ended with reward {float(reward):g}: {said[:300]}"
-        return self._seen
+            details = json.dumps(info.get("task_info") or {}, default=str)
+            self._over = f"the episode ended with reward {float(reward):g}: {details[:300]}"
+        return self._observation
 
-    def _settled(self, seconds: float) -> Mapping[str, Any]:
+    def _wait_until_still(self, seconds: float) -> Mapping[str, Any]:
         deadline = Deadline(seconds)
-        seen = self._step(_LOOK)
+        observation = self._step(_LOOK)
         while seconds and not deadline.passed:
-            before, seen = seen["screenshot"], self._step(_LOOK)
-            if before.shape == seen["screenshot"].shape and (before == seen["screenshot"]).all():
+            before, observation = observation["screenshot"], self._step(_LOOK)
+            if (
+                before.shape == observation["screenshot"].shape
+                and (before == observation["screenshot"]).all()
+            ):
                 break
-        return seen
+        return observation
 
 
 def open_browser_gym(
@@ -241,7 +244,7 @@ def _browsers_thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="browsergym")
 
 
-def _imported() -> tuple[Any, Callable[[str], str]]:
+def _import_gym() -> tuple[Any, Callable[[str], str]]:
     """Gymnasium, and what makes a step of BrowserGym's actions with coordinates.
 
     Raises:
@@ -260,18 +263,18 @@ def _imported() -> tuple[Any, Callable[[str], str]]:
     return gymnasium, spoken.to_python_code
 
 
-def _registered(task: str) -> str:
+def _find_task(task: str) -> str:
     """The name of a task among those that its suite's package announces.
 
     Raises:
         UsageError: none of that name.
     """
     suite = suite_of(task)
-    there = suite_tasks(suite)
-    if task not in there:
+    tasks = suite_tasks(suite)
+    if task not in tasks:
         raise UsageError(
-            f"no task {task!r} of BrowserGym; of {suite} there are {len(there)}: "
-            f"{', '.join(there[:8])}",
+            f"no task {task!r} of BrowserGym; of {suite} there are {len(tasks)}: "
+            f"{', '.join(tasks[:8])}",
             fix=f"hisa bench tasks browsergym:{suite}",
         )
     return f"browsergym/{task}"
@@ -279,15 +282,19 @@ def _registered(task: str) -> str:
 
 def _own_browser() -> dict[str, Any]:
     """Options of a browser, which is the system's where playwright has none of its own."""
-    found = next((path for path in map(shutil.which, _BROWSERS) if path), None)
+    browser = next((path for path in map(shutil.which, _BROWSERS) if path), None)
     own = Path("~/.cache/ms-playwright").expanduser()
-    if found and _PLACE not in os.environ and not any(own.glob("chromium-*/INSTALLATION_COMPLETE")):
-        os.environ[_PLACE] = _linked(found)
+    if (
+        browser
+        and _PLACE not in os.environ
+        and not any(own.glob("chromium-*/INSTALLATION_COMPLETE"))
+    ):
+        os.environ[_PLACE] = _link_browser(browser)
     return {"chromium_sandbox": False} if os.geteuid() == 0 else {}
 
 
 @functools.cache
-def _linked(browser: str) -> str:
+def _link_browser(browser: str) -> str:
     """A folder of browsers as playwright keeps them, with the system's in it.
 
     It stays as long as this process: playwright reads its place once.
@@ -297,9 +304,9 @@ def _linked(browser: str) -> str:
     folder = tempfile.mkdtemp(prefix="hisa-browsers-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     about = Path(playwright.__file__).parent / "driver" / "package" / "browsers.json"
-    for each in json.loads(about.read_text("utf-8"))["browsers"]:
-        if each["name"] == "chromium":
-            place = Path(folder, f"chromium-{each['revision']}", "chrome-linux")
+    for entry in json.loads(about.read_text("utf-8"))["browsers"]:
+        if entry["name"] == "chromium":
+            place = Path(folder, f"chromium-{entry['revision']}", "chrome-linux")
             place.mkdir(parents=True)
             (place / "chrome").symlink_to(browser)
             (place.parent / "INSTALLATION_COMPLETE").touch()

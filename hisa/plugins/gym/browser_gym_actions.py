@@ -28,7 +28,7 @@ from hisa.actions.keys import normalise_key
 from hisa.errors import ActionRefused
 from hisa.screen.geometry import Point
 
-__all__ = ["Written", "as_source"]
+__all__ = ["StepWriter", "as_source"]
 
 _NOTCH = 100
 """Pixels that a page scrolls for one click of the wheel."""
@@ -47,7 +47,7 @@ _KEYS = {
 _FUNCTION = re.compile(r"f\d{1,2}")
 
 
-class Written:
+class StepWriter:
     """Lines of calls, and where the pointer is after them."""
 
     def __init__(self, pointer: Point | None = None) -> None:
@@ -65,32 +65,32 @@ class Written:
         Raises:
             ActionRefused: BrowserGym has nothing for it.
         """
-        self.lines += self._of(action)
+        self.lines += self._translate(action)
 
-    def _at(self, target: Target | None) -> str:
+    def _move_to(self, target: Target | None) -> str:
         if isinstance(target, Point):
             self.pointer = target
         if self.pointer is None:
             raise ActionRefused("the pointer is nowhere on this page yet: name a place")
         return f"{self.pointer.x:.1f}, {self.pointer.y:.1f}"
 
-    def _of(self, action: Action) -> Iterator[str]:
+    def _translate(self, action: Action) -> Iterator[str]:
         match action:
             case Click(at=at, button=button, count=count):
                 yield self._click(at, button, count)
             case Move(to=to):
-                yield f"mouse_move({self._at(to)})"
+                yield f"mouse_move({self._move_to(to)})"
             case Drag(to=to, start=start, button=button):
-                yield f"mouse_move({self._at(start)})"
-                yield f"mouse_down({self._at(None)}, {button!r})"
-                yield f"mouse_move({self._at(to)})"
-                yield f"mouse_up({self._at(None)}, {button!r})"
+                yield f"mouse_move({self._move_to(start)})"
+                yield f"mouse_down({self._move_to(None)}, {button!r})"
+                yield f"mouse_move({self._move_to(to)})"
+                yield f"mouse_up({self._move_to(None)}, {button!r})"
             case Scroll(dx=dx, dy=dy, at=at):
-                yield f"scroll_at({self._at(at)}, {dx * _NOTCH}, {-dy * _NOTCH})"
+                yield f"scroll_at({self._move_to(at)}, {dx * _NOTCH}, {-dy * _NOTCH})"
             case MouseDown(at=at, button=button):
-                yield f"mouse_down({self._at(at)}, {button!r})"
+                yield f"mouse_down({self._move_to(at)}, {button!r})"
             case MouseUp(at=at, button=button):
-                yield f"mouse_up({self._at(at)}, {button!r})"
+                yield f"mouse_up({self._move_to(at)}, {button!r})"
             case Sleep(seconds=seconds):
                 yield f"noop({1000 * seconds:.0f})"
             case _:
@@ -100,7 +100,7 @@ class Written:
         if count not in (1, 2):
             raise ActionRefused(f"{count} clicks at once: a page of BrowserGym takes 1 or 2")
         name = "mouse_click" if count == 1 else "mouse_dblclick"
-        return f"{name}({self._at(at)}, {button!r})"
+        return f"{name}({self._move_to(at)}, {button!r})"
 
     def _keys(self, action: Action) -> Iterator[str]:
         match action:
@@ -121,7 +121,7 @@ class Written:
                 yield f"keyboard_up({_key(key)!r})"
 
 
-def as_source(actions: Sequence[Action], pointer: Point | None = None) -> Written:
+def as_source(actions: Sequence[Action], pointer: Point | None = None) -> StepWriter:
     """Write actions as one step of BrowserGym.
 
     Args:
@@ -131,7 +131,7 @@ def as_source(actions: Sequence[Action], pointer: Point | None = None) -> Writte
     Raises:
         ActionRefused: one of them cannot be said; none is done.
     """
-    written = Written(pointer)
+    written = StepWriter(pointer)
     for action in actions:
         written.add(action)
     return written

@@ -36,18 +36,21 @@ _SEEN = 0.5
 """Share of an element that has to be visible, as BrowserGym's own marks want it."""
 
 
-def read_look(seen: Mapping[str, Any], *, elements: bool, image_limit: Size) -> Observation:
+def read_look(observation: Mapping[str, Any], *, elements: bool, image_limit: Size) -> Observation:
     """A look from what BrowserGym observed last.
 
     Args:
-        seen: its observation.
+        observation: its observation.
         elements: whether they are wanted.
         image_limit: the largest picture that models see.
     """
-    pixels = seen["screenshot"]
+    pixels = observation["screenshot"]
     height, width = pixels.shape[:2]
     screen = Size(width, height)
-    titles, active = seen.get("open_pages_titles") or (), _number(seen.get("active_page_index"))
+    titles, active = (
+        observation.get("open_pages_titles") or (),
+        _number(observation.get("active_page_index")),
+    )
     windows = tuple(
         Window(
             str(number),
@@ -59,12 +62,12 @@ def read_look(seen: Mapping[str, Any], *, elements: bool, image_limit: Size) -> 
         for number, title in enumerate(titles)
     )
     title = next((window.title for window in windows if window.active), "")
-    screenshot = Screenshot.from_rgb(screen, pixels.tobytes()).fitted(image_limit)
+    screenshot = Screenshot.from_rgb(screen, pixels.tobytes()).fit_to(image_limit)
     return Observation(
         screenshot=screenshot,
         screen=screen,
         windows=windows,
-        elements=tuple(_elements(seen, screen, title)) if elements else None,
+        elements=tuple(_elements(observation, screen, title)) if elements else None,
     )
 
 
@@ -73,10 +76,10 @@ def _number(value: Any) -> int:
     return int(value[0]) if hasattr(value, "__len__") and len(value) else int(value or 0)
 
 
-def _elements(seen: Mapping[str, Any], screen: Size, window: str) -> Iterator[Element]:
+def _elements(observation: Mapping[str, Any], screen: Size, window: str) -> Iterator[Element]:
     """Those that have a box on the screen, in the order of the page."""
-    about = seen.get("extra_element_properties") or {}
-    nodes = (seen.get("axtree_object") or {}).get("nodes") or ()
+    about = observation.get("extra_element_properties") or {}
+    nodes = (observation.get("axtree_object") or {}).get("nodes") or ()
     by_id = {node.get("nodeId"): node for node in nodes}
     shown, taken = [], set[Any]()
     for node in _in_order(nodes, by_id):
@@ -122,13 +125,13 @@ def _in_order(
     nodes: Sequence[Mapping[str, Any]], by_id: Mapping[Any, Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     """The nodes as a reader of the page meets them; the tree is told level by level."""
-    seen: set[Any] = set()
+    visited: set[Any] = set()
     for root in nodes:
         waiting = [root]
         while waiting:
             node = waiting.pop()
-            if node.get("nodeId") not in seen:
-                seen.add(node.get("nodeId"))
+            if node.get("nodeId") not in visited:
+                visited.add(node.get("nodeId"))
                 yield node
                 children = (by_id.get(child) for child in node.get("childIds") or ())
                 waiting += [child for child in children if child is not None][::-1]
@@ -154,9 +157,9 @@ def _element(
     name = str((node.get("name") or {}).get("value") or "")
     role = str((node.get("role") or {}).get("value") or "")
     if not name and _ROLES.get(role) not in FIELDS:  # what stands in a field is no name of it
-        name = _inner(node, by_id)
+        name = _read_text(node, by_id)
         if not name and known.get("clickable"):
-            name = " ".join(_within(node, by_id, _DEEP))[:_TEXT]
+            name = " ".join(_read_texts(node, by_id, _DEEP))[:_TEXT]
     about = str((node.get("description") or {}).get("value") or "")
     return Element(
         _ROLES.get(role, "section"),
@@ -173,24 +176,24 @@ def _element(
 def _states(node: Mapping[str, Any], known: Mapping[str, Any]) -> frozenset[str]:
     """Returns how an element stands, in the words of a desktop's accessibility tree."""
     properties = {
-        each.get("name"): (each.get("value") or {}).get("value")
-        for each in node.get("properties") or ()
+        entry.get("name"): (entry.get("value") or {}).get("value")
+        for entry in node.get("properties") or ()
     }
     states = {"showing", "visible"}
     states |= {
-        _STATES[name] for name, value in properties.items() if name in _STATES and _true(value)
+        _STATES[name] for name, value in properties.items() if name in _STATES and _is_true(value)
     }
     more = {
         "enabled": "disabled" not in states,
-        "editable": bool(properties.get("editable")) and not _true(properties.get("readonly")),
-        "multi-line": _true(properties.get("multiline")),
+        "editable": bool(properties.get("editable")) and not _is_true(properties.get("readonly")),
+        "multi-line": _is_true(properties.get("multiline")),
         "clickable": bool(known.get("clickable")),
         "expandable": "expanded" in properties,
     }
     return frozenset(states | {name for name, holds in more.items() if holds})
 
 
-def _inner(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> str:
+def _read_text(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> str:
     """The text directly inside: a clickable part of a page has often no name of its own."""
     inside = (by_id.get(child) or {} for child in node.get("childIds") or ())
     texts = (
@@ -201,16 +204,16 @@ def _inner(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> s
     return " ".join(text for text in texts if text.strip())
 
 
-def _within(
+def _read_texts(
     node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], deep: int
 ) -> Iterator[str]:
     """The texts of all that lies inside, down to so many levels."""
-    if text := _inner(node, by_id):
+    if text := _read_text(node, by_id):
         yield text
     for child in node.get("childIds") or () if deep else ():
-        yield from _within(by_id.get(child) or {}, by_id, deep - 1)
+        yield from _read_texts(by_id.get(child) or {}, by_id, deep - 1)
 
 
-def _true(value: Any) -> bool:
+def _is_true(value: Any) -> bool:
     """Chromium says yes as a truth or as a word."""
     return value is True or value in ("true", "mixed")

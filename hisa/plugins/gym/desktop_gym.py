@@ -113,9 +113,9 @@ class DesktopGym(gymnasium.Env[Any, str]):
         if environment and isinstance(environment, str):
             kind = self._settings.environment.model_copy(update={"kind": environment})
             self._settings = self._settings.model_copy(update={"environment": kind})
-        self._given = environment if not isinstance(environment, str) else None
-        self._asked = task
-        self._task = self._drawn(self._settings.run.seed)
+        self._external_machine = environment if not isinstance(environment, str) else None
+        self._task_source = task
+        self._task = self._draw_task(self._settings.run.seed)
         self._refuse_what_cannot_be()
         self._scorer = TaskScorer(settings=self._settings.tasks)
         self._loop: _Loop | None = None
@@ -134,10 +134,10 @@ class DesktopGym(gymnasium.Env[Any, str]):
         """
         super().reset(seed=seed)
         self._over = True
-        self._task = self._drawn(self._settings.run.seed if seed is None else seed % 2**31)
-        self._on(self._restart())
+        self._task = self._draw_task(self._settings.run.seed if seed is None else seed % 2**31)
+        self._run_in_loop(self._restart())
         self._steps, self._over, self._error = 0, False, ""
-        return self._observed(), {"task_info": {}}
+        return self._build_observation(), {"task_info": {}}
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Do an action; what is refused is ``last_action_error``.
@@ -152,25 +152,25 @@ class DesktopGym(gymnasium.Env[Any, str]):
         self._over = True  # until this step is known to be whole
         self._steps += 1
         try:
-            ended, self._error = self._on(self._do(str(action)))
+            ended, self._error = self._run_in_loop(self._do(str(action)))
             truncated = ended is None and self._steps >= self._settings.run.max_steps
             reward, why = 0.0, ""
             if ended or truncated or self._is_scored_at_each_step:
-                reward, why = self._on(self._score(ended or "succeeded"))
+                reward, why = self._run_in_loop(self._score(ended or "succeeded"))
         except EnvironmentFailed:
             with suppress(EnvironmentFailed):
-                self._on(self._end())
+                self._run_in_loop(self._end())
             raise
         terminated = ended is not None or (self._is_scored_at_each_step and reward >= 1.0)
         self._over = terminated or truncated
         info = {"task_info": {"score_detail": why, "status": ended or ""}}
-        return self._observed(), reward, terminated, truncated and not terminated, info
+        return self._build_observation(), reward, terminated, truncated and not terminated, info
 
     def close(self) -> None:
         """End the machine."""
         if self._loop is not None:
             try:
-                self._on(self._end())
+                self._run_in_loop(self._end())
             finally:
                 self._loop.close()
                 self._loop = None
@@ -185,22 +185,22 @@ class DesktopGym(gymnasium.Env[Any, str]):
                 fix="give a task file that has one",
             )
         check_possible(self._task, self._settings.tasks)
-        if self._given is None and not self._settings.environment.throw_away:
+        if self._external_machine is None and not self._settings.environment.throw_away:
             raise UsageError(
                 f"environment {self._settings.environment.kind!r} keeps what an episode leaves",
                 fix='environment="desktop"',
             )
 
-    def _drawn(self, seed: int) -> Task:
-        if isinstance(self._asked, Task):
-            return self._asked
-        return named_task(str(self._asked), seed=seed)
+    def _draw_task(self, seed: int) -> Task:
+        if isinstance(self._task_source, Task):
+            return self._task_source
+        return named_task(str(self._task_source), seed=seed)
 
     @property
     def _is_scored_at_each_step(self) -> bool:
         return not (self._task.check or {}).get("postconfig")
 
-    def _on(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def _run_in_loop(self, work: Coroutine[Any, Any, _T]) -> _T:
         if self._loop is None:
             self._loop = _Loop()
         return self._loop.run(work)
@@ -208,11 +208,11 @@ class DesktopGym(gymnasium.Env[Any, str]):
     async def _restart(self) -> None:
         try:
             if self._machine is None:
-                machine = self._given or open_environment(self._settings.environment)
+                machine = self._external_machine or open_environment(self._settings.environment)
                 self._machine = await machine.__aenter__()
             else:
                 await self._machine.reset()
-            self._task = await self._scorer.prepare(self._task, self._now())
+            self._task = await self._scorer.prepare(self._task, self._require_machine())
             await self._see()
         except BaseException:
             await self._end()
@@ -223,40 +223,40 @@ class DesktopGym(gymnasium.Env[Any, str]):
         if machine is not None:
             await machine.__aexit__(None, None, None)
 
-    def _now(self) -> Environment:
+    def _require_machine(self) -> Environment:
         if self._machine is None:
             raise EnvironmentFailed("no machine is started", fix="call reset()")
         return self._machine
 
     async def _see(self) -> Observation:
-        self._look = await self._now().observe(settle=self._settings.environment.settle)
+        self._look = await self._require_machine().observe(settle=self._settings.environment.settle)
         return self._look
 
     async def _do(self, source: str) -> tuple[ExitStatus | None, str]:
         """Do an action; returns the end that the agent or the page chose, and what was refused."""
-        seen = self._look or await self._see()
+        look = self._look or await self._see()
         ended, error = _ENDS.get(source.strip()), ""
         if ended is None:
             try:
                 actions = parse(source)
                 if slots(actions):
                     raise ActionRefused("give points as plain numbers: nobody finds places here")
-                acts = to_space(actions, "screen", screen=seen.screen, image=seen.image)
-                await self._now().act(acts)
+                acts = to_space(actions, "screen", screen=look.screen, image=look.image)
+                await self._require_machine().act(acts)
             except ActionRefused as refused:
                 error = f"ActionRefused: {refused}"
         await self._see()
-        if ended is None and await self._scorer.over(self._task, self._now()):
+        if ended is None and await self._scorer.over(self._task, self._require_machine()):
             ended = "ended"
         return ended, error
 
     async def _score(self, status: ExitStatus) -> tuple[float, str]:
-        found = await self._scorer.score(self._task, self._now(), status)
-        if found.value is None:
-            raise CheckFailed(f"task {self._task.id!r} could not be scored: {found.detail}")
-        return float(found.value), found.detail
+        grade = await self._scorer.score(self._task, self._require_machine(), status)
+        if grade.value is None:
+            raise CheckFailed(f"task {self._task.id!r} could not be scored: {grade.detail}")
+        return float(grade.value), grade.detail
 
-    def _observed(self) -> dict[str, Any]:
+    def _build_observation(self) -> dict[str, Any]:
         assert self._look is not None
         return {
             "goal": self._task.instruction,

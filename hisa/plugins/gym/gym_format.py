@@ -49,19 +49,19 @@ class PageFormat(TaskFormat):
         self._score = score
         self._over = over
 
-    def named(self, name: str, *, seed: int = 0) -> Task:
+    def make_task(self, name: str, *, seed: int = 0) -> Task:
         """See `TaskFormat`."""
         return self._make(name, seed=seed)
 
     def takes(self, task: Task) -> bool:
         """See `TaskFormat`."""
-        asked = (task.check or {}).get("func")
-        return [step.get("type") for step in task.setup] == [self._step] and asked == self._func
+        func = (task.check or {}).get("func")
+        return [step.get("type") for step in task.setup] == [self._step] and func == self._func
 
     def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
         """See `TaskFormat`."""
-        found = [SETUP.problem(self._step, step.get("parameters", {})) for step in task.setup]
-        return [Problem("piece", text) for text in found if text]
+        texts = [SETUP.problem(self._step, step.get("parameters", {})) for step in task.setup]
+        return [Problem("piece", text) for text in texts if text]
 
     async def require(self, context: Context) -> None:
         """See `TaskFormat`: the font of the page."""
@@ -80,11 +80,11 @@ class PageFormat(TaskFormat):
         if status == "infeasible":
             return Grade(0.0, "given up as infeasible")
         getter = (context.task.check or {})["result"]
-        found = await GETTERS.run(context, str(getter["type"]), getter)
-        reward = float(found["reward"])
+        result = await GETTERS.run(context, str(getter["type"]), getter)
+        reward = float(result["reward"])
         if math.isnan(reward):
-            raise NotScored(f"{self._func} gave no number: {found['reason']}")
-        return Grade(self._score(reward), f"{self._func}: {found['reason']}")
+            raise NotScored(f"{self._func} gave no number: {result['reason']}")
+        return Grade(self._score(reward), f"{self._func}: {result['reason']}")
 
     def judged_by(self, task: Task) -> str:
         """See `TaskFormat`."""

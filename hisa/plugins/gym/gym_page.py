@@ -43,9 +43,9 @@ def gym_task(text: str, *, seed: int = 0) -> Task:
     Raises:
         UsageError: no name, or options that are none.
     """
-    name, _, given = text.removeprefix(BROWSERGYM).partition("?")
+    name, _, query = text.removeprefix(BROWSERGYM).partition("?")
     try:
-        options = dict(parse_qsl(given, strict_parsing=True)) if given else {}
+        options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
     except ValueError as error:
         raise UsageError(f"{text!r}: wanted is NAME?OPTION=VALUE&OPTION=VALUE: {error}") from error
     if not name:
@@ -60,7 +60,7 @@ def gym_task(text: str, *, seed: int = 0) -> Task:
     )
 
 
-def _staging(environment: Environment) -> Staging:
+def _require_staging(environment: Environment) -> Staging:
     if not isinstance(environment, Staging):
         raise EnvironmentFailed(
             f"a task of BrowserGym does not run on {environment.name}", fix=_FIX
@@ -71,7 +71,9 @@ def _staging(environment: Environment) -> Staging:
 @SETUP(SETUP_STEP, Staged)
 async def browsergym_task(context: Context, params: Staged) -> None:
     """Open a task of BrowserGym, and take the instruction from its goal."""
-    goal = await _staging(context.environment).stage(params.task, params.options, params.seed)
+    goal = await _require_staging(context.environment).stage(
+        params.task, params.options, params.seed
+    )
     if not goal:
         raise EnvironmentFailed(
             f"the task {params.task!r} of BrowserGym has no goal in words",
@@ -82,12 +84,12 @@ async def browsergym_task(context: Context, params: Staged) -> None:
 
 async def over(environment: Environment) -> str:
     """Returns why a task of BrowserGym is over; empty while it goes on."""
-    return _staging(environment).over
+    return _require_staging(environment).over
 
 
 @GETTERS("browsergym_reward", Parameters)
 async def browsergym_reward(context: Context, params: Parameters) -> dict[str, Any]:
     """The reward that BrowserGym gives at the end, and why the episode ended."""
     await context.environment.observe(settle=1.0)
-    reward, over = await _staging(context.environment).reward()
+    reward, over = await _require_staging(context.environment).reward()
     return {"reward": reward, "reason": over or f"the episode goes on, with reward {reward:g}"}

@@ -67,8 +67,8 @@ def _registry() -> Any:
 
 def _show_pages() -> None:
     """Point BrowserGym to the pages of the installed MiniWoB++, where nothing else is said."""
-    found = importlib.util.find_spec("miniwob")
-    for place in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("miniwob")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
         pages = Path(place, "html", "miniwob")
         if _PAGES not in os.environ and pages.is_dir():
             os.environ[_PAGES] = f"{pages.as_uri()}/"

@@ -52,5 +52,5 @@ async def _drawn_for_arial(environment: Environment) -> str:
             return ""
     if "execute" not in environment.capabilities:
         return ""
-    done = await environment.execute(line, timeout=patience(_SECONDS))
-    return done.output.strip() if done.exit_code == 0 else ""
+    result = await environment.execute(line, timeout=patience(_SECONDS))
+    return result.output.strip() if result.exit_code == 0 else ""

@@ -65,8 +65,8 @@ def _gif(frames: Frames) -> Iterator[bytes]:
         changed = ImageChops.difference(shown, frame).getbbox() if shown else (0, 0, *frame.size)
         box = changed or (0, 0, 1, 1)
         part = frame.crop(box).quantize(255, dither=Image.Dither.NONE)
-        how = {"duration": round(seconds * 1000), "include_color_table": True}
-        data = b"".join(GifImagePlugin.getdata(part, box[:2], **how))
+        options = {"duration": round(seconds * 1000), "include_color_table": True}
+        data = b"".join(GifImagePlugin.getdata(part, box[:2], **options))
         size += len(data)
         if size > _MAX_BYTES:
             raise OSError(0, f"a GIF of more than {_MAX_BYTES} bytes")
@@ -107,13 +107,13 @@ class _Film:
         if before is not None:
             thought = record.planned.thought if record.planned else ""
             words = [(head + record.tool, "soft", 1), (thought, "calm", 3)]
-            frame = self._frame([*words, (record.source, "warn", 2)], _marked(before, record))
+            frame = self._frame([*words, (record.source, "warn", 2)], _draw_marks(before, record))
             yield frame, _SECONDS * _BEFORE
         if record.acts and (after := self._picture(record.after)) is not None:
             verdict = verdict_words(record.verdict) if record.verdict else "not judged"
             words = [(f"{head}after: {verdict}", wording.verdict_tone(record.verdict), 1)]
             words += [(record.abstracted.result if record.abstracted else "", "calm", 5)]
-            frame = self._frame(words, _marked(after, record, after=True))
+            frame = self._frame(words, _draw_marks(after, record, after=True))
             yield frame, _SECONDS * (1 - _BEFORE)
 
     def _frame(self, words: Words, picture: Image.Image | None = None) -> Image.Image:
@@ -150,7 +150,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
 
-def _marked(picture: Image.Image, record: StepRecord, *, after: bool = False) -> Image.Image:
+def _draw_marks(picture: Image.Image, record: StepRecord, *, after: bool = False) -> Image.Image:
     """The picture with what changed, or the clicks and what was chosen; a log has any place."""
     pen, unit = ImageDraw.Draw(picture), picture.width / 960
     boxes = [place.element.box for place in record.places if place.chosen and place.element]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["APPS", "SERVICES", "SUDO", "App", "install"]
+__all__ = ["APPS", "SERVICES", "SUDO", "App", "describe_install"]
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ APPS: tuple[App, ...] = (
 """What published tasks are about, as far as a Debian package or one address brings it."""
 
 
-def install(*apps: App) -> str:
+def describe_install(*apps: App) -> str:
     """Returns the line that says how to install applications on a machine."""
-    others = [app for app in apps if not app.fix]
-    packages = [app.package for app in others if " " not in app.package]
+    plain_apps = [app for app in apps if not app.fix]
+    packages = [app.package for app in plain_apps if " " not in app.package]
     parts = [f"apt-get install {' '.join(packages)}"] if packages else []
-    parts += [f"install {app.package}" for app in others if " " in app.package]
+    parts += [f"install {app.package}" for app in plain_apps if " " in app.package]
     inside = [f"in the machine: {'; '.join(parts)}"] if parts else []
     return "; ".join([*inside, *(app.fix for app in apps if app.fix)])

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.machines.known_apps import APPS, SERVICES, SUDO, App, install
+from hisa.plugins.machines.known_apps import APPS, SERVICES, SUDO, App, describe_install
 from hisa.protocols import Environment, Task
 
 __all__ = [
-    "absent",
     "apps_of_words",
+    "find_missing",
     "is_installed_by",
     "require_apps",
     "split_words",
@@ -65,11 +65,11 @@ def window_names(line: str) -> tuple[str, ...]:
     name = posixpath.basename(words[0])
     for app in APPS:
         if name in app.commands:
-            return tuple(dict.fromkeys((*app.commands, *map(_plain, app.commands))))
+            return tuple(dict.fromkeys((*app.commands, *map(_shorten_name, app.commands))))
     return ()
 
 
-def _plain(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """``chrome`` of ``google-chrome-stable``."""
     return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
 
@@ -91,16 +91,16 @@ async def require_apps(task: Task, environment: Environment, apps: Sequence[App]
     Raises:
         EnvironmentFailed: some are not there; each is named with the package that has it.
     """
-    found = await absent(apps, environment)
-    if found:
-        names = ", ".join(f"{app.title} (package {app.package})" for app in found)
+    missing = await find_missing(apps, environment)
+    if missing:
+        names = ", ".join(f"{app.title} (package {app.package})" for app in missing)
         raise EnvironmentFailed(
             f"task {task.id!r} needs {names}, which {environment.name} does not have",
-            fix=install(*found),
+            fix=describe_install(*missing),
         )
 
 
-async def absent(apps: Sequence[App], environment: Environment) -> list[App]:
+async def find_missing(apps: Sequence[App], environment: Environment) -> list[App]:
     """Those of some applications that a machine does not have, by one command.
 
     A machine without a shell of that kind lacks none: whatever starts them will tell.
@@ -108,10 +108,10 @@ async def absent(apps: Sequence[App], environment: Environment) -> list[App]:
     if not apps:
         return []
     line = _SHELL + "".join(f"{_test(app)} || echo {n}\n" for n, app in enumerate(apps))
-    said = await environment.execute(line + "exit 0", timeout=patience(_SECONDS))
-    if said.exit_code != 0:
+    result = await environment.execute(line + "exit 0", timeout=patience(_SECONDS))
+    if result.exit_code != 0:
         return []
-    return [apps[int(n)] for n in said.output.split() if n.isdigit() and int(n) < len(apps)]
+    return [apps[int(n)] for n in result.output.split() if n.isdigit() and int(n) < len(apps)]
 
 
 _SHELL = r"""
@@ -154,7 +154,7 @@ def _test(app: App) -> str:
         return "rights"
     if app.title == SERVICES:
         return "test -d /run/systemd/system"
-    found = [f"here {name}" for name in app.commands]
-    found += [f"test -x /snap/bin/{app.commands[0]}"]
-    found += [f'there "{place}"' for place in app.places]
-    return "{ " + " || ".join(found) + "; }"
+    tests = [f"here {name}" for name in app.commands]
+    tests += [f"test -x /snap/bin/{app.commands[0]}"]
+    tests += [f'there "{place}"' for place in app.places]
+    return "{ " + " || ".join(tests) + "; }"

@@ -55,8 +55,8 @@ def _virtual_machines() -> Probe:
         fix = "hisa vm build minimal"
         return Probe(name, False, "no profile is built", fix, needed=False)
     image = next(iter(built.values()))
-    how = {"kvm": "by KVM", "tcg": "emulated, without KVM"}[accel(image.kernel, image.initrd)]
-    detail = f"{', '.join(built)} built; {how}; {len(list_machines())} running"
+    method = {"kvm": "by KVM", "tcg": "emulated, without KVM"}[accel(image.kernel, image.initrd)]
+    detail = f"{', '.join(built)} built; {method}; {len(list_machines())} running"
     return Probe(name, True, detail, needed=False)
 
 

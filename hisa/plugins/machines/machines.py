@@ -77,16 +77,16 @@ def build(profile: str) -> None:
     say(f"  try: hisa run --env desktop:{profile} 'Open the text editor.'")
 
 
-def _about(wanted: Recipe) -> dict[str, Any]:
-    tree = find_tree(wanted)
-    image = find_image(wanted)
+def _about(recipe: Recipe) -> dict[str, Any]:
+    tree = find_tree(recipe)
+    image = find_image(recipe)
     known: dict[str, Any] = tree.manifest if tree else {}
     disk: dict[str, Any] = image.manifest if image else {}
     row = {
-        "profile": wanted.profile,
-        "version": wanted.version,
+        "profile": recipe.profile,
+        "version": recipe.version,
         "built": tree is not None,
-        "applications": list(_applications(wanted)),
+        "applications": list(_applications(recipe)),
         "desktop": tree is not None,
         "vm": image is not None,
         "disk_bytes": disk.get("bytes"),
@@ -96,12 +96,12 @@ def _about(wanted: Recipe) -> dict[str, Any]:
     return {**row, **{name: known.get(name) for name in ("bytes", "seconds", "created")}}
 
 
-def _applications(wanted: Recipe) -> Iterator[str]:
+def _applications(recipe: Recipe) -> Iterator[str]:
     """Name the applications that the recipe's packages bring, as a person would."""
-    for package in wanted.packages:
+    for package in recipe.packages:
         if package in _TITLES:
             yield _TITLES[package]
-    if "jupyter" in wanted.requirements:
+    if "jupyter" in recipe.requirements:
         yield "JupyterLab"
 
 
@@ -110,13 +110,13 @@ def _state(row: dict[str, Any]) -> str:
     if not row["built"]:
         image = "; a virtual machine's disk is there" if row["vm"] else ""
         return f"not built: hisa machine build {name}{image}"
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
     disk = f"no disk yet: hisa vm build {name}"
     if row["vm"]:
         size, seconds = row["disk_bytes"] / 1e6, row["disk_seconds"]
         disk = f"--env vm:{name}, its disk {size:.0f} MB, made in {seconds:.0f} s"
     return (
-        f"{row['bytes'] / 1e6:.0f} MB, built {made} in {row['seconds']:.0f} s; "
+        f"{row['bytes'] / 1e6:.0f} MB, built {created} in {row['seconds']:.0f} s; "
         f"--env desktop:{name}; {disk}"
     )
 

@@ -14,7 +14,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.protocols import Environment, Task
 
-__all__ = ["Place", "WebNeed", "place_of", "require_places", "unreached", "visits", "web_need"]
+__all__ = ["Place", "WebNeed", "find_unreached", "place_of", "require_places", "visits", "web_need"]
 
 Place: TypeAlias = tuple[str, int]
 """Host and port."""
@@ -68,9 +68,9 @@ class WebNeed:
 
 def web_need(urls: Iterable[str]) -> WebNeed | None:
     """The need of one of some addresses; None where none of them is outside the machine."""
-    found = [(place, url) for url in urls if (place := place_of(url)) is not None]
-    places = tuple(dict.fromkeys(place for place, _ in found))
-    return WebNeed(places, found[0][1]) if found else None
+    pairs = [(place, url) for url in urls if (place := place_of(url)) is not None]
+    places = tuple(dict.fromkeys(place for place, _ in pairs))
+    return WebNeed(places, pairs[0][1]) if pairs else None
 
 
 def visits(words: Sequence[str]) -> bool:
@@ -94,7 +94,7 @@ def place_of(url: str) -> Place | None:
     return host, port or (443 if parts.scheme == "https" else 80)
 
 
-async def unreached(environment: Environment, places: Sequence[Place]) -> dict[Place, str]:
+async def find_unreached(environment: Environment, places: Sequence[Place]) -> dict[Place, str]:
     """The places to which a machine cannot connect, each with the reason; all where it cannot tell.
 
     A server that answers with an error page is reached. Asked in one command, from the machine.
@@ -102,15 +102,17 @@ async def unreached(environment: Environment, places: Sequence[Place]) -> dict[P
     if not places:
         return {}
     listed = list(dict.fromkeys(places))
-    asked = listed[:_MAX_PLACES]
-    said = await environment.execute(python(_REACH, json.dumps(asked)), timeout=patience(_SECONDS))
+    probed = listed[:_MAX_PLACES]
+    result = await environment.execute(
+        python(_REACH, json.dumps(probed)), timeout=patience(_SECONDS)
+    )
     try:
-        answers = json.loads(said.output) if said.exit_code == 0 else None
+        answers = json.loads(result.output) if result.exit_code == 0 else None
     except ValueError:
         answers = None
-    if not isinstance(answers, list) or len(answers) != len(asked):
-        answers = ["the machine cannot say: it needs python3 for that"] * len(asked)
-    answers += ["too many places"] * (len(listed) - len(asked))
+    if not isinstance(answers, list) or len(answers) != len(probed):
+        answers = ["the machine cannot say: it needs python3 for that"] * len(probed)
+    answers += ["too many places"] * (len(listed) - len(probed))
     return {
         place: str(answer)[:200]
         for place, answer in zip(listed, answers, strict=True)
@@ -129,17 +131,17 @@ async def require_places(task: Task, environment: Environment, needs: Sequence[W
     Raises:
         EnvironmentFailed: it does not reach some; each is named with the reason.
     """
-    gone = await unreached(environment, [place for need in needs for place in need.places])
+    gone = await find_unreached(environment, [place for need in needs for place in need.places])
     lacking = [need for need in needs if all(place in gone for place in need.places)]
     if not lacking:
         return
-    told = "; ".join(f"{_shown(need)} ({gone[need.places[0]]})" for need in lacking[:5])
+    text = "; ".join(f"{_name_need(need)} ({gone[need.places[0]]})" for need in lacking[:5])
     more = f"; and {len(lacking) - 5} more" if len(lacking) > 5 else ""
     raise EnvironmentFailed(
-        f"task {task.id!r} needs pages that {environment.name} does not reach: {told}{more}",
+        f"task {task.id!r} needs pages that {environment.name} does not reach: {text}{more}",
         fix="name a machine that reaches them (--env)",
     )
 
 
-def _shown(need: WebNeed) -> str:
+def _name_need(need: WebNeed) -> str:
     return need.address[:200] if len(need.places) == 1 else need.words

@@ -31,7 +31,7 @@ __all__ = [
     "built_tree",
     "find_tree",
     "on_path",
-    "packed",
+    "pack_files",
     "tree_folder",
 ]
 
@@ -88,10 +88,10 @@ def built_tree(profile: str) -> Tree:
     Raises:
         UsageError: there is no such profile, or it is not built.
     """
-    found = find_tree(recipe(profile))
-    if found is None:
+    tree = find_tree(recipe(profile))
+    if tree is None:
         raise UsageError(f"profile {profile!r} is not built", fix=f"hisa machine build {profile}")
-    return found
+    return tree
 
 
 def build_tree(recipe: Recipe, tell: Progress) -> Tree:
@@ -105,20 +105,20 @@ def build_tree(recipe: Recipe, tell: Progress) -> Tree:
         EnvironmentFailed: a program is missing or failed; the message ends with what it said.
     """
     target = tree_folder(recipe)
-    with store.locked(target, tell):
-        found = find_tree(recipe)
-        if found:
-            tell(f"tree {found.name} is built")
-            return found
+    with store.hold_lock(target, tell):
+        tree = find_tree(recipe)
+        if tree:
+            tell(f"tree {tree.name} is built")
+            return tree
         if not on_path(_BUILDER):
             raise EnvironmentFailed(
                 f"not installed: {_BUILDER}, the program of the package {_BUILDER}", fix=_FIX
             )
         begun = time.monotonic()
-        with store.placed_whole(target) as draft:
+        with store.place_atomically(target) as draft:
             tell(f"{len(recipe.packages)} packages of Debian {recipe.suite}, with all they need")
             _fill(draft, recipe, tell)
-            manifest = _described(draft, recipe)
+            manifest = _describe_tree(draft, recipe)
             manifest["seconds"] = round(time.monotonic() - begun, 1)
             store.write_manifest(draft, manifest)
     tell(f"tree {target.name}: {manifest['bytes'] / 1e6:.0f} MB, {manifest['seconds']:.0f} s")
@@ -132,29 +132,29 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
     for folder in (work, draft):
         folder.chmod(0o755)
     files = work / "files.tar"
-    files.write_bytes(packed({f".{place}": file for place, file in recipe.files.items()}))
+    files.write_bytes(pack_files({f".{place}": file for place, file in recipe.files.items()}))
     root = draft / "root"
     is_root = os.getuid() == 0
     out = root if is_root else work / "root.tar"
     wheels = None
     if recipe.requirements:
-        wanted = tuple(recipe.requirements.values())
-        wheels = fetch_wheels(wanted, tell, sources=recipe.sources)
+        requirement_files = tuple(recipe.requirements.values())
+        wheels = fetch_wheels(requirement_files, tell, sources=recipe.sources)
     # The package manager refuses where another build has the folder of downloaded packages.
-    with store.locked(store.folder("archives"), tell) if is_root else contextlib.nullcontext():
-        said = run(_bootstrap(recipe, files, wheels, out), work / "log", tell, fix=_FIX)
+    with store.hold_lock(store.folder("archives"), tell) if is_root else contextlib.nullcontext():
+        output = run(_bootstrap(recipe, files, wheels, out), work / "log", tell, fix=_FIX)
     if not is_root:
         tell("unpacking the tree")
         root.mkdir()
         root.chmod(0o755)
         unpack = ["tar", "-xf", str(out), "-C", str(root), "--exclude=./dev/*"]
         run([*as_root_of_namespace(), *unpack], work / "log", tell, fix=_FIX)
-    (work / "log").write_text(said, encoding="utf-8")
+    (work / "log").write_text(output, encoding="utf-8")
     (work / "log").rename(draft / "log")
     store.remove(work)
 
 
-def _described(draft: Path, recipe: Recipe) -> dict[str, Any]:
+def _describe_tree(draft: Path, recipe: Recipe) -> dict[str, Any]:
     return {
         "profile": recipe.profile,
         "version": recipe.version,
@@ -175,7 +175,7 @@ def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> l
         f'--customize-hook=mkdir -p "$1{_WHEELS}"',
         f"--customize-hook=sync-in {wheels} {_WHEELS}",
     ]
-    kept = _kept_archives() if is_root else {"before": [], "after": []}
+    hooks = _build_archive_hooks() if is_root else {"before": [], "after": []}
     return [
         *(["unshare", "--mount"] if is_root else []),
         _BUILDER,
@@ -190,17 +190,17 @@ def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> l
         "--dpkgopt=path-exclude=/usr/share/man/*",
         "--dpkgopt=path-exclude=/usr/share/doc/*",
         "--dpkgopt=path-exclude=/usr/share/locale/*",
-        *kept["before"],
+        *hooks["before"],
         f"--customize-hook=tar-in {files} /",
         *(laid if wheels else ()),
-        *kept["after"],
+        *hooks["after"],
         '--customize-hook=chroot "$1" sh /usr/lib/hisa/setup.sh',
         recipe.suite,
         str(out),
     ]
 
 
-def _kept_archives() -> dict[str, list[str]]:
+def _build_archive_hooks() -> dict[str, list[str]]:
     """Hooks by which downloaded packages land in a folder that outlives the build.
 
     The folder is laid over the new system's own in a mount namespace that ends with the builder.
@@ -218,7 +218,7 @@ def _kept_archives() -> dict[str, list[str]]:
     }
 
 
-def packed(files: Mapping[str, Path]) -> bytes:
+def pack_files(files: Mapping[str, Path]) -> bytes:
     """A tar of files at their places, all owned by root; the same bytes for the same files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:

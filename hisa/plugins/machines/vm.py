@@ -15,7 +15,7 @@ from hisa.plugins.desktop.profile_screens import screen_of
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.recipe import recipe
 from hisa.plugins.machines.qemu import build as building
-from hisa.plugins.machines.qemu.gc import collect, taken
+from hisa.plugins.machines.qemu.gc import collect, measure_storage
 from hisa.plugins.machines.qemu.runtime import list_machines
 from hisa.plugins.machines.qemu.template import ready
 
@@ -58,11 +58,11 @@ def list_command(as_json: bool) -> None:
     """List images, ready desktops and running machines."""
     kinds = {"images": store.entries("images"), "ready": store.entries("ready")}
     kinds["machines"] = list_machines()
-    found = {kind: [_row(*entry) for entry in entries] for kind, entries in kinds.items()}
+    listing = {kind: [_row(*entry) for entry in entries] for kind, entries in kinds.items()}
     if as_json:
-        print_json(found)
+        print_json(listing)
         return
-    for kind, rows in found.items():
+    for kind, rows in listing.items():
         click.secho(kind, bold=True)
         for row in rows:
             click.echo(f"  {_line(row)}")
@@ -71,23 +71,23 @@ def list_command(as_json: bool) -> None:
 
 
 def _row(path: Path, known: dict[str, Any]) -> dict[str, Any]:
-    wanted = ("name", "profile", "version", "suite", "created", "port", "pid", "image")
-    kept = {key: known[key] for key in wanted if key in known}
-    return {"id": path.name, "bytes": store.sizes(path), **kept}
+    names = ("name", "profile", "version", "suite", "created", "port", "pid", "image")
+    fields = {key: known[key] for key in names if key in known}
+    return {"id": path.name, "bytes": store.sizes(path), **fields}
 
 
 def _line(row: dict[str, Any]) -> str:
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
     where = f"  {row['name']} at http://127.0.0.1:{row['port']}" if "port" in row else ""
-    return f"{row['id']:<44} {row['bytes'] / 1e6:7.0f} MB  {made}{where}"
+    return f"{row['id']:<44} {row['bytes'] / 1e6:7.0f} MB  {created}{where}"
 
 
 @vm.command(epilog=examples("hisa vm gc"))
 def gc() -> None:
     """Remove old images, states that no longer load, and what machines left that are gone."""
-    before = taken()
+    before = measure_storage()
     removed = collect()
     for line in removed:
         click.echo(f"removed {line}")
-    freed = f"{(before - taken()) / 1e6:.0f} MB freed" if removed else "nothing to remove"
-    click.echo(f"{freed}; {taken() / 1e6:.0f} MB in use")
+    freed = f"{(before - measure_storage()) / 1e6:.0f} MB freed" if removed else "nothing to remove"
+    click.echo(f"{freed}; {measure_storage() / 1e6:.0f} MB in use")

@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hisa.grounder.trust import POINTS_RIGHT
-from hisa.plugins.matching.rating import Rated, Rating
+from hisa.plugins.matching.rating import RatedThing, Rating
 from hisa.screen.geometry import Point
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CAREFULLY", "TAKEN", "Belief"]
+__all__ = ["MIN_CAREFUL_CHANCE", "MIN_CHANCE", "Belief"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them,
 # with stand-ins for models that are right nine times of ten.
-TAKEN = 0.5
+MIN_CHANCE = 0.5
 """The chance from which a place is taken that models named: right rather than not."""
-CAREFULLY = 0.9
+MIN_CAREFUL_CHANCE = 0.9
 """The same of picks of a weaker model, whose mistakes are often the elements' own. Stand-ins of
 0.8, half of whose wrong picks are the likeliest, click 3.0% wrong so, else 5.2%."""
 _OF_ONE_MIND = 0.3
@@ -69,57 +69,57 @@ class Belief:
     def hear_point(self, point: Point) -> None:
         """A model points here, in image space; asked again, it may only repeat itself."""
         before = self._points[-1][0] if self._points else None
-        same = before is not None and self._rating.same(before, point)
+        same = before is not None and self._rating.is_same_place(before, point)
         repeats = 0.0 if before is None else _OF_ONE_MIND
         stray = (1.0 - self._points_right) / _OTHERS
 
-        def told(chance: float) -> float:
+        def weigh_chance(chance: float) -> float:
             return repeats * same + (1.0 - repeats) * chance
 
         self._weight *= [
-            told(self._points_right / count if at else stray)
+            weigh_chance(self._points_right / count if at else stray)
             for at, count in zip(self._at(point), self._inside, strict=True)
         ]
-        self._absent *= told(1.0 / _OTHERS)
+        self._absent *= weigh_chance(1.0 / _OTHERS)
         fresh = self._elsewhere * _AT_POINT * self._unlisted_at(point)
-        self._elsewhere *= told(stray)
+        self._elsewhere *= weigh_chance(stray)
         if same:
-            known = [(at, weight * told(self._points_right)) for at, weight in self._points]
+            known = [(at, weight * weigh_chance(self._points_right)) for at, weight in self._points]
             self._points = [*known[:-1], (point, known[-1][1])]
         else:
-            known = [(at, weight * told(stray)) for at, weight in self._points]
-            self._points = [*known, (point, fresh * told(self._points_right))]
+            known = [(at, weight * weigh_chance(stray)) for at, weight in self._points]
+            self._points = [*known, (point, fresh * weigh_chance(self._points_right))]
 
-    def hear_pick(self, listed: list[Rated], picked: Rated | None, right: float) -> None:
+    def hear_pick(self, listed: list[RatedThing], picked: RatedThing | None, right: float) -> None:
         """A model picks one of a list, or none of them; a text on a button means the button."""
         stray = (1.0 - right) / (len(listed) + 1)
         unlisted = stray if picked else right
 
-        def told(thing: Rated) -> float:
+        def weigh_thing(thing: RatedThing) -> float:
             if picked and thing.is_where(picked):
                 return right
-            return stray if any(thing.is_where(one) for one in listed) else unlisted
+            return stray if any(thing.is_where(entry) for entry in listed) else unlisted
 
-        self._weight *= [told(thing) for thing in self._things]
+        self._weight *= [weigh_thing(thing) for thing in self._things]
         self._absent *= unlisted
         self._elsewhere *= unlisted
 
-    def of(self, thing: Rated) -> float:
+    def chance_of(self, thing: RatedThing) -> float:
         """Returns the chance that a thing is meant, or one at the same place."""
-        there = [known.is_where(thing) for known in self._things]
-        return float(self._weight[there].sum()) / self._total
+        at_place = [known.is_where(thing) for known in self._things]
+        return float(self._weight[at_place].sum()) / self._total
 
-    def among(self, listed: Sequence[Rated], thing: Rated) -> float:
+    def chance_among(self, listed: Sequence[RatedThing], thing: RatedThing) -> float:
         """Returns the chance that a thing of a list is meant, were it certain that one of them is.
 
         The elements know by words whether something is there at all. Of what bears no words they
         know only how it lies, so that how little they expect it says nothing against it.
         """
-        rows = [any(one.is_where(row) for row in listed) for one in self._things]
+        rows = [any(known_thing.is_where(row) for row in listed) for known_thing in self._things]
         known = float(self._weight[rows].sum())
-        return self.of(thing) * self._total / known if known else 0.0
+        return self.chance_of(thing) * self._total / known if known else 0.0
 
-    def at(self, point: Point) -> float:
+    def chance_at(self, point: Point) -> float:
         """Returns the chance that a click here is right; the point is one that was heard."""
         unlisted = sum(weight for at, weight in self._points if at == point)
         return (float(self._weight[self._at(point)].sum()) + unlisted) / self._total
@@ -127,7 +127,7 @@ class Belief:
     @property
     def best_point(self) -> Point | None:
         """The likeliest of the points that were heard."""
-        return max((at for at, _ in self._points), key=self.at, default=None)
+        return max((at for at, _ in self._points), key=self.chance_at, default=None)
 
     @property
     def _total(self) -> float:
@@ -136,10 +136,10 @@ class Belief:
 
     def _unlisted_at(self, point: Point) -> float:
         """Returns the chance that what lies there is not listed, as a factor of 0..1."""
-        lies = self._rating.lying_at(point)
-        if lies is None:
+        thing = self._rating.thing_at(point)
+        if thing is None:
             return 1.0
-        return 0.0 if lies.blocked else _ON_KNOWN
+        return 0.0 if thing.blocked else _ON_KNOWN
 
     def _at(self, point: Point) -> NDArray[np.bool_]:
         left, top, right, bottom = self._box.T

@@ -9,12 +9,12 @@ from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound, with_fix
 from hisa.events import GroundingVerdict
-from hisa.grounder.common import resolve, tried
+from hisa.grounder.common import build_tried_event, resolve
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Unreadable
-from hisa.plugins.matching.belief import TAKEN, Belief
+from hisa.plugins.matching.belief import MIN_CHANCE, Belief
 from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder
-from hisa.plugins.matching.rating import Rating, rated
+from hisa.plugins.matching.rating import Rating, rate_screen
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.closer import Part, closer_part
 from hisa.screen.geometry import BoundingBox, Point
@@ -58,12 +58,12 @@ class _Search:
     answers: list[_Answer] = field(default_factory=list)
 
     @property
-    def taken(self) -> Place | None:
+    def likely_place(self) -> Place | None:
         """The likeliest place, where it is likely enough."""
         best = self.belief.best_point
-        if best is None or self.belief.at(best) < TAKEN:
+        if best is None or self.belief.chance_at(best) < MIN_CHANCE:
             return None
-        return next(each.place for each in reversed(self.answers) if each.point == best)
+        return next(answer.place for answer in reversed(self.answers) if answer.point == best)
 
 
 class CascadeGrounder:
@@ -101,8 +101,8 @@ class CascadeGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        found = await self._elements.answer(description, observation)
-        rating = await asyncio.to_thread(rated, description, observation, found, self._read)
+        answer = await self._elements.answer(description, observation)
+        rating = await asyncio.to_thread(rate_screen, description, observation, answer, self._read)
         seconds = time.monotonic() - started
         place = rating.place
         self._emit(rating.event(description, sure=rating.is_sure, seconds=seconds))
@@ -113,11 +113,11 @@ class CascadeGrounder:
         try:
             first = await self._ask(search)
         except (ModelUnavailable, NotFound) as error:
-            return self._alone(description, rating, error)
+            return self._answer_alone(description, rating, error)
         if first.place is not None and (first.chance or 0.0) >= _UNASKED:
             self._tell_answer(description, first, "agreed")
             return first.place
-        return await self._doubted(search, first)
+        return await self._look_closer(search, first)
 
     async def _ask(
         self, search: _Search, part: Part | None = None, after: Unreadable | None = None
@@ -130,22 +130,24 @@ class CascadeGrounder:
         started = time.monotonic()
         picture, words = search.observation.screenshot, search.description
         if part is not None:
-            picture = await asyncio.to_thread(part.shown, picture)
+            picture = await asyncio.to_thread(part.enlarge, picture)
             words += f"\n(The picture shows only {part.words}, enlarged.)"
         try:
             point = await self._seer.ask(picture, words, after=after)
         except Unreadable as error:
             answer = _Answer(None, None, time.monotonic() - started, part, error)
         else:
-            point = part.whole(point) if part else point
+            point = part.to_picture(point) if part else point
             search.belief.hear_point(point)
             label = search.rating.label_at(point)
             place = Place(search.description, point, None, self._seer.name, label)
-            answer = _Answer(place, search.belief.at(point), time.monotonic() - started, part)
+            answer = _Answer(
+                place, search.belief.chance_at(point), time.monotonic() - started, part
+            )
         search.answers.append(answer)
         return answer
 
-    async def _doubted(self, search: _Search, first: _Answer) -> Place:
+    async def _look_closer(self, search: _Search, first: _Answer) -> Place:
         """Look closer."""
         part = self._part(search, first)
         self._tell_answer(search.description, first, "doubted", closer=part)
@@ -153,11 +155,11 @@ class CascadeGrounder:
             second = await self._ask(search, part, None if part else first.why)
         except ModelUnavailable as error:
             self._tell(search.description, "unavailable", detail=with_fix(error))
-            raise self._refusal(search, f"; then {error}") from error
-        taken = search.taken
+            raise self._build_refusal(search, f"; then {error}") from error
+        taken = search.likely_place
         self._tell_answer(search.description, second, _verdict(search, taken, second))
         if taken is None:
-            raise self._refusal(search)
+            raise self._build_refusal(search)
         return taken
 
     def _part(self, search: _Search, first: _Answer) -> Part | None:
@@ -165,7 +167,9 @@ class CascadeGrounder:
         closest = [box.centre for box in others if not _holds(box, first.point)][:_CLOSEST]
         return closer_part(search.observation.image, first.point, closest)
 
-    def _alone(self, description: str, rating: Rating, error: ModelUnavailable | NotFound) -> Place:
+    def _answer_alone(
+        self, description: str, rating: Rating, error: ModelUnavailable | NotFound
+    ) -> Place:
         """The elements' own answer, where there is no other.
 
         Raises:
@@ -176,21 +180,23 @@ class CascadeGrounder:
         if rating.place is not None:
             return rating.place
         if isinstance(error, ModelUnavailable):
-            said = f"{rating.refusal}; and the grounding model cannot be asked: {error}"
-            raise ModelUnavailable(said, fix=error.fix) from error
+            message = f"{rating.refusal}; and the grounding model cannot be asked: {error}"
+            raise ModelUnavailable(message, fix=error.fix) from error
         raise NotFound(f"{rating.refusal}; {error}", rating.candidates) from error
 
-    def _refusal(self, search: _Search, more: str = "") -> NotFound:
+    def _build_refusal(self, search: _Search, more: str = "") -> NotFound:
         """Returns what tells the planner every place that was thought of."""
-        told = tuple(dict.fromkeys(text for each in search.answers if (text := _pointed(each))))
+        sightings = tuple(
+            dict.fromkeys(text for answer in search.answers if (text := _describe_point(answer)))
+        )
         known = search.rating.candidates
-        said = "; ".join(told) or f"no point: {search.answers[-1].why}"
+        sighting_text = "; ".join(sightings) or f"no point: {search.answers[-1].why}"
         closest = f"; the elements know {'; '.join(known[:3])}" if known else ""
         name = search.description[:200]
-        reason = f"not sure where {name!r} is: {self._seer.name} sees {said}{closest}"
+        reason = f"not sure where {name!r} is: {self._seer.name} sees {sighting_text}{closest}"
         more += "" if search.rating.complete else f"; {PARTIAL}"
         advice = ". Describe it otherwise, or click the one that you mean by its coordinates"
-        return NotFound(f"{reason}{more}{advice}", (*told, *known))
+        return NotFound(f"{reason}{more}{advice}", (*sightings, *known))
 
     def _tell_answer(
         self,
@@ -214,7 +220,7 @@ class CascadeGrounder:
     def _tell(
         self, description: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any
     ) -> None:
-        self._emit(tried(description, self._seer.name, verdict, place, **more))
+        self._emit(build_tried_event(description, self._seer.name, verdict, place, **more))
 
 
 def _holds(box: BoundingBox, point: Point | None) -> bool:
@@ -226,12 +232,12 @@ def _verdict(search: _Search, taken: Place | None, second: _Answer) -> Grounding
     if taken is None or second.place is not taken:
         return "doubted"
     first = search.answers[0].point
-    same = first is not None and search.rating.same(first, taken.point)
+    same = first is not None and search.rating.is_same_place(first, taken.point)
     return "repeated" if same else "agreed"
 
 
-def _pointed(answer: _Answer) -> str:
+def _describe_point(answer: _Answer) -> str:
     if answer.place is None:
         return ""
-    x, y = answer.place.point.rounded()
+    x, y = answer.place.point.to_pixels()
     return f"{answer.place.label or 'a point'} at ({x}, {y})"

@@ -11,16 +11,16 @@ from typing import Any
 from hisa.errors import ModelUnavailable, NotFound, with_fix
 from hisa.events import GroundingVerdict
 from hisa.grounder.choice import LIST_TOKENS, ask_pick, list_text
-from hisa.grounder.common import resolve, tried
+from hisa.grounder.common import build_tried_event, resolve
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.thing import READ, SHOWS_TEXT
 from hisa.grounder.trust import PICKS_RIGHT, Trust
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.plugins.matching.belief import CAREFULLY, TAKEN, Belief
-from hisa.plugins.matching.choice_lines import is_nameless, is_scrap, seen_lines
+from hisa.plugins.matching.belief import MIN_CAREFUL_CHANCE, MIN_CHANCE, Belief
+from hisa.plugins.matching.choice_lines import build_choice_lines, is_nameless, is_scrap
 from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.plugins.matching.pick import BEHIND, Candidate
-from hisa.plugins.matching.rating import Rated, Rating, rated
+from hisa.plugins.matching.rating import RatedThing, Rating, rate_screen
 from hisa.protocols import (
     Emit,
     GroundedCall,
@@ -89,24 +89,24 @@ class Picker:
         right = self._trust.right
         if right is None:
             raise ModelUnavailable(f"the model is not asked: {self._trust.words}")
-        rows = await asyncio.to_thread(_listed, rating, description, observation)
+        rows = await asyncio.to_thread(_list_likely, rating, description, observation)
         listed = [thing for thing, _ in rows]
         if not listed:
             raise NotFound("there is nothing to pick from")
         started = time.monotonic()
         number, why = await self._ask(description, rows, observation, started)
-        meant = listed[number - 1] if number else None
-        belief.hear_pick(listed, meant, right)
-        if meant is not None:
-            return self._believed(description, observation, belief, listed, meant, started)
+        picked = listed[number - 1] if number else None
+        belief.hear_pick(listed, picked, right)
+        if picked is not None:
+            return self._accept_pick(description, observation, belief, listed, picked, started)
         self._tell(description, "none", started, detail=why)
-        said = f"{self._model.name} picks none of {len(listed)} likely things"
-        raise NotFound(f"{said}: {why}" if why else said)
+        message = f"{self._model.name} picks none of {len(listed)} likely things"
+        raise NotFound(f"{message}: {why}" if why else message)
 
     async def _ask(
         self,
         description: str,
-        rows: Sequence[tuple[Rated, str]],
+        rows: Sequence[tuple[RatedThing, str]],
         observation: Observation,
         started: float,
     ) -> tuple[int, str]:
@@ -119,13 +119,13 @@ class Picker:
             self._tell(description, "unavailable", started, detail=with_fix(error))
             raise
 
-    def _believed(
+    def _accept_pick(
         self,
         description: str,
         observation: Observation,
         belief: Belief,
-        listed: list[Rated],
-        meant: Rated,
+        listed: list[RatedThing],
+        picked: RatedThing,
         started: float,
     ) -> Place:
         """Returns the place of a pick that is likely enough.
@@ -133,32 +133,34 @@ class Picker:
         Raises:
             NotFound: it is not; names what fits better, where something does.
         """
-        least = TAKEN if (self._trust.right or 0.0) >= PICKS_RIGHT else CAREFULLY
-        found = place_of(description, Candidate(meant.thing, meant.chance), observation)
-        found = replace(found, score=None, source=self._model.name)
-        chance = belief.of(meant)
-        if chance < least and is_nameless(meant):
-            chance = belief.among(listed, meant)
+        least = MIN_CHANCE if (self._trust.right or 0.0) >= PICKS_RIGHT else MIN_CAREFUL_CHANCE
+        place = place_of(description, Candidate(picked.thing, picked.chance), observation)
+        place = replace(place, score=None, source=self._model.name)
+        chance = belief.chance_of(picked)
+        if chance < least and is_nameless(picked):
+            chance = belief.chance_among(listed, picked)
         taken = chance >= least
         self._tell(
-            description, "chosen" if taken else "doubted", started, place=found, score=chance
+            description, "chosen" if taken else "doubted", started, place=place, score=chance
         )
         if taken:
-            return found
-        x, y = found.point.rounded()
-        told = [f"{found.label} at ({x}, {y})"]
-        reason = f"{self._model.name} picks {told[0]}, which hardly fits"
-        best = max(listed, key=belief.of)
-        if belief.of(best) > belief.of(meant):
-            told.append(_labelled(best))
-            reason += f"; by the words, {told[1]} fits better"
-        raise NotFound(reason, tuple(told))
+            return place
+        x, y = place.point.to_pixels()
+        candidates = [f"{place.label} at ({x}, {y})"]
+        reason = f"{self._model.name} picks {candidates[0]}, which hardly fits"
+        best = max(listed, key=belief.chance_of)
+        if belief.chance_of(best) > belief.chance_of(picked):
+            candidates.append(_label_with_point(best))
+            reason += f"; by the words, {candidates[1]} fits better"
+        raise NotFound(reason, tuple(candidates))
 
     def _tell(
         self, description: str, verdict: GroundingVerdict, started: float = 0.0, **more: Any
     ) -> None:
         seconds = time.monotonic() - started if started else 0.0
-        self._emit(tried(description, self._model.name, verdict, seconds=seconds, **more))
+        self._emit(
+            build_tried_event(description, self._model.name, verdict, seconds=seconds, **more)
+        )
 
 
 class ChoiceGrounder:
@@ -190,14 +192,16 @@ class ChoiceGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        found = await self._elements.answer(description, observation)
-        place = found if isinstance(found, Place) else None
+        answer = await self._elements.answer(description, observation)
+        place = answer if isinstance(answer, Place) else None
         if place is not None and (place.score or 0.0) >= _ENOUGH:
             seconds, score = time.monotonic() - started, place.score
-            event = tried(description, "elements", "sure", place, score=score, seconds=seconds)
+            event = build_tried_event(
+                description, "elements", "sure", place, score=score, seconds=seconds
+            )
             self._emit(event)
             return place
-        rating = await asyncio.to_thread(rated, description, observation, found, self._read)
+        rating = await asyncio.to_thread(rate_screen, description, observation, answer, self._read)
         seconds = time.monotonic() - started
         self._emit(rating.event(description, sure=False, seconds=seconds))
         try:
@@ -205,59 +209,67 @@ class ChoiceGrounder:
         except ModelUnavailable as error:
             if place is not None:
                 return place
-            raise _refusal(description, rating, observation) from error
+            raise _build_refusal(description, rating, observation) from error
         except NotFound as error:
             known = error.candidates
-            raise _refusal(description, rating, observation, str(error), known) from error
+            raise _build_refusal(description, rating, observation, str(error), known) from error
 
 
-def _labelled(rated: Rated) -> str:
-    return "{} at ({}, {})".format(rated.label, *rated.box.centre.rounded())
+def _label_with_point(rated: RatedThing) -> str:
+    return "{} at ({}, {})".format(rated.label, *rated.box.centre.to_pixels())
 
 
-def _listed(rating: Rating, description: str, observation: Observation) -> list[tuple[Rated, str]]:
+def _list_likely(
+    rating: Rating, description: str, observation: Observation
+) -> list[tuple[RatedThing, str]]:
     """The likeliest things, each place once, in the order of the screen, with their words."""
-    kept: list[Rated] = []
+    entries: list[RatedThing] = []
     for thing in sorted(rating.things, key=lambda thing: -thing.chance):
-        if len(kept) == _MOST or thing.chance <= 0:
+        if len(entries) == _MOST or thing.chance <= 0:
             break
         away = thing.holds or thing.thing.front < _IN_FRONT
         if thing.chance < _UNUSUAL and (away or is_scrap(thing, description, observation)):
             continue
-        _keep(thing, kept)
-    words = seen_lines(kept, rating.things, observation)
-    size = longest(len(kept), lambda size: estimate_tokens(list_text(words[:size])) <= LIST_TOKENS)
-    rows = zip(kept[:size], words[:size], strict=True)
+        _add_entry(thing, entries)
+    words = build_choice_lines(entries, rating.things, observation)
+    size = longest(
+        len(entries), lambda size: estimate_tokens(list_text(words[:size])) <= LIST_TOKENS
+    )
+    rows = zip(entries[:size], words[:size], strict=True)
     return sorted(rows, key=lambda row: (row[0].box.centre.y // 8, row[0].box.centre.x))
 
 
-def _keep(thing: Rated, kept: list[Rated]) -> None:
+def _add_entry(thing: RatedThing, entries: list[RatedThing]) -> None:
     """Add what has no place yet; a control takes that of a text on it, or of what holds it.
 
     Things of other words keep apart: one of them may lie beneath the other, in an open menu.
     """
-    there = [
-        row for row, other in enumerate(kept) if thing.is_where(other) and _alike(thing, other)
+    at_place = [
+        row
+        for row, other in enumerate(entries)
+        if thing.is_where(other) and _may_be_same(thing, other)
     ]
-    if not there:
-        kept.append(thing)
-    elif _is_control(thing) and not any(_is_control(kept[row]) for row in there):
-        kept[there[0]] = replace(thing, chance=kept[there[0]].chance)
-        for row in reversed(there[1:]):
-            del kept[row]
+    if not at_place:
+        entries.append(thing)
+    elif _is_control(thing) and not any(_is_control(entries[row]) for row in at_place):
+        entries[at_place[0]] = replace(thing, chance=entries[at_place[0]].chance)
+        for row in reversed(at_place[1:]):
+            del entries[row]
 
 
-def _alike(one: Rated, other: Rated) -> bool:
+def _may_be_same(thing: RatedThing, other: RatedThing) -> bool:
     """Whether two things in one place may be one: the words of one are among the other's."""
-    mine, theirs = (tokens(f"{t.thing.element.name} {t.thing.element.text}") for t in (one, other))
-    return mine <= theirs or theirs <= mine
+    thing_words, other_words = (
+        tokens(f"{t.thing.element.name} {t.thing.element.text}") for t in (thing, other)
+    )
+    return thing_words <= other_words or other_words <= thing_words
 
 
-def _is_control(rated: Rated) -> bool:
+def _is_control(rated: RatedThing) -> bool:
     return rated.thing.is_made_control or rated.thing.role not in _READ_ALONE
 
 
-def _refusal(
+def _build_refusal(
     description: str,
     rating: Rating,
     observation: Observation,
@@ -267,18 +279,21 @@ def _refusal(
     """The elements' refusal where the model said nothing, else its own, with what is likeliest."""
     if rating.refusal is not None and not more:
         return rating.refusal
-    known = _closest(description, rating, observation)
+    known = _list_closest(description, rating, observation)
     more += "" if rating.complete else f"; {PARTIAL}"
     closest = f". Closest: {'; '.join(known[:4])}" if known else ""
-    told = tuple(dict.fromkeys((*picked, *known)))
-    return NotFound(f"not found: {description[:200]!r}: {more}{closest}", told)
+    candidates = tuple(dict.fromkeys((*picked, *known)))
+    return NotFound(f"not found: {description[:200]!r}: {more}{closest}", candidates)
 
 
-def _closest(description: str, rating: Rating, observation: Observation) -> tuple[str, ...]:
+def _list_closest(description: str, rating: Rating, observation: Observation) -> tuple[str, ...]:
     """The elements' own answer or what fits but is blocked, then the likeliest on the list."""
     own = rating.candidates
     if rating.place is None:
-        own = tuple(said for said in own if said.endswith(BEHIND))
-    rows = _listed(rating, description, observation)
+        own = tuple(candidate for candidate in own if candidate.endswith(BEHIND))
+    rows = _list_likely(rating, description, observation)
     likely = sorted((thing for thing, _ in rows), key=lambda thing: -thing.chance)
-    return tuple(dict.fromkeys((*own, *map(_labelled, likely))))[:_CLOSEST] or rating.candidates
+    return (
+        tuple(dict.fromkeys((*own, *map(_label_with_point, likely))))[:_CLOSEST]
+        or rating.candidates
+    )

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from hisa.grounder.listed_things import is_only_text, name_of, quoted, told
+from hisa.grounder.listed_things import describe_thing, fit_in_quotes, is_only_text, name_of
 from hisa.grounder.row_names import row_names
 from hisa.grounder.thing import READ, Thing, lines
-from hisa.plugins.matching.rating import Rated
+from hisa.plugins.matching.rating import RatedThing
 from hisa.screen.colours import colour_of
 from hisa.screen.observation import Observation
 from hisa.text.words import tokens
 
-__all__ = ["is_nameless", "is_scrap", "seen_lines"]
+__all__ = ["build_choice_lines", "is_nameless", "is_scrap"]
 
 _SMALL = 64
 """Image pixels; what is larger than this either way is known by what stands in it."""
@@ -24,33 +24,39 @@ _LETTERS = 3
 """Letters and digits of what may be a word; fewer that were read may be a picture."""
 
 
-def seen_lines(listed: Sequence[Rated], every: Sequence[Rated], look: Observation) -> list[str]:
+def build_choice_lines(
+    listed: Sequence[RatedThing], every: Sequence[RatedThing], observation: Observation
+) -> list[str]:
     """Returns the words that the model reads of each thing.
 
     Args:
         listed: the things to pick from.
         every: all things on the screen, among which rows and columns are counted.
-        look: the screen; its picture has the colours.
+        observation: the screen; its picture has the colours.
     """
     places = _grid_places(every) if any(map(is_nameless, listed)) else {}
-    alike = row_names([one.thing for one in every], look, told)
+    row_texts = row_names([rated.thing for rated in every], observation, describe_thing)
     rows = []
-    for one in listed:
-        place = places.get(id(one.thing)) or alike.get(one.thing, "")
-        seen = (_tip(one.thing), _colour(one, look), place)
-        more = f" [{', '.join(filter(None, seen))}]" if any(seen) else ""
-        rows.append("{}{} at ({}, {})".format(told(one.thing), more, *one.box.centre.rounded()))
+    for rated in listed:
+        place = places.get(id(rated.thing)) or row_texts.get(rated.thing, "")
+        details = (_tip(rated.thing), _colour(rated, observation), place)
+        more = f" [{', '.join(filter(None, details))}]" if any(details) else ""
+        rows.append(
+            "{}{} at ({}, {})".format(
+                describe_thing(rated.thing), more, *rated.box.centre.to_pixels()
+            )
+        )
     return rows
 
 
-def is_nameless(rated: Rated) -> bool:
+def is_nameless(rated: RatedThing) -> bool:
     """Whether it bears no words of its own: of what is drawn, only its looks are told."""
     e = rated.thing.element
     words = e.name or e.text or e.label or (e.description if rated.thing.drawn is None else "")
     return not words.strip()
 
 
-def is_scrap(rated: Rated, description: str, look: Observation) -> bool:
+def is_scrap(rated: RatedThing, description: str, observation: Observation) -> bool:
     """Whether it is a letter that was read, or frames a page or window, and is not described."""
     e = rated.thing.element
     if tokens(f"{e.name} {e.description} {e.text}") & tokens(description):
@@ -61,7 +67,7 @@ def is_scrap(rated: Rated, description: str, look: Observation) -> bool:
         return False
     if rated.thing.drawn is not None:
         return e.description.endswith("in the title bar")
-    web = (p for p in look.elements or () if p.role == "document web")
+    web = (p for p in observation.elements or () if p.role == "document web")
     pages = [p.box for p in web if p.window == e.window]
     return bool(pages) and all(rated.thing.box.bottom <= page.top for page in pages)
 
@@ -71,23 +77,23 @@ def _tip(thing: Thing) -> str:
     tip = thing.element.description
     if not name_of(thing) or not tokens(tip) - tokens(name_of(thing)):
         return ""
-    return quoted(tip) if thing.drawn is not None else f'tooltip "{quoted(tip)}"'
+    return fit_in_quotes(tip) if thing.drawn is not None else f'tooltip "{fit_in_quotes(tip)}"'
 
 
-def _colour(rated: Rated, look: Observation) -> str:
+def _colour(rated: RatedThing, observation: Observation) -> str:
     """The colour of a small thing without words, where it stands out."""
     box, thing = rated.box, rated.thing
     plain = thing.drawn is not None or not is_nameless(rated)
     plain |= is_only_text(thing) and not thing.is_made_control
     if plain or max(box.width, box.height) > _SMALL:
         return ""  # a drawn thing is called by its colour
-    return colour_of(look.without_pointer.screenshot, box).removeprefix("white")
+    return colour_of(observation.without_pointer.screenshot, box).removeprefix("white")
 
 
-def _grid_places(every: Sequence[Rated]) -> dict[int, str]:
+def _grid_places(every: Sequence[RatedThing]) -> dict[int, str]:
     """By the id of a thing: its row and column among nameless boxes of its role and size."""
     places: dict[int, str] = {}
-    nameless = [one.thing for one in every if is_nameless(one)]
+    nameless = [rated.thing for rated in every if is_nameless(rated)]
     for _, group in groupby(sorted(nameless, key=_likeness), key=_likeness):
         rows = lines(group)
         columns = sorted({round(t.box.centre.x / 4) for row in rows for t in row})

@@ -13,9 +13,11 @@ from hisa.plugins.matching.grammar import phrase, section, words
 from hisa.screen.role_words import Kind, find_kind, names_kind
 from hisa.screen.roles import FIELDS
 
-__all__ = ["How", "Query", "Relation", "read_description"]
+__all__ = ["Query", "Relation", "RelativePosition", "read_description"]
 
-How = Literal["left", "right", "above", "below", "near", "between", "within", "row", "column"]
+RelativePosition = Literal[
+    "left", "right", "above", "below", "near", "between", "within", "row", "column"
+]
 MAX_DESCRIPTION = 2_000
 """Characters that are read; the rest is ignored."""
 
@@ -24,7 +26,7 @@ MAX_DESCRIPTION = 2_000
 class Relation:
     """The element lies so to other ones."""
 
-    how: How
+    position: RelativePosition
     anchor: Query
     other: Query | None = None
     """The second of two, of "between"."""
@@ -130,11 +132,11 @@ def read_description(description: str) -> tuple[Query, ...]:
     text, quotes = _mask(" ".join(description[:MAX_DESCRIPTION].split()))
     text = text.strip(" .,;:!")
     text = _TO_DO.sub(r"\g<deed> of \g<what>", _OWNED.sub(r"\2 of \1", text))
-    text = _BUT_ONE.sub(r"last but one \1", _DAY.sub(lambda found: found[1] or found[2], text))
+    text = _BUT_ONE.sub(r"last but one \1", _DAY.sub(lambda match: match[1] or match[2], text))
     text = _OUTERMOST.sub(r"\g<way>most", text)
     many = _ONE_OF.match(text)
     text = _ONE_OF_MANY.sub(r"\g<part> ", _ONE_OF.sub(r"\g<part> ", text))
-    asides = [found[1] for found in _BRACKETS.finditer(text)]
+    asides = [match[1] for match in _BRACKETS.finditer(text)]
     text = " ".join(_BRACKETS.sub(" ", text).replace(" ,", ",").split()) or " ".join(asides)
     usual = replace(_read(text, quotes, asides), number=_number(many))
     literal = [replace(usual, name=_article_less(text), kind=None, nth=None, relations=())]
@@ -153,7 +155,7 @@ def read_description(description: str) -> tuple[Query, ...]:
     if usual.quoted and (other := _other_spelling(usual.name)):
         literal = [usual, replace(usual, name=other), *literal]
     return tuple(
-        dict.fromkeys((*(replace(one, quoted=True) for one in literal if one.name), usual))
+        dict.fromkeys((*(replace(query, quoted=True) for query in literal if query.name), usual))
     )
 
 
@@ -209,8 +211,10 @@ def _read(text: str, quotes: list[str], asides: list[str]) -> Query:
         if sort == "comma" and words.startswith("not "):
             break
         if sort == "between" and words and " and " in words:
-            one, _, other = words.partition(" and ")
-            query = _with(query, Relation("between", _anchor(one, quotes), _anchor(other, quotes)))
+            first, _, second = words.partition(" and ")
+            query = _with(
+                query, Relation("between", _anchor(first, quotes), _anchor(second, quotes))
+            )
         elif sort in ("value", "label") and clauses[index - 1][0] in _ANCHORED and _is_open(query):
             query = _name_anchor(query, words, quotes)
         elif cue is not None:
@@ -238,7 +242,7 @@ def _name_anchor(query: Query, words: str, quotes: list[str]) -> Query:
 
 def _head(text: str, quotes: list[str]) -> Query:
     """The noun phrase that a description begins with."""
-    states = frozenset(_STATE_OF[found[1]] for found in _STATE.finditer(text))
+    states = frozenset(_STATE_OF[match[1]] for match in _STATE.finditer(text))
     where = frozenset(side for word, side in _MOST.items() if word in text)
     if cell := _CELL.search(text):
         return Query(name=cell[1] or cell[2], quoted=True, kind=find_kind("cell")[0])
@@ -252,24 +256,24 @@ def _head(text: str, quotes: list[str]) -> Query:
         name = ""  # "the submenu entry"
     if kind is not None and kind.word == "row header" and not name and _NUMBERED.search(text):
         nth, name = None, str(nth)  # "the row 5 header" is called 5, wherever it stands
-    marks = [quotes[int(found[1])] for found in _MARK.finditer(text)]
-    found = Query(kind=kind, nth=nth, where=where, states=states)
+    marks = [quotes[int(match[1])] for match in _MARK.finditer(text)]
+    query = Query(kind=kind, nth=nth, where=where, states=states)
     if marks:
-        return replace(found, name=marks[0], quoted=True, also=tuple(marks[1:]), hints=name)
-    return replace(found, name=name)
+        return replace(query, name=marks[0], quoted=True, also=tuple(marks[1:]), hints=name)
+    return replace(query, name=name)
 
 
 def _take_ordinal(text: str) -> tuple[str, int | None]:
-    if found := _NUMBERED.search(text):
-        rest = f"{text[: found.start()]}{found['sort']}{text[found.end() :]}"
-        return rest, int(found["number"])
-    found = _ORDINAL.search(text)
-    if found is None:
+    if match := _NUMBERED.search(text):
+        rest = f"{text[: match.start()]}{match['sort']}{text[match.end() :]}"
+        return rest, int(match["number"])
+    match = _ORDINAL.search(text)
+    if match is None:
         return text, None
-    rest = f"{text[: found.start()]} {text[found.end() :]}"
-    if found["last"]:
-        return rest, -1 if found["last"] == "last" else -2
-    return rest, int(found["digits"]) if found["digits"] else _ORDINALS.index(found["nth"]) + 1
+    rest = f"{text[: match.start()]} {text[match.end() :]}"
+    if match["last"]:
+        return rest, -1 if match["last"] == "last" else -2
+    return rest, int(match["digits"]) if match["digits"] else _ORDINALS.index(match["nth"]) + 1
 
 
 def _with(query: Query, relation: Relation) -> Query:
@@ -289,7 +293,7 @@ def _add(
 ) -> Query:
     """A query with one more clause."""
     if sort == "place":
-        query = _placed(query, cue["sides"])
+        query = _add_sides(query, cue["sides"])
         return _within(query, words, quotes) if cue["placed_in"] else query
     if sort == "count":
         back = query.nth is not None and cue["start"] in ("right", "bottom")
@@ -301,22 +305,22 @@ def _add(
         return _beside(query, words, cue, quotes)
     if sort in _RELATIONS:
         return _with(query, Relation(_RELATIONS[sort], _anchor(words, quotes)))
-    told_of_another = sort == "value" and not first and query.relations
-    if sort == "purpose" or cue["within"] == "at" or told_of_another:
+    is_of_another = sort == "value" and not first and query.relations
+    if sort == "purpose" or cue["within"] == "at" or is_of_another:
         return replace(query, hints=f"{query.hints} {_plain(words, quotes)}".strip())
     match sort:
         case "value":
             return replace(query, values=(*query.values, *_names(words, quotes)))
         case "label":
-            return _labelled(query, words, quotes)
+            return _add_label(query, words, quotes)
         case "for" | "with":
-            return _called(query, sort, words, quotes)
+            return _add_name(query, sort, words, quotes)
         case "within":
             return _within(query, words, quotes, of=first and cue["within"] in ("of", "from"))
     return _aside(query, words, quotes)
 
 
-_RELATIONS: dict[str, How] = {
+_RELATIONS: dict[str, RelativePosition] = {
     "before": "left", "after": "right", "below": "below", "above": "above", "near": "near",
     "column": "column", "row": "row",
 }  # fmt: skip
@@ -324,13 +328,13 @@ _RELATIONS: dict[str, How] = {
 
 def _beside(query: Query, words: str, cue: re.Match[str], quotes: list[str]) -> Query:
     """Left or right of something, or at that side of a window."""
-    side: How = "left" if cue["which"] == "left" else "right"
+    side: RelativePosition = "left" if cue["which"] == "left" else "right"
     if _WINDOW.search(words) or (cue["end"] and _REGION.search(words)):
-        return _within(_placed(query, side), words, quotes)
+        return _within(_add_sides(query, side), words, quotes)
     return _with(query, Relation(side, _anchor(words, quotes)))
 
 
-def _labelled(query: Query, words: str, quotes: list[str]) -> Query:
+def _add_label(query: Query, words: str, quotes: list[str]) -> Query:
     names = _names(words, quotes)
     if query.quoted or not names:
         return replace(query, also=(*query.also, *names))
@@ -339,7 +343,7 @@ def _labelled(query: Query, words: str, quotes: list[str]) -> Query:
     return replace(query, name=names[0], quoted=quoted, labelled=True, also=also)
 
 
-def _placed(query: Query, sides: str) -> Query:
+def _add_sides(query: Query, sides: str) -> Query:
     return replace(query, where=query.where | _sides(sides))
 
 
@@ -348,10 +352,10 @@ def _sides(words: str) -> frozenset[str]:
     return frozenset(side for side in ("top", "bottom", "left", "right") if side in named)
 
 
-def _called(query: Query, sort: str, words: str, quotes: list[str]) -> Query:
+def _add_name(query: Query, sort: str, words: str, quotes: list[str]) -> Query:
     """A name, as in "the field for the file name"; a hint where it has one already."""
     names = _names(words, quotes)
-    states = frozenset(_STATE_OF[found[1]] for found in _STATE.finditer(words))
+    states = frozenset(_STATE_OF[match[1]] for match in _STATE.finditer(words))
     query = replace(query, states=query.states | states)
     if query.kind and query.kind.holds_value and sort == "with" and names:
         return replace(query, values=(*query.values, *names))
@@ -370,7 +374,7 @@ def _within(query: Query, words: str, quotes: list[str], *, of: bool = False) ->
         return replace(query, window=title[0], window_quoted=bool(_MARK.search(words)))
     words = re.sub(r"['’]s (row|line|entry|column)$", r" \1", words)
     if (line := _LINE_OF.match(words)) and not bar:
-        return _in_line(query, line, quotes, of=of)
+        return _add_line(query, line, quotes, of=of)
     anchor = Query(kind=find_kind("title bar")[0]) if bar else _anchor(words, quotes)
     if not anchor.name and anchor.nth is None and _EVERYWHERE.match(_bare(words)):
         return query
@@ -384,7 +388,7 @@ def _aside(query: Query, words: str, quotes: list[str]) -> Query:
     names = tuple(name for name in _names(words, quotes) if name)
     more = replace(_head(words, quotes), name="")
     if corner := _CORNER.match(words):
-        return _placed(query, corner["sides"])
+        return _add_sides(query, corner["sides"])
     return replace(
         query,
         also=(*query.also, *names),
@@ -396,15 +400,17 @@ def _aside(query: Query, words: str, quotes: list[str]) -> Query:
     )
 
 
-def _in_line(query: Query, line: re.Match[str], quotes: list[str], *, of: bool) -> Query:
+def _add_line(query: Query, line: re.Match[str], quotes: list[str], *, of: bool) -> Query:
     """In a row or a column that is named, or counted."""
-    how: How = "column" if "column" in (line["how"], line["sort"]) else "row"
+    position: RelativePosition = "column" if "column" in (line["how"], line["sort"]) else "row"
     anchor = _anchor(line["name"] or line["called"], quotes)
     if anchor.nth is not None and not anchor.name:
         anchor = replace(anchor, kind=find_kind("row")[0])
     if of and query.kind and query.kind.word == "column header" and not query.name:
         return replace(query, name=anchor.name, quoted=anchor.quoted)
-    return _with(query, Relation(how, replace(anchor, kind=None if anchor.name else anchor.kind)))
+    return _with(
+        query, Relation(position, replace(anchor, kind=None if anchor.name else anchor.kind))
+    )
 
 
 def _settle(query: Query) -> Query:
@@ -417,13 +423,13 @@ def _settle(query: Query) -> Query:
 
 def _names(words: str, quotes: list[str]) -> list[str]:
     """The quotations in a text, else its words."""
-    marks = [quotes[int(found[1])] for found in _MARK.finditer(words)]
+    marks = [quotes[int(match[1])] for match in _MARK.finditer(words)]
     bare = _bare(words)
     return marks or ([bare] if bare else [])
 
 
 def _plain(words: str, quotes: list[str]) -> str:
-    return _MARK.sub(lambda found: quotes[int(found[1])], words)
+    return _MARK.sub(lambda match: quotes[int(match[1])], words)
 
 
 def _article_less(text: str) -> str:

@@ -12,7 +12,7 @@ from hisa.plugins.matching.pick import Choice
 from hisa.plugins.matching.scene import Scene
 from hisa.text.words import tokens
 
-__all__ = ["doubt", "doubted"]
+__all__ = ["drop_doubtful", "find_doubt"]
 
 _ARROWS = re.compile(
     r"\b(?:arrow|back|close|collapse|decre\w+|down|drop|end|expand|first|forward|go|hide|home|"
@@ -36,16 +36,16 @@ _DAY = re.compile(
 """Words of which a number is a day, and no cell of a table that shows that number."""
 
 
-def doubted(query: Query, choice: Choice, scene: Scene) -> Choice:
-    """The choice, or none where there is a `doubt` of what was chosen, which comes first then."""
+def drop_doubtful(query: Query, choice: Choice, scene: Scene) -> Choice:
+    """The choice; none if `find_doubt` has a reason against it, which then comes first."""
     chosen = choice.chosen
-    if chosen is None or not (reason := doubt(query, chosen.thing, scene)):
+    if chosen is None or not (reason := find_doubt(query, chosen.thing, scene)):
         return choice
     others = (c for c in choice.others if c.thing is not chosen.thing)
     return Choice(None, reason, (chosen, *others))
 
 
-def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
+def find_doubt(query: Query, chosen: Thing, scene: Scene) -> str:
     """Reason that a thing may not be meant though it fits best; empty where nothing speaks so."""
     if query.kind is not None and query.kind.word == "arrow" and _is_no_arrow(query, chosen):
         return "what fits best is no arrow"
@@ -53,15 +53,15 @@ def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
         return "what fits best only shows text"
     if _is_called_otherwise(query, chosen, scene):
         return "what fits best is not called so"
-    if any(box.contains(chosen.box.centre) for _, box in scene.opened):
+    if any(box.contains(chosen.box.centre) for _, box in scene.open_overlays):
         return ""
     if "cell" in chosen.role and chosen.element.name.isdigit() and _DAY.search(query.context):
         return "what fits best lies in no calendar"
-    said = _INSIDE.search(query.context)
-    if said and "menu" not in chosen.role and said.lastgroup in dict(scene.opened):
-        return f"what fits best lies outside the {said.lastgroup} that is open"
+    match = _INSIDE.search(query.context)
+    if match and "menu" not in chosen.role and match.lastgroup in dict(scene.open_overlays):
+        return f"what fits best lies outside the {match.lastgroup} that is open"
     placed = query.relations or query.where or query.window  # which may be outside
-    rival = None if placed else _as_good_inside(query, chosen, scene)
+    rival = None if placed else _find_rival_inside(query, chosen, scene)
     return f"{rival.element.name[:60]!r} in what is open over it fits as well" if rival else ""
 
 
@@ -101,10 +101,10 @@ def _is_no_arrow(query: Query, thing: Thing) -> bool:
     return not _ARROWS.search(called) and not tokens(called) & tokens(query.context)
 
 
-def _as_good_inside(query: Query, chosen: Thing, scene: Scene) -> Thing | None:
+def _find_rival_inside(query: Query, chosen: Thing, scene: Scene) -> Thing | None:
     """A thing in what is open that has as much of the name that is asked for."""
-    asked = tokens(query.name)
-    most = len(asked & tokens(chosen.element.name))
-    boxes = [box for sort, box in scene.opened if sort != "calendar"]
+    query_words = tokens(query.name)
+    most = len(query_words & tokens(chosen.element.name))
+    boxes = [box for sort, box in scene.open_overlays if sort != "calendar"]
     inside = (t for t in scene.things if any(box.contains(t.box.centre) for box in boxes))
-    return next((t for t in inside if 0 < most <= len(asked & tokens(t.element.name))), None)
+    return next((t for t in inside if 0 < most <= len(query_words & tokens(t.element.name))), None)

@@ -13,12 +13,12 @@ from hisa.grounder.plain_names import place_by_name
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
 from hisa.grounder.spots import spot
-from hisa.grounder.thing import READ, called
+from hisa.grounder.thing import READ, describe_element
 from hisa.machine import plugins
 from hisa.plugins.matching.description import Query, read_description
 from hisa.plugins.matching.pick import (
-    ALIKE,
     BEHIND,
+    MIN_CLOSE_SCORE,
     Candidate,
     Choice,
     is_behind,
@@ -127,20 +127,28 @@ class ElementsGrounder:
         reason = choice.reason
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
-        choice, reason = self._unveiled(choice, reason, observation)
+        choice, reason = self._drop_covered(choice, reason, observation)
         if choice.chosen is not None:
             return place_of(description, choice.chosen, observation)
-        raise _not_found(description, reason, choice.others, observation)
+        raise _build_refusal(description, reason, choice.others, observation)
 
     def _with_words(
-        self, queries: tuple[Query, ...], observation: Observation, told: Choice, *, parts: bool
+        self,
+        queries: tuple[Query, ...],
+        observation: Observation,
+        tree_choice: Choice,
+        *,
+        parts: bool,
     ) -> tuple[Choice, str]:
         """The choice among what was told and drawn, and what is written on the picture."""
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
-            return told, f"{told.reason}; the text on the picture cannot be read ({error})"
-        choice = told
+            return (
+                tree_choice,
+                f"{tree_choice.reason}; the text on the picture cannot be read ({error})",
+            )
+        choice = tree_choice
         if read:
             choice = choose(
                 queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
@@ -149,13 +157,15 @@ class ElementsGrounder:
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
 
-    def _unveiled(
+    def _drop_covered(
         self, choice: Choice, reason: str, observation: Observation
     ) -> tuple[Choice, str]:
         """The choice and its reason, or none of a thing beneath another whose words do not show."""
         chosen = choice.chosen
         if chosen is not None and is_painted_over(chosen.element, observation):
-            words = f"{called(chosen.element)} is painted over, nothing of it is to be seen"
+            words = (
+                f"{describe_element(chosen.element)} is painted over, nothing of it is to be seen"
+            )
             return Choice(None, words, (chosen, *choice.others)), words
         if chosen is None or chosen.thing.cover is None or chosen.thing.cover.is_certain:
             return choice, reason
@@ -164,15 +174,15 @@ class ElementsGrounder:
             lines = self._read(observation.without_pointer.screenshot, box)
             if tokens(" ".join(line.text for line in lines)) & tokens(f"{e.name} {e.text}"):
                 return choice, reason
-        words = f"{chosen.thing.cover.words} {called(chosen.thing.cover.element)}"
+        words = f"{chosen.thing.cover.words} {describe_element(chosen.thing.cover.element)}"
         others = (chosen, *(other for other in choice.others if other.thing is not chosen.thing))
         return Choice(None, words, others), f"what fits is {words}"
 
 
-def _is_hidden(place: Place, look: Observation) -> bool:
+def _is_hidden(place: Place, observation: Observation) -> bool:
     """Whether what is drawn of a control says that something is painted over it."""
     element = place.element
-    return element is not None and element.role in EDGED and is_painted_over(element, look)
+    return element is not None and element.role in EDGED and is_painted_over(element, observation)
 
 
 def names_a_part(description: str) -> bool:
@@ -213,33 +223,41 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
     box = observation.convert_box(chosen.box, "image")
     score, element = min(1.0, chosen.score), chosen.thing.control or chosen.element
     if chosen.thing.drawn is not None:
-        return Place(description, box.centre, score, "shapes", called(element), element)
+        return Place(description, box.centre, score, "shapes", describe_element(element), element)
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(element.name), element)
     point = spot(chosen.thing, observation)
-    return Place(description, point, score, "accessibility", called(element), element)
+    return Place(description, point, score, "accessibility", describe_element(element), element)
 
 
-def _named(candidate: Candidate, observation: Observation) -> str:
-    x, y = observation.convert_box(candidate.box, "image").centre.rounded()
+def _describe_candidate(candidate: Candidate, observation: Observation) -> str:
+    x, y = observation.convert_box(candidate.box, "image").centre.to_pixels()
     title = candidate.element.window
     elsewhere = title and (observation.active is None or observation.active.title != title)
     window = f" in {title[:40]!r}" if elsewhere else ""
     behind = f", {BEHIND}" if is_behind(candidate.thing) else ""
     if cover := candidate.thing.cover:
-        behind = f", {cover.words} {called(cover.element)}"
-    return f"{called(candidate.element)} at ({x}, {y}){window}{behind}"
+        behind = f", {cover.words} {describe_element(cover.element)}"
+    return f"{describe_element(candidate.element)} at ({x}, {y}){window}{behind}"
 
 
-def _not_found(
+def _build_refusal(
     description: str, reason: str, others: Sequence[Candidate], observation: Observation
 ) -> NotFound:
-    rows = row_names([c.thing for c in others], observation, lambda thing: called(thing.element))
-    known = tuple(f"{_named(c, observation)} {rows.get(c.thing, '')}".strip() for c in others)
+    rows = row_names(
+        [c.thing for c in others], observation, lambda thing: describe_element(thing.element)
+    )
+    known = tuple(
+        f"{_describe_candidate(c, observation)} {rows.get(c.thing, '')}".strip() for c in others
+    )
     if others and (cover := others[0].thing.cover):
-        reason = reason.replace(BEHIND, f"{cover.words} {called(cover.element)}")
-    told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"
-    closest = f". {told}: {'; '.join(known[:4])}" if known else ""
+        reason = reason.replace(BEHIND, f"{cover.words} {describe_element(cover.element)}")
+    intro = (
+        "Closest"
+        if any(c.score >= MIN_CLOSE_SCORE for c in others)
+        else "Nothing is alike; there are"
+    )
+    closest = f". {intro}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:
         reason = f"{reason}; {PARTIAL}"
     if rest := cut_lists(observation):

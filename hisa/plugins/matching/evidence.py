@@ -9,7 +9,7 @@ from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 from hisa.text.similar import similarity
 from hisa.text.words import purpose_match, token_match
 
-__all__ = ["identity", "lacks_control", "names_itself", "role_factor", "state_factor"]
+__all__ = ["lacks_control", "names_itself", "rate_identity", "role_factor", "state_factor"]
 
 # The weights are chosen by hand on the training screens of the grounding bench.
 _KIND_ONLY = 0.75
@@ -48,12 +48,12 @@ _STATES = {
 }
 
 
-def identity(query: Query, thing: Thing) -> float:
+def rate_identity(query: Query, thing: Thing) -> float:
     """0..1: name and kind alone."""
     factor = role_factor(query.kind, thing)
     values = _value_factor(query, thing)
     if query.name:
-        best = _called(query, thing)
+        best = _rate_name(query, thing)
         if best < 0.5 and thing.is_bare and thing.role in (query.kind or _ICON).roles:
             best = _BARE
         if not query.quoted and query.kind and thing.role in query.kind.roles:
@@ -71,9 +71,9 @@ def identity(query: Query, thing: Thing) -> float:
     if query.hints and thing.is_bare and query.kind.word in _UNLIKE:
         of_kind = min(of_kind, _BARE)
     if query.also or query.hints:
-        told = max((_alike(name, False, thing) for name in query.also), default=0.0)
-        told = max(told, 0.95 * _does(query.hints, thing))
-        of_kind = max(of_kind * 0.97, told * factor)
+        likeness = max((_rate_likeness(name, False, thing) for name in query.also), default=0.0)
+        likeness = max(likeness, 0.95 * _does(query.hints, thing))
+        of_kind = max(of_kind * 0.97, likeness * factor)
     if query.kind.names:
         usual = max(_own(name, thing) for name in query.kind.names)
         named = thing.element.name or thing.element.label or thing.element.text
@@ -84,8 +84,8 @@ def identity(query: Query, thing: Thing) -> float:
 
 def lacks_control(query: Query, chosen: Thing) -> bool:
     """Whether a control is asked for that is ticked or switched, and words were chosen."""
-    asked = query.kind is not None and bool(query.kind.roles & _TICKED)
-    return asked and chosen.drawn is None and chosen.role in SHOWS_TEXT
+    is_ticked_kind = query.kind is not None and bool(query.kind.roles & _TICKED)
+    return is_ticked_kind and chosen.drawn is None and chosen.role in SHOWS_TEXT
 
 
 def names_itself(name: str, thing: Thing) -> bool:
@@ -122,21 +122,21 @@ def _fits(kind: Kind | None, thing: Thing) -> bool:
 def state_factor(query: Query, thing: Thing) -> float:
     """1 where it is in the states asked for, less where it is not."""
     factor = 1.0
-    for wanted in query.states:
-        if wanted.endswith("empty"):
+    for state in query.states:
+        if state.endswith("empty"):
             holds = bool(thing.element.text.strip() or thing.element.name.strip())
             has = not thing.element.text.strip() if thing.role in FIELDS else not holds
         else:
-            has = bool(thing.element.states & _STATES["+" + wanted[1:]])
-        if has != wanted.startswith("+"):
+            has = bool(thing.element.states & _STATES["+" + state[1:]])
+        if has != state.startswith("+"):
             factor *= 0.9 if query.name else 0.75
         elif not query.name:
             factor *= 1.12
     return factor
 
 
-def _called(query: Query, thing: Thing) -> float:
-    best = _alike(query.name, query.quoted, thing, labelled=query.labelled)
+def _rate_name(query: Query, thing: Thing) -> float:
+    best = _rate_likeness(query.name, query.quoted, thing, labelled=query.labelled)
     in_kind = _fits(query.kind, thing)
     if not query.quoted and query.hints and best < 0.9 and query.kind and _fits(query.kind, thing):
         best = max(best, 0.9 * _does(f"{query.name} {query.hints}", thing))
@@ -146,12 +146,12 @@ def _called(query: Query, thing: Thing) -> float:
         best = max(best, similarity(query.name, short) if short and in_kind else 0.0)
     weight = 0.55 if query.kind is None else 0.7 if query.quoted else 0.93
     for name in query.also if _fits(query.kind, thing) else ():
-        found = _alike(name, name in query.literals, thing)
-        best = max(best, weight * found if found >= 0.85 else 0.0)
+        likeness = _rate_likeness(name, name in query.literals, thing)
+        best = max(best, weight * likeness if likeness >= 0.85 else 0.0)
     return best
 
 
-def _alike(name: str, quoted: bool, thing: Thing, *, labelled: bool = False) -> float:
+def _rate_likeness(name: str, quoted: bool, thing: Thing, *, labelled: bool = False) -> float:
     """The likeness of a name and what the thing is called: by itself, or by its label."""
     best = _own(name, thing, labelled=labelled)
     for text, trust in thing.labels:
@@ -175,12 +175,12 @@ def _own(name: str, thing: Thing, *, labelled: bool = False) -> float:
     )
 
 
-def _by_words(wanted: str, thing: Thing) -> float:
+def _by_words(name: str, thing: Thing) -> float:
     e = thing.element
-    if not wanted or (e.role in MULTI_LINE and len(e.text) > 60):
+    if not name or (e.role in MULTI_LINE and len(e.text) > 60):
         return 0.0
-    told = (e.name, e.description, e.label, e.text if e.role not in FIELDS else "")
-    return max(token_match(wanted, text) for text in told)
+    texts = (e.name, e.description, e.label, e.text if e.role not in FIELDS else "")
+    return max(token_match(name, text) for text in texts)
 
 
 def _does(purpose: str, thing: Thing) -> float:

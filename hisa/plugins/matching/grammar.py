@@ -44,22 +44,22 @@ def phrase(name: str, part: str = "") -> str:
         part: the section that it stands in; empty: before all sections.
     """
     entries = section(part) if part else _grammar()
-    return _pattern(entries[name], entries)
+    return _build_pattern(entries[name], entries)
 
 
-def _pattern(entry: str | list[str], entries: dict[str, Any]) -> str:
+def _build_pattern(entry: str | list[str], entries: dict[str, Any]) -> str:
     phrases = [entry] if isinstance(entry, str) else entry
-    return f"(?:{'|'.join(_translated(each, entries) for each in phrases)})"
+    return f"(?:{'|'.join(_translate_phrase(text, entries) for text in phrases)})"
 
 
-def _translated(text: str, entries: dict[str, Any]) -> str:
+def _translate_phrase(text: str, entries: dict[str, Any]) -> str:
     pieces = []
-    for found in _SIGN.finditer(text):
-        if found["kept"]:
-            pieces.append(f"(?P<{found['kept']}>")
-        elif found["entry"]:
-            known = entries if found["entry"] in entries else _grammar()
-            pieces.append(_pattern(known[found["entry"]], known))
+    for match in _SIGN.finditer(text):
+        if match["kept"]:
+            pieces.append(f"(?P<{match['kept']}>")
+        elif match["entry"]:
+            known = entries if match["entry"] in entries else _grammar()
+            pieces.append(_build_pattern(known[match["entry"]], known))
         else:
-            pieces.append(_SIGNS[found["sign"]] if found["sign"] else re.escape(found["text"]))
+            pieces.append(_SIGNS[match["sign"]] if match["sign"] else re.escape(match["text"]))
     return "".join(pieces)

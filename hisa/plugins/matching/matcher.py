@@ -13,7 +13,7 @@ from hisa.screen.observation import Observation
 __all__ = ["MATCHER"]
 
 
-class _SeenThings:
+class _SceneScenery:
     """See `hisa.grounder.matchers.Scenery`."""
 
     def __init__(self, observation: Observation) -> None:
@@ -32,9 +32,9 @@ class _SeenThings:
 class DescriptionMatcher:
     """Reads descriptions and weighs all that is on the screen."""
 
-    def open_scenery(self, observation: Observation) -> _SeenThings:
+    def open_scenery(self, observation: Observation) -> _SceneScenery:
         """See `hisa.grounder.matchers.Matcher`."""
-        return _SeenThings(observation)
+        return _SceneScenery(observation)
 
     def open_grounder(self, parts: FinderParts) -> Grounder:
         """See `hisa.grounder.matchers.Matcher`; each kind is imported by the run that has it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hisa.grounder.thing import READ, Thing, gaps, lines, overlap, sides
 from hisa.plugins.matching.description import Query, Relation
-from hisa.plugins.matching.evidence import identity, names_itself, state_factor
+from hisa.plugins.matching.evidence import names_itself, rate_identity, state_factor
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
@@ -19,8 +19,8 @@ from hisa.text.similar import similarity, title_similarity
 from hisa.text.words import tokens
 
 __all__ = [
-    "ALIKE",
     "BEHIND",
+    "MIN_CLOSE_SCORE",
     "READINGS",
     "Candidate",
     "Choice",
@@ -50,7 +50,7 @@ _SAME_PLACE = 0.5
 """Share of the smaller box; some toolkits report one thing twice, a little apart."""
 _ANCHOR_SCORE = 0.6
 """What the thing after "in" or "next to" must score; chosen by hand."""
-ALIKE = 0.35
+MIN_CLOSE_SCORE = 0.35
 """What a thing must score to be told as close to a description; chosen by hand."""
 _POOL = 0.75
 """Of the best score by itself: what a relation may still lift above it."""
@@ -108,7 +108,7 @@ def rate(query: Query, scene: Scene) -> list[Candidate]:
     """Everything that fits at all, with all the evidence; worked out once."""
     known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("rated", {})
     if query not in known:
-        known[query] = _in_context(query, _scored(query, scene), scene)
+        known[query] = _apply_context(query, _score_things(query, scene), scene)
     return known[query]
 
 
@@ -152,27 +152,27 @@ def scores(query: Query, scene: Scene) -> list[float]:
 
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     """The thing that the query means."""
-    found = rate(query, scene)
-    others = tuple(distinct_best(found)[:5])
-    if not others or others[0].score < ALIKE:
-        others = _nearest(query, scene)
-    good = [c for c in found if c.score >= min_score]
+    candidates = rate(query, scene)
+    others = tuple(distinct_best(candidates)[:5])
+    if not others or others[0].score < MIN_CLOSE_SCORE:
+        others = _find_nearest(query, scene)
+    good = [c for c in candidates if c.score >= min_score]
     if row := _pick_row(query, scene, min_score):
         return row
     if not good:
         return Choice(None, _why(query, scene), others)
     best = max(c.score for c in good)
     if query.nth is not None:
-        alike = _distinct([c for c in good if c.score >= best - (0.1 if query.name else 0.2)])
+        peers = _distinct([c for c in good if c.score >= best - (0.1 if query.name else 0.2)])
         if query.kind is not None and not query.name:
             roles = query.kind.roles
-            alike = _keep(alike, lambda c: c.thing.role in roles)
-        ordered = [c for row in lines_of(alike) for c in row]
-        placed = query.relations and all(_anchors(r.anchor, scene) for r in query.relations)
+            peers = _keep(peers, lambda c: c.thing.role in roles)
+        ordered = [c for row in lines_of(peers) for c in row]
+        placed = query.relations and all(_find_anchors(r.anchor, scene) for r in query.relations)
         if placed and abs(query.nth) > len(ordered) == 1:  # counted by the neighbour too
             return Choice(ordered[0], others=others)
         return _nth(query.nth, ordered, others)
-    equal = _preferred(query, _distinct([c for c in good if c.score >= best - _TIE]), scene)
+    equal = _narrow_down(query, _distinct([c for c in good if c.score >= best - _TIE]), scene)
     if len(equal) > 1:
         if all(c.thing.role == READ for c in equal):
             reason = f"it is written in {len(equal)} places: say which"
@@ -182,17 +182,17 @@ def pick(query: Query, scene: Scene, min_score: float) -> Choice:
     return Choice(replace(equal[0], thing=scene.inner(equal[0].thing)), others=others)
 
 
-def _nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
+def _find_nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
     """The things called most like the description, where nothing fits at all."""
     from rapidfuzz import fuzz
 
-    asked = (query.context or query.name).casefold()
+    text = (query.context or query.name).casefold()
     named = [t for t in scene.things if t.role not in CONTAINERS and 0 < len(t.element.name) < 80]
-    told = [
-        Candidate(t, fuzz.token_set_ratio(asked, t.element.name.casefold()) / 200) for t in named
+    candidates = [
+        Candidate(t, fuzz.token_set_ratio(text, t.element.name.casefold()) / 200) for t in named
     ]
-    told = told or [Candidate(t, 0.0) for t in scene.things]
-    return tuple(distinct_best(told)[:3])
+    candidates = candidates or [Candidate(t, 0.0) for t in scene.things]
+    return tuple(distinct_best(candidates)[:3])
 
 
 def _why(query: Query, scene: Scene) -> str:
@@ -215,7 +215,7 @@ def _pick_row(query: Query, scene: Scene, min_score: float) -> Choice | None:
         return None
     for word in ("table row", "cell", "list item"):
         roles = find_kind(word)[0]
-        parts = _scored(replace(query, kind=roles, nth=None), scene)
+        parts = _score_things(replace(query, kind=roles, nth=None), scene)
         parts = [c for c in parts if roles and c.thing.role in roles.roles]
         rows = lines_of(_distinct([c for c in parts if c.score >= min_score]))
         if rows:
@@ -226,47 +226,50 @@ def _pick_row(query: Query, scene: Scene, min_score: float) -> Choice | None:
 # ---------------------------------------------------------------- scores
 
 
-def _scored(query: Query, scene: Scene) -> list[Candidate]:
+def _score_things(query: Query, scene: Scene) -> list[Candidate]:
     """Everything that fits at all, with all the evidence."""
     fits = _window_fit(query, scene)[1]
-    found = []
+    candidates = []
     behind = bool(_BEHIND.search(query.context))
     active = scene.observation.active.title if scene.observation.active else None
     for thing in scene.things:
-        score = identity(query, thing)
+        score = rate_identity(query, thing)
         if score >= 0.2:
             front = 1.0 if query.window and fits(thing) == 1 else thing.front
             if behind:
                 front = 0.7 if thing.element.window == active else 1.0
             if thing in scene.running and not (query.kind and query.kind.word in ("link", "text")):
                 front *= _IN_A_SENTENCE
-            found.append(Candidate(thing, score * front * state_factor(query, thing) * fits(thing)))
+            candidates.append(
+                Candidate(thing, score * front * state_factor(query, thing) * fits(thing))
+            )
     for relation in query.relations:
-        found = _related(query, relation, found, scene)
-    return _placed(query, found, scene)
+        candidates = _apply_relation(query, relation, candidates, scene)
+    return _apply_place(query, candidates, scene)
 
 
-def _in_context(query: Query, found: list[Candidate], scene: Scene) -> list[Candidate]:
+def _apply_context(query: Query, candidates: list[Candidate], scene: Scene) -> list[Candidate]:
     """Scores with the words of the description that stand on a thing's line, or around it."""
-    best = max((c.score for c in found), default=0.0)
+    best = max((c.score for c in candidates), default=0.0)
     if not query.context:
-        return found
-    asked = [word for word in tokens(query.context) if scene.frequency[word]]
-    pool = [c for c in found if c.score >= _POOL * best]
-    shares = {id(c): _agreement(asked, c.thing, scene) for c in pool}
+        return candidates
+    words = [word for word in tokens(query.context) if scene.frequency[word]]
+    pool = [c for c in candidates if c.score >= _POOL * best]
+    shares = {id(c): _agreement(words, c.thing, scene) for c in pool}
     most = max(shares.values(), default=0.0)
     return [
-        replace(c, score=c.score * (1 - _APART * (most - shares.get(id(c), most)))) for c in found
+        replace(c, score=c.score * (1 - _APART * (most - shares.get(id(c), most))))
+        for c in candidates
     ]
 
 
-def _agreement(asked: list[str], thing: Thing, scene: Scene) -> float:
+def _agreement(words: list[str], thing: Thing, scene: Scene) -> float:
     own = tokens(" ".join((thing.element.name, *(text for text, _ in thing.labels))))
-    wanted = {word: 1 / scene.frequency[word] for word in asked if word not in own}
-    if not wanted:
+    weights = {word: 1 / scene.frequency[word] for word in words if word not in own}
+    if not weights:
         return 1.0
     near = scene.around(thing)
-    return sum(rare for word, rare in wanted.items() if word in near) / sum(wanted.values())
+    return sum(rare for word, rare in weights.items() if word in near) / sum(weights.values())
 
 
 def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], float]]:
@@ -277,8 +280,10 @@ def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], fl
         (title, app): title_similarity(query.window, title, app)
         for title, app in {(t.element.window, t.element.app) for t in scene.things}
     }
-    told = [title_similarity(query.window, w.title, w.app) for w in scene.observation.windows]
-    best = max((*fits.values(), *told), default=0.0)
+    window_fits = [
+        title_similarity(query.window, w.title, w.app) for w in scene.observation.windows
+    ]
+    best = max((*fits.values(), *window_fits), default=0.0)
     if best < 0.6:
         # A quoted title is meant literally: something alike in another window is not it.
         known = any(similarity(query.window, name) >= 0.9 for name in scene.names)
@@ -294,23 +299,25 @@ def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], fl
     )
 
 
-def _related(
-    query: Query, relation: Relation, found: list[Candidate], scene: Scene
+def _apply_relation(
+    query: Query, relation: Relation, candidates: list[Candidate], scene: Scene
 ) -> list[Candidate]:
     """Scores with one relation as evidence: nearest first, of those that fit by themselves."""
-    anchors = _anchors(relation.anchor, scene)
-    others = _anchors(relation.other, scene) if relation.other else ()
+    anchors = _find_anchors(relation.anchor, scene)
+    others = _find_anchors(relation.other, scene) if relation.other else ()
     if not anchors and not (relation.anchor.kind and relation.anchor.kind.word == "menu"):
         return [
-            replace(c, score=c.score * _unknown_anchor(query, relation.anchor, c)) for c in found
+            replace(c, score=c.score * _unknown_anchor(query, relation.anchor, c))
+            for c in candidates
         ]
     kind = relation.anchor.kind
-    if relation.how == "within" and kind and kind.word == "menu":
+    if relation.position == "within" and kind and kind.word == "menu":
         return [
-            c if c.thing.role in _MENU_ITEMS else replace(c, score=c.score * 0.6) for c in found
+            c if c.thing.role in _MENU_ITEMS else replace(c, score=c.score * 0.6)
+            for c in candidates
         ]
-    best = max((c.score for c in found), default=0.0)
-    measured = [(c, _distance(relation, c.thing, anchors, others)) for c in found]
+    best = max((c.score for c in candidates), default=0.0)
+    measured = [(c, _distance(relation, c.thing, anchors, others)) for c in candidates]
     pool = sorted(d for c, d in measured if d < math.inf and c.score >= _POOL * best)
     return [replace(c, score=_with_rank(query, relation, c, d, pool)) for c, d in measured]
 
@@ -330,78 +337,78 @@ def _with_rank(
     query: Query, relation: Relation, c: Candidate, distance: float, pool: list[float]
 ) -> float:
     """The nearest gains, the next lose a little, what lies elsewhere loses more."""
-    near = relation.how not in ("within", "row", "column") and distance <= _ADJACENT
+    near = relation.position not in ("within", "row", "column") and distance <= _ADJACENT
     if distance == math.inf:
-        if relation.how == "within" and not (relation.anchor.kind or relation.anchor.quoted):
+        if relation.position == "within" and not (relation.anchor.kind or relation.anchor.quoted):
             return c.score * 0.93
-        return c.score * (0.8 if c.score >= 0.95 and relation.how != "row" else 0.66)
+        return c.score * (0.8 if c.score >= 0.95 and relation.position != "row" else 0.66)
     nearest = pool[0] if pool else distance
-    if distance <= nearest + (80 if relation.how in ("row", "column") else 3):
+    if distance <= nearest + (80 if relation.position in ("row", "column") else 3):
         lifted = 0.7 if _BARE_SCORE <= c.score < 0.7 and c.thing.is_bare and near else c.score
         return min(1.0, max(lifted, c.score * (1.03 if query.name else _BORNE_OUT)))
     rank = sum(1 for d in pool if d < distance - 3)
     return c.score * max(0.75, 0.94 - 0.06 * rank)
 
 
-def _anchors(query: Query, scene: Scene) -> tuple[Thing, ...]:
+def _find_anchors(query: Query, scene: Scene) -> tuple[Thing, ...]:
     """The things that the words after "next to" may mean."""
     if query.nth is not None:
         row = pick(query, scene, _ANCHOR_SCORE).chosen
         return (row.thing,) if row else ()
-    found = [c for c in _scored(query, scene) if c.score >= _ANCHOR_SCORE]
+    candidates = [c for c in _score_things(query, scene) if c.score >= _ANCHOR_SCORE]
     if query.kind is None:
         # The label itself, not the field that goes by it.
-        found = _keep(found, lambda c: names_itself(query.name, c.thing))
-    best = max((c.score for c in found), default=0.0)
-    return tuple(c.thing for c in found if c.score >= best - 0.06)[:12]
+        candidates = _keep(candidates, lambda c: names_itself(query.name, c.thing))
+    best = max((c.score for c in candidates), default=0.0)
+    return tuple(c.thing for c in candidates if c.score >= best - 0.06)[:12]
 
 
 def _distance(
     relation: Relation, thing: Thing, anchors: Sequence[Thing], others: Sequence[Thing]
 ) -> float:
     """Pixels from the nearest anchor in the direction asked for; infinite where not so."""
-    if relation.how == "between":
-        pairs = [(a, b) for a in anchors for b in others if _between(thing.box, a.box, b.box)]
+    if relation.position == "between":
+        pairs = [(a, b) for a in anchors for b in others if _is_between(thing.box, a.box, b.box)]
         return min((sum(map(abs, gaps(a.box, b.box))) for a, b in pairs), default=math.inf)
-    return min((_apart(relation, thing, anchor) for anchor in anchors), default=math.inf)
+    return min((_measure_gap(relation, thing, anchor) for anchor in anchors), default=math.inf)
 
 
-def _between(box: BoundingBox, one: BoundingBox, other: BoundingBox) -> bool:
-    if overlap(one, box) >= 0.5 or overlap(other, box) >= 0.5:
+def _is_between(box: BoundingBox, first: BoundingBox, second: BoundingBox) -> bool:
+    if overlap(first, box) >= 0.5 or overlap(second, box) >= 0.5:
         return False
-    x, y = sorted((one.centre.x, other.centre.x)), sorted((one.centre.y, other.centre.y))
+    x, y = sorted((first.centre.x, second.centre.x)), sorted((first.centre.y, second.centre.y))
     if x[1] - x[0] > y[1] - y[0]:
         middle = (y[0] + y[1]) / 2
         return x[0] <= box.centre.x <= x[1] and abs(box.centre.y - middle) <= box.height
-    reach = max(one.width, other.width, box.width)
+    reach = max(first.width, second.width, box.width)
     middle = (x[0] + x[1]) / 2
     return y[0] <= box.centre.y <= y[1] and abs(box.centre.x - middle) <= reach
 
 
-def _apart(relation: Relation, thing: Thing, anchor: Thing) -> float:
-    box, at, how = thing.box, anchor.box, relation.how
+def _measure_gap(relation: Relation, thing: Thing, anchor: Thing) -> float:
+    box, at, position = thing.box, anchor.box, relation.position
     across, down = gaps(box, at)
     inside = overlap(at, box) > 0.9
-    if how == "within":
+    if position == "within":
         if thing is anchor:
             return 0.0 if thing.role == "slider" else math.inf
         return 0.0 if inside else _in_group(box, at, anchor)
-    if how == "row":
+    if position == "row":
         return 0.0 if down < -0.4 * min(box.height, at.height) else math.inf
-    if how == "column":
+    if position == "column":
         return max(0.0, down) if across < -4 and box.top > at.top else math.inf
     if thing is anchor:
         # A check box carries the text that it stands beside, a field may be called by it.
-        ticks = thing.role in ("check box", "radio button") and how in ("left", "near")
+        ticks = thing.role in ("check box", "radio button") and position in ("left", "near")
         labelled = thing.role in FIELDS and relation.anchor.kind is None
         return 0.0 if ticks or labelled else math.inf
     if thing.role == "arrow part" and inside:
         return 0.0
-    if how == "near":
+    if position == "near":
         # What stands on the same line belongs together more than what is stacked.
         far = max(across, 0.0) + 3 * max(down, 0.0)
         return far if far <= _FAR else math.inf
-    return _directed(how, box, at, across, down)
+    return _measure_direction(position, box, at, across, down)
 
 
 def _in_group(box: BoundingBox, at: BoundingBox, anchor: Thing) -> float:
@@ -414,13 +421,15 @@ def _in_group(box: BoundingBox, at: BoundingBox, anchor: Thing) -> float:
     return 100 + 3 * down if box.top >= at.bottom - 2 and box.left >= at.left - 20 else math.inf
 
 
-def _directed(how: str, box: BoundingBox, at: BoundingBox, across: float, down: float) -> float:
+def _measure_direction(
+    position: str, box: BoundingBox, at: BoundingBox, across: float, down: float
+) -> float:
     sign = {"right": box.left - at.right, "left": at.left - box.right}
     stack = {"below": box.top - at.bottom, "above": at.top - box.bottom}
-    if how in sign:
-        gap, off, slant = sign[how], down, abs(box.centre.y - at.centre.y)
+    if position in sign:
+        gap, off, slant = sign[position], down, abs(box.centre.y - at.centre.y)
     else:
-        gap, off, slant = stack[how], across, abs(box.centre.x - at.centre.x) * 0.5
+        gap, off, slant = stack[position], across, abs(box.centre.x - at.centre.x) * 0.5
     # Boxes of neighbours may overlap by their borders; what is out of line is somewhat further.
     if gap < -6 or off > 30:
         return math.inf
@@ -431,13 +440,17 @@ def _directed(how: str, box: BoundingBox, at: BoundingBox, across: float, down: 
 # ---------------------------------------------------------------- places and choice
 
 
-def _placed(query: Query, found: list[Candidate], scene: Scene) -> list[Candidate]:
+def _apply_place(query: Query, candidates: list[Candidate], scene: Scene) -> list[Candidate]:
     """Scores with the place on the screen, in the window or in the holder as evidence."""
-    if not query.where or not found:
-        return found
+    if not query.where or not candidates:
+        return candidates
     frame = _frame(query, scene)
-    best = max(c.score for c in found)
-    away = {id(c): _off(query.where, c.box, frame) for c in found if c.score >= _POOL * best}
+    best = max(c.score for c in candidates)
+    away = {
+        id(c): _measure_offset(query.where, c.box, frame)
+        for c in candidates
+        if c.score >= _POOL * best
+    }
     least = min(away.values())
     return [
         replace(
@@ -447,20 +460,20 @@ def _placed(query: Query, found: list[Candidate], scene: Scene) -> list[Candidat
             * (1 - _AWAY * (off - least))
             * (1 - 1.5 * _AWAY * max(0, 3 * off - 1.5)),
         )
-        for c in found
+        for c in candidates
         for off in [away.get(id(c), 1.0)]
     ]
 
 
 def _frame(query: Query, scene: Scene) -> BoundingBox:
     for relation in query.relations:
-        if relation.how == "within" and (anchors := _anchors(relation.anchor, scene)):
+        if relation.position == "within" and (anchors := _find_anchors(relation.anchor, scene)):
             return min((a.box for a in anchors), key=lambda box: box.area)
     active = scene.observation.active
     return (active.box if active and active.box else None) or scene.screen
 
 
-def _off(where: frozenset[str], box: BoundingBox, frame: BoundingBox) -> float:
+def _measure_offset(where: frozenset[str], box: BoundingBox, frame: BoundingBox) -> float:
     """Mean distance from the sides named, as a share of the frame; at most 1."""
     x = (box.centre.x - frame.left) / max(frame.width, 1)
     y = (box.centre.y - frame.top) / max(frame.height, 1)
@@ -489,14 +502,14 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The best of each place, best first."""
-    kept: list[Candidate] = []
+    best: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (-c.score, c.box.area))[:20]:
-        if not any(overlap(other.box, candidate.box) >= _SAME_PLACE for other in kept):
-            kept.append(candidate)
-    return kept
+        if not any(overlap(other.box, candidate.box) >= _SAME_PLACE for other in best):
+            best.append(candidate)
+    return best
 
 
-def _preferred(query: Query, equal: list[Candidate], scene: Scene) -> list[Candidate]:
+def _narrow_down(query: Query, equal: list[Candidate], scene: Scene) -> list[Candidate]:
     """Narrow equals down by what people mean without saying it."""
     if (kind := query.kind) is not None:
         equal = _keep(equal, lambda c: c.thing.role in kind.roles)
@@ -506,7 +519,7 @@ def _preferred(query: Query, equal: list[Candidate], scene: Scene) -> list[Candi
             return [max(equal, key=lambda c: c.box.area)]
     if query.where and len(equal) > 1:
         frame = _frame(query, scene)
-        return [min(equal, key=lambda c: _off(query.where, c.box, frame))]
+        return [min(equal, key=lambda c: _measure_offset(query.where, c.box, frame))]
     if (active := scene.observation.active) is not None:
         equal = _keep(equal, lambda c: c.element.window == active.title)
     best = max(c.score for c in equal)
@@ -516,8 +529,8 @@ def _preferred(query: Query, equal: list[Candidate], scene: Scene) -> list[Candi
     return _keep(equal, lambda c: "focused" in c.element.states) if fields else equal
 
 
-def _keep(candidates: list[Candidate], wanted: Callable[[Candidate], bool]) -> list[Candidate]:
-    return [c for c in candidates if wanted(c)] or candidates
+def _keep(candidates: list[Candidate], condition: Callable[[Candidate], bool]) -> list[Candidate]:
+    return [c for c in candidates if condition(c)] or candidates
 
 
 def lines_of(candidates: Iterable[Candidate]) -> list[list[Candidate]]:

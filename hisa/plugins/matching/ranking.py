@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
-from hisa.grounder.lists import announced
+from hisa.grounder.lists import load_parts
 from hisa.machine.plugins import blaming_package
 from hisa.plugins.matching.base import Ranker
 from hisa.plugins.matching.description import Query
-from hisa.plugins.matching.doubts import doubted
+from hisa.plugins.matching.doubts import drop_doubtful
 from hisa.plugins.matching.pick import (
     BEHIND,
     READINGS,
@@ -41,7 +41,7 @@ def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> 
         PluginFailed: from a package, which it names.
     """
     with _ranker() as ranker:
-        return doubted(queries[-1], ranker.choose(queries, scene, min_score), scene)
+        return drop_doubtful(queries[-1], ranker.choose(queries, scene, min_score), scene)
 
 
 def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
@@ -56,7 +56,7 @@ def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
 
 @contextmanager
 def _ranker() -> Iterator[Ranker]:
-    rankers = [(point, part) for point, part in announced() if isinstance(part, Ranker)]
+    rankers = [(point, part) for point, part in load_parts() if isinstance(part, Ranker)]
     point, ranker = rankers[-1] if rankers else (None, _ByHand())
     with blaming_package("lists", point) if point else nullcontext():
         yield ranker

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from hisa.errors import NotFound
 from hisa.events import GroundingTried, GroundingVerdict
-from hisa.grounder.common import tried
+from hisa.grounder.common import build_tried_event
 from hisa.grounder.spots import spot_in
-from hisa.grounder.thing import Thing, called
+from hisa.grounder.thing import Thing, describe_element
 from hisa.plugins.matching.description import Query, read_description
 from hisa.plugins.matching.elements import names_a_part
 from hisa.plugins.matching.pick import BEHIND, is_blocked
@@ -24,7 +24,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import CONTAINERS
 
-__all__ = ["Rated", "Rating", "rated"]
+__all__ = ["RatedThing", "Rating", "rate_screen"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.98
@@ -42,7 +42,7 @@ _HOLDERS = CONTAINERS | {"document web", "document spreadsheet", "document text"
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedThing:
     """A thing on the screen, its box in image space, and the chance that it is meant."""
 
     box: BoundingBox
@@ -54,7 +54,7 @@ class Rated:
     blocked: bool = False
     """A dialog or menu in front keeps it from being used."""
 
-    def is_where(self, other: Rated) -> bool:
+    def is_where(self, other: RatedThing) -> bool:
         """Whether a click on the one is a click on the other: a click is a whole pixel."""
         return self._meets(other.point) and other._meets(self.point)
 
@@ -75,7 +75,7 @@ class Rating:
 
     place: Place | None
     refusal: NotFound | None
-    things: tuple[Rated, ...]
+    things: tuple[RatedThing, ...]
     complete: bool
     """Whether no element is missing."""
 
@@ -92,7 +92,7 @@ class Rating:
         place = self.place
         score, detail = place.score if place else None, str(self.refusal or "")
         verdict: GroundingVerdict = "sure" if sure else "unsure"
-        return tried(
+        return build_tried_event(
             description, "elements", verdict, place, score=score, detail=detail, seconds=seconds
         )
 
@@ -101,45 +101,47 @@ class Rating:
         """The elements' own answer, else what comes closest, in words."""
         if self.place is None:
             return self.refusal.candidates if self.refusal else ()
-        return ("{} at ({}, {})".format(self.place.label, *self.place.point.rounded()),)
+        return ("{} at ({}, {})".format(self.place.label, *self.place.point.to_pixels()),)
 
     @cached_property
-    def likely(self) -> list[Rated]:
+    def likely(self) -> list[RatedThing]:
         """The things that may well be meant, the likeliest first."""
-        found = [thing for thing in self.things if thing.chance >= _LIKELY and not thing.holds]
-        return sorted(found, key=lambda thing: -thing.chance)
+        things = [thing for thing in self.things if thing.chance >= _LIKELY and not thing.holds]
+        return sorted(things, key=lambda thing: -thing.chance)
 
     def label_at(self, point: Point) -> str:
         """Returns the words for the thing at a point of the picture; empty where none is known."""
-        lies = self.lying_at(point)
-        return lies.label if lies else ""
+        thing = self.thing_at(point)
+        return thing.label if thing else ""
 
-    def same(self, one: Point, other: Point) -> bool:
+    def is_same_place(self, first: Point, second: Point) -> bool:
         """Whether two points mean one place."""
-        if math.dist((one.x, one.y), (other.x, other.y)) <= _SAME:
+        if math.dist((first.x, first.y), (second.x, second.y)) <= _SAME:
             return True
-        thing = self.lying_at(one)
-        return thing is not None and thing.box.height <= _TALL and thing is self.lying_at(other)
+        thing = self.thing_at(first)
+        return thing is not None and thing.box.height <= _TALL and thing is self.thing_at(second)
 
-    def lying_at(self, point: Point) -> Rated | None:
+    def thing_at(self, point: Point) -> RatedThing | None:
         """The smallest thing at a point of the picture that does not only hold others."""
-        there = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
-        return min(there, key=lambda thing: thing.box.area, default=None)
+        things = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
+        return min(things, key=lambda thing: thing.box.area, default=None)
 
 
-def rated(
-    description: str, observation: Observation, found: Place | NotFound, read: ReadText
+def rate_screen(
+    description: str, observation: Observation, answer: Place | NotFound, read: ReadText
 ) -> Rating:
     """Rate everything on a screen; takes milliseconds, and as long as reading where that is due.
 
     Args:
         description: what is looked for.
         observation: the screen.
-        found: the answer of the elements grounder.
+        answer: the answer of the elements grounder.
         read: reads the text on the picture, unless that answer is sure without.
     """
-    place = found if isinstance(found, Place) else None
-    alone = Rating(place, found if isinstance(found, NotFound) else None, (), observation.complete)
+    place = answer if isinstance(answer, Place) else None
+    alone = Rating(
+        place, answer if isinstance(answer, NotFound) else None, (), observation.complete
+    )
     if alone.is_sure:
         return alone
     queries = read_description(description)
@@ -154,18 +156,20 @@ def _things(
     description: str,
     observation: Observation,
     read: tuple[Element, ...],
-) -> tuple[Rated, ...]:
+) -> tuple[RatedThing, ...]:
     scene = Scene(observation, read, parts=names_a_part(description), shapes=True)
     return tuple(
-        _rated(thing, chance, observation, blocked=is_blocked(queries[-1], thing))
+        _build_rated(thing, chance, observation, blocked=is_blocked(queries[-1], thing))
         for thing, chance in zip(scene.things, chances(queries, scene), strict=True)
     )
 
 
-def _rated(thing: Thing, chance: float, observation: Observation, *, blocked: bool) -> Rated:
+def _build_rated(
+    thing: Thing, chance: float, observation: Observation, *, blocked: bool
+) -> RatedThing:
     """However well it fits, what is blocked bears no point out."""
-    box, label = observation.convert_box(thing.box, "image"), called(thing.element)
+    box, label = observation.convert_box(thing.box, "image"), describe_element(thing.element)
     holds = thing.role in _HOLDERS and not thing.is_made_control
     if blocked:
         chance, label = 0.0, f"{label}, {BEHIND}"
-    return Rated(box, chance, label, thing, holds, blocked)
+    return RatedThing(box, chance, label, thing, holds, blocked)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from hisa.grounder.lists import with_lists
 from hisa.grounder.thing import READ, SHOWS_TEXT, Covering, Thing, gaps, lines, overlap, sides
-from hisa.machine.made_once import made_once
-from hisa.plugins.matching.shown_parts import coverings, is_outlined, within_holders
+from hisa.machine.made_once import lazy_property
+from hisa.plugins.matching.shown_parts import find_covers, is_outlined, within_holders
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.colours import colour_of
 from hisa.screen.geometry import BoundingBox
@@ -53,9 +53,9 @@ _CARET = 4
 _FIELD_HIGH = 80
 """and what is seen of it is no higher than this."""
 _HOLDERS = frozenset({"section", "panel", "grouping", "combo box"})
-_WHOLE = 0.8
+_PAGE_SHARE = 0.8
 """Share of the screen from which a dialog is the page itself."""
-_ALIKE = 0.8
+_MIN_LIKENESS = 0.8
 """As of words amid a line; what is read of a name with a letter wrong is more like it."""
 _INSIDE = 0.8
 """The share of a paragraph that lies in the cell that it is written in."""
@@ -80,37 +80,38 @@ class Scene:
         shapes: bool = False,
     ) -> None:
         self.observation = observation.without_pointer
-        told = tuple(map(_clean, observation.elements or ()))
+        elements = tuple(map(_clean, observation.elements or ()))
         # Collectors differ in the states they report: one that no element reports excludes none.
-        reported = {state for element in told for state in element.states}
-        self._tells_showing = bool(reported & {"showing", "visible"})
-        self._tells_enabled = bool(reported & {"enabled", "sensitive"})
-        modal = [e for e in told if "modal" in e.states and e.window]
+        reported = {state for element in elements for state in element.states}
+        self._reports_showing = bool(reported & {"showing", "visible"})
+        self._reports_enabled = bool(reported & {"enabled", "sensitive"})
+        modal = [e for e in elements if "modal" in e.states and e.window]
         # LibreOffice calls itself otherwise than X does; then the title says what is in front.
         if active := observation.active:
             modal = [e for e in modal if e.window == active.title or e.app == active.app]
         self._modal = {e.app for e in modal}
-        pages = [e.box for e in told if e.role == "document web"]
-        written = [e for e in told if e.role == "paragraph" and e.text]
-        titled = [e for e in told if e.role == "section" and _tip(e) and not e.text]
-        held = [e for e in told if e.text and (e.role == "heading" or e.role in FIELDS)]
+        pages = [e.box for e in elements if e.role == "document web"]
+        written = [e for e in elements if e.role == "paragraph" and e.text]
+        titled = [e for e in elements if e.role == "section" and _tip(e) and not e.text]
+        held = [e for e in elements if e.text and (e.role == "heading" or e.role in FIELDS)]
         self._elements = tuple(
             _with_title(
-                _cell_of_page(_with_paragraphs(_field_of_page(each, pages), written), held), titled
+                _cell_of_page(_with_paragraphs(_field_of_page(element, pages), written), held),
+                titled,
             )
-            for each in told
+            for element in elements
         )
         self._read = read
         self._parts = parts
         self._shapes = shapes
 
-    @made_once
+    @lazy_property
     def screen(self) -> BoundingBox:
         """The whole screen."""
         size = self.observation.screen
         return BoundingBox(0, 0, size.width, size.height, "screen")
 
-    @made_once
+    @lazy_property
     def things(self) -> list[Thing]:
         """Everything that can be seen."""
         numbered = [
@@ -119,7 +120,7 @@ class Scene:
                 zip(self._elements, self._parts_shown, strict=True)
             )
             if self._shown(element)
-            and (box := self._seen_box(element, part).intersection(self.screen))
+            and (box := self._shown_box(element, part).intersection(self.screen))
             and box.area >= 4
         ]
         shown = [(element, box) for _, element, box in numbered]
@@ -127,39 +128,41 @@ class Scene:
         lines = [(e.name, e.box) for e in self._read if len(e.name) <= _LONG]
         named = [(e.name, b) for e, b in shown if e.name and e.role in CONTAINERS - {"frame"}]
         heads = [(e.name, box) for e, box in shown if "column header" in e.role and e.name]
-        found = []
+        things = []
         for number, element, box in numbered:
             e = self._with_read(element, box)
             labels: tuple[tuple[str, float], ...] = ()
             if e.role in _LABELLED:
                 near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
-                labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
+                labels = _find_labels(e, box, (*texts, *near), named) + _label_by_header(box, heads)
             front, cover = self._front(element, box), self._cover(element)
             thing = Thing(e, box, labels, front, cover=cover, number=number)
-            found.append(self.framed(thing) if number in self._empty else thing)
-        found += [_drawn_on(e, found) for e in self._read if not _told(e, found)]
-        return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
+            things.append(self.convert_framed(thing) if number in self._empty else thing)
+        things += [_drawn_on(e, things) for e in self._read if not _is_in_tree(e, things)]
+        return with_lists(things, self.observation, parts=self._parts, drawn=self._shapes)
 
     def _shown(self, element: Element) -> bool:
-        return not self._tells_showing or bool(element.states & {"showing", "visible"})
+        return not self._reports_showing or bool(element.states & {"showing", "visible"})
 
-    def _seen_box(self, element: Element, box: BoundingBox) -> BoundingBox:
+    def _shown_box(self, element: Element, box: BoundingBox) -> BoundingBox:
         """The box of an element; of a field as narrow as its caret, that of what holds it.
 
         Pages that draw drop-downs of their own keep such a field for what is typed.
         """
         if element.role not in FIELDS | {"combo box"} or box.width > _CARET:
             return box
-        told = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
-        holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
+        boxes = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
+        holders = (b for b in boxes if b.contains(box.centre) and b.height <= _FIELD_HIGH)
         return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
-    def framed(self, thing: Thing) -> Thing:
+    def convert_framed(self, thing: Thing) -> Thing:
         """An empty part of a page as a picture, where the picture shows a frame around it."""
-        look, box = self.observation, thing.box
-        if not is_outlined(box, look):
+        observation, box = self.observation, thing.box
+        if not is_outlined(box, observation):
             return thing
-        colour = colour_of(look.screenshot, look.convert_box(box, "image")).removeprefix("white")
+        colour = colour_of(
+            observation.screenshot, observation.convert_box(box, "image")
+        ).removeprefix("white")
         picture = replace(thing.element, role="image", description=f"{colour} empty box".strip())
         return replace(thing, element=picture, drawn=1.0)
 
@@ -170,7 +173,7 @@ class Scene:
 
     def _front(self, element: Element, box: BoundingBox) -> float:
         """Enabled, in the active window, not behind it."""
-        usable = bool(element.states & {"enabled", "sensitive"}) or not self._tells_enabled
+        usable = bool(element.states & {"enabled", "sensitive"}) or not self._reports_enabled
         factor = 1.0 if usable else 0.93
         active = self.observation.active
         cover = self._cover(element)
@@ -185,28 +188,28 @@ class Scene:
             return factor
         covered = active.box is not None and active.box.contains(box.centre)
         covered = covered and element.window not in self._above
-        if element.app in self._modal or (covered and self._tells_active):
+        if element.app in self._modal or (covered and self._reports_active):
             return factor * 0.5
         return factor * (0.6 if covered or active.app == element.app else 0.85)
 
-    @made_once
+    @lazy_property
     def _bubbles(self) -> Mapping[str, BoundingBox]:
         return bubbles(self.observation)
 
-    @made_once
+    @lazy_property
     def _above(self) -> frozenset[str]:
         """The titles of windows that are kept above the active one, such as palettes."""
         windows = self.observation.windows
         place = next((row for row, window in enumerate(windows) if window.active), len(windows))
         return frozenset(window.title for window in windows[place + 1 :])
 
-    @made_once
-    def _tells_active(self) -> bool:
+    @lazy_property
+    def _reports_active(self) -> bool:
         """Whether accessibility tells of the active window by the title that X knows."""
         active = self.observation.active
         return active is not None and any(e.window == active.title for e in self._elements)
 
-    @made_once
+    @lazy_property
     def _popup(self) -> tuple[BoundingBox, frozenset[int]] | None:
         """The window in front that has no title, and what came before it in the tree."""
         tops = [
@@ -223,46 +226,48 @@ class Scene:
             return 1.0
         return 0.5 if self._popup[0].contains(box.centre) else 0.8
 
-    @made_once
+    @lazy_property
     def _cut(self) -> list[BoundingBox]:
         return [element.box for element in within_holders(self._elements)]
 
-    @made_once
+    @lazy_property
     def _coverings(self) -> dict[int, Covering]:
         """Returns the covers of elements in their own page or window, as far as the tree tells."""
-        look = replace(self.observation, elements=self._elements)
-        return {id(self._elements[n]): over for n, over in coverings(look, self._cut).items()}
+        observation = replace(self.observation, elements=self._elements)
+        return {
+            id(self._elements[n]): over for n, over in find_covers(observation, self._cut).items()
+        }
 
-    @made_once
+    @lazy_property
     def _empty(self) -> frozenset[int]:
         """The numbers of parts of pages that hold nothing and say nothing, where that is told."""
         holders = {element.parent for element in self._elements}
         numbered = enumerate(self._elements)
         empty = (n for n, e in numbered if e.role == "section" and n not in holders)
-        told = None not in holders
-        return frozenset(n for n in empty if told and not _tells(self._elements[n]))
+        has_parents = None not in holders
+        return frozenset(n for n in empty if has_parents and not _has_content(self._elements[n]))
 
-    @made_once
+    @lazy_property
     def _parts_shown(self) -> list[BoundingBox]:
         """The part of each element that shows, the whole of what nothing lies over."""
         over = (self._coverings.get(id(element)) for element in self._elements)
         pairs = zip(over, self._cut, strict=True)
         return [cover.rest if cover and cover.rest else box for cover, box in pairs]
 
-    @made_once
+    @lazy_property
     def _menus(self) -> list[BoundingBox]:
         """The entries of menus that are open."""
         return [e.box for e in self._elements if "menu item" in e.role and self._shown(e)]
 
-    @made_once
-    def opened(self) -> list[tuple[str, BoundingBox]]:
+    @lazy_property
+    def open_overlays(self) -> list[tuple[str, BoundingBox]]:
         """Dialogs, calendars and entries of menus that opened in a window, over the rest of it.
 
         A window of its own is none of them: `Thing.front` tells what lies behind it.
         """
         titles = {window.title for window in self.observation.windows}
-        large = _WHOLE * self.screen.area
-        menus = [("menu", b) for b in self._menus if any(_stacked(b, at) for at in self._menus)]
+        large = _PAGE_SHARE * self.screen.area
+        menus = [("menu", b) for b in self._menus if any(_is_stacked(b, at) for at in self._menus)]
         return menus + [
             ("calendar" if e.role == "calendar" else "dialog", e.box)
             for e in filter(self._shown, self._elements)
@@ -280,34 +285,34 @@ class Scene:
         inside = [e.name for e in self._read if overlap(box, e.box) > 0.8]
         return replace(element, text=max(inside, key=len)) if inside else element
 
-    @made_once
-    def told_words(self) -> list[tuple[BoundingBox, frozenset[str]]]:
+    @lazy_property
+    def word_boxes(self) -> list[tuple[BoundingBox, frozenset[str]]]:
         """The words of everything that is called something short, and where."""
-        found = []
+        rows = []
         for thing in self.things:
             text = _words(thing.element) or thing.element.description
             if not text or len(text) > _LONG or thing in self.running:
                 continue
             if thing.role not in ("frame", "document web"):
-                found.append((thing.box, tokens(text)))
-        return found
+                rows.append((thing.box, tokens(text)))
+        return rows
 
-    @made_once
-    def _told_sides(self) -> NDArray[np.float64]:
+    @lazy_property
+    def _word_sides(self) -> NDArray[np.float64]:
         """Left, top, right and bottom of what has words, for all at once: there may be many."""
-        return sides(box for box, _ in self.told_words)
+        return sides(box for box, _ in self.word_boxes)
 
-    @made_once
+    @lazy_property
     def frequency(self) -> Counter[str]:
         """The number of things that each word names."""
-        return Counter(word for _, words in self.told_words for word in words)
+        return Counter(word for _, words in self.word_boxes for word in words)
 
     def around(self, thing: Thing) -> frozenset[str]:
         """The words on the line of a thing, and those of what holds it."""
         import numpy as np
 
-        box, found = thing.box, set[str]()
-        left, top, right, bottom = self._told_sides
+        box, near_words = thing.box, set[str]()
+        left, top, right, bottom = self._word_sides
         high = bottom - top
         shared = np.minimum(box.bottom, bottom) - np.maximum(box.top, top)
         x, y = box.centre.x, box.centre.y
@@ -315,13 +320,13 @@ class Scene:
         level = (high <= 2.5 * box.height + 10) | holds
         level &= shared >= 0.5 * np.minimum(box.height, high)
         for row in np.flatnonzero(level).tolist():
-            found |= self.told_words[row][1]
+            near_words |= self.word_boxes[row][1]
         for at, words in self._headers:
             if at.left <= box.centre.x < at.right and at.bottom <= box.centre.y:
-                found |= words
-        return frozenset(found)
+                near_words |= words
+        return frozenset(near_words)
 
-    @made_once
+    @lazy_property
     def _headers(self) -> list[tuple[BoundingBox, frozenset[str]]]:
         return [
             (t.box, tokens(t.element.name))
@@ -329,16 +334,19 @@ class Scene:
             if t.role.endswith("column header") and t.element.name
         ]
 
-    @made_once
+    @lazy_property
     def running(self) -> frozenset[Thing]:
         """Texts that are words of a sentence: others go on right beside them."""
         texts = [t for t in self.things if t.role in ("static", "link") and t.element.name]
-        found = set()
+        parts = set()
         for row in lines(texts):
-            for one, other in pairwise(row):
-                if -4 <= other.box.left - one.box.right <= 7 and "static" in (one.role, other.role):
-                    found |= {t for t in (one, other) if t.role == "static"}
-        return frozenset(found)
+            for first, second in pairwise(row):
+                if -4 <= second.box.left - first.box.right <= 7 and "static" in (
+                    first.role,
+                    second.role,
+                ):
+                    parts |= {t for t in (first, second) if t.role == "static"}
+        return frozenset(parts)
 
     def inner(self, thing: Thing) -> Thing:
         """The control in a cell or header that carries the same name; else the thing itself."""
@@ -353,15 +361,17 @@ class Scene:
         )
         return next(same, thing)
 
-    @made_once
+    @lazy_property
     def names(self) -> Counter[str]:
         """The number of times that each name stands on the screen."""
         return Counter(t.element.name for t in self.things)
 
 
-def _stacked(one: BoundingBox, other: BoundingBox) -> bool:
+def _is_stacked(first: BoundingBox, second: BoundingBox) -> bool:
     """Whether two entries stand one above the other: those of a menu bar do not."""
-    return abs(one.left - other.left) <= 2 and 0 < abs(one.top - other.top) <= 2 * one.height
+    return (
+        abs(first.left - second.left) <= 2 and 0 < abs(first.top - second.top) <= 2 * first.height
+    )
 
 
 def _in_menu(element: Element) -> bool:
@@ -438,7 +448,7 @@ def _is_wide(box: BoundingBox) -> bool:
     return box.width > 2.2 * box.height
 
 
-def _tells(element: Element) -> bool:
+def _has_content(element: Element) -> bool:
     return bool(_words(element) or element.description or "focusable" in element.states)
 
 
@@ -454,7 +464,7 @@ def _may_label(element: Element) -> bool:
     return labelling and 0 < len(_words(element)) <= _LONG
 
 
-def _labels(
+def _find_labels(
     element: Element,
     box: BoundingBox,
     texts: Iterable[tuple[str, BoundingBox]],
@@ -472,18 +482,18 @@ def _labels(
     trust = {"left": 0.95, "above": 0.93, "right": 0.8}
     if ticks:
         trust = {"right": 0.95, "left": 0.8}
-    found = [(text, trust[side]) for side, (_, text) in best.items() if side in trust]
+    labels = [(text, trust[side]) for side, (_, text) in best.items() if side in trust]
     holders = [
         (around.area, name)
         for name, around in named
         if around.contains(box.centre) and box.area < around.area <= 6 * box.area
     ]
     if holders:
-        found.append((min(holders)[1], 1.0))
-    return tuple(found)
+        labels.append((min(holders)[1], 1.0))
+    return tuple(labels)
 
 
-def _headed(
+def _label_by_header(
     box: BoundingBox, heads: Iterable[tuple[str, BoundingBox]]
 ) -> tuple[tuple[str, float], ...]:
     """The header of the column that a control stands in."""
@@ -512,7 +522,9 @@ def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
     """
     around = [t for t in things if "button" in t.role and overlap(t.box, read.box) > _INSIDE]
     buttons = [
-        t for t in around if t.element.name and similarity(t.element.name, read.name) < _ALIKE
+        t
+        for t in around
+        if t.element.name and similarity(t.element.name, read.name) < _MIN_LIKENESS
     ]
     button = min(buttons, key=lambda thing: thing.box.area, default=None)
     if button is None:
@@ -521,7 +533,7 @@ def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
     return replace(button, element=shown, box=read.box, number=None, control=button.element)
 
 
-def _told(read: Element, things: Iterable[Thing]) -> bool:
+def _is_in_tree(read: Element, things: Iterable[Thing]) -> bool:
     """Whether accessibility tells of the same words in the same place."""
     plain = read.name.casefold()
     return any(

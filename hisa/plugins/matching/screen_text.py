@@ -17,7 +17,7 @@ _MAX_WORDS = 12
 """The longest run of words that is compared with a name; chosen by hand."""
 _SHORT = 3
 """Words of a line that is taken as a whole."""
-_ALIKE = 0.8
+_MIN_LIKENESS = 0.8
 """What words amid a line must score to be something of their own."""
 
 
@@ -33,14 +33,14 @@ def read_elements(
     for query in queries:
         names |= {query.name, *query.also, *query.values, *query.literals}
         names |= {relation.anchor.name for relation in query.relations}
-    found: list[Element] = []
+    elements: list[Element] = []
     for line in read(observation.without_pointer.screenshot, None):
         words = _without_icons(line.words)
-        found.append(_element(words, observation))
+        elements.append(_element(words, observation))
         if len(words) > _SHORT:
             runs = (_best_run(name, words) for name in names if name)
-            found += [_element(run, observation) for run in dict.fromkeys(runs) if run]
-    return tuple(found)
+            elements += [_element(run, observation) for run in dict.fromkeys(runs) if run]
+    return tuple(elements)
 
 
 def _element(words: tuple[Word, ...], observation: Observation) -> Element:
@@ -55,7 +55,7 @@ def _best_run(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     runs = list(_runs(words, len(name.split())))
     scored = [(similarity(name, Line(run).text), run) for run in runs]
     score, best = max(scored, key=lambda pair: pair[0], default=(0.0, ()))
-    return best if score >= _ALIKE and len(best) < len(words) else ()
+    return best if score >= _MIN_LIKENESS and len(best) < len(words) else ()
 
 
 def _without_icons(words: tuple[Word, ...]) -> tuple[Word, ...]:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from PIL import ImageChops, ImageStat
 
 from hisa.grounder.thing import Covering
-from hisa.screen.geometry import BoundingBox, grown
-from hisa.screen.lies_at import cover_at, laid_over, lies_in
+from hisa.screen.geometry import BoundingBox, grow_box
+from hisa.screen.lies_at import cover_at, find_overlaps, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, COVERED, LAYOUT
 
 __all__ = [
     "EDGED",
-    "coverings",
+    "find_covers",
     "is_outlined",
     "is_painted_over",
     "within_holders",
@@ -50,52 +50,54 @@ def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:
     return tuple(cut)
 
 
-def coverings(look: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Covering]:
+def find_covers(observation: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Covering]:
     """Returns the covers of elements in their own windows that are no part of them, by number.
 
     Args:
-        look: with elements.
+        observation: with elements.
         boxes: the part of each element that its holders show.
     """
-    elements, found = look.elements or (), {}
+    elements, covers = observation.elements or (), {}
     holders = {element.parent for element in elements}
-    for number, rows in laid_over(look).items():
+    for number, rows in find_overlaps(observation).items():
         element, box = elements[number], boxes[number]
         over = [row for row in rows if elements[row].box.contains(box.centre)]
-        top = cover_at(element, box.centre, look) if over else None
+        top = cover_at(element, box.centre, observation) if over else None
         if top is not None and top.window != element.window:
-            found[number] = Covering(top, None, is_certain=True)
+            covers[number] = Covering(top, None, is_certain=True)
             continue
         above = [row for row in rows if elements[row].window == element.window]
         over = [row for row in above if row in over]
         met = COVERED not in element.states
         certain = top is not None
-        if over and top is None and not (met and _says(elements[over[-1]])):
+        if over and top is None and not (met and _has_text(elements[over[-1]])):
             veiled = any(row in holders or _is_something(elements[row]) for row in over)
-            certain = not met or _is_painted(elements[over[-1]].box, box, look)
-            top = elements[over[-1]] if certain or (veiled and _says(element)) else None
+            certain = not met or _is_painted(elements[over[-1]].box, box, observation)
+            top = elements[over[-1]] if certain or (veiled and _has_text(element)) else None
         if top is not None:
-            found[number] = Covering(top, _rest(box, [elements[row].box for row in above]), certain)
-    return found | _raised_covers(elements, boxes, found)
+            covers[number] = Covering(
+                top, _rest(box, [elements[row].box for row in above]), certain
+            )
+    return covers | _find_raised_covers(elements, boxes, covers)
 
 
-def _raised_covers(
+def _find_raised_covers(
     elements: Sequence[Element], boxes: Sequence[BoundingBox], known: Container[int]
 ) -> dict[int, Covering]:
     """The covers that a browser tells of and that come before what they cover in the page."""
-    found = {}
+    covers = {}
     for number, element in enumerate(elements):
         if COVERED in element.states and number not in known:
             middle = element.box.centre
             at = (row for row in range(number) if elements[row].box.contains(middle))
-            over = [elements[row] for row in at if not lies_in(number, row, elements)]
+            over = [elements[row] for row in at if not is_part_of(number, row, elements)]
             if over:
                 rest = _rest(boxes[number], [over[-1].box])
-                found[number] = Covering(over[-1], rest, is_certain=True)
-    return found
+                covers[number] = Covering(over[-1], rest, is_certain=True)
+    return covers
 
 
-def _says(element: Element) -> bool:
+def _has_text(element: Element) -> bool:
     return bool(f"{element.name}{element.label}{element.text}".strip())
 
 
@@ -104,38 +106,40 @@ def _is_something(element: Element) -> bool:
     return element.role not in CONTAINERS | LAYOUT or "focusable" in element.states
 
 
-def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
+def _is_painted(over: BoundingBox, box: BoundingBox, observation: Observation) -> bool:
     """Whether the picture has one colour where an element's edge would be seen through another."""
-    inner = grown(over, -_EDGE)
-    part = inner.intersection(grown(box, _EDGE)) if inner.area else None
+    inner = grow_box(over, -_EDGE)
+    part = inner.intersection(grow_box(box, _EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
         return False
-    return _is_flat(part, look)
+    return _is_flat(part, observation)
 
 
-def _is_flat(box: BoundingBox, look: Observation) -> bool:
+def _is_flat(box: BoundingBox, observation: Observation) -> bool:
     """Whether a part of the screen has one colour."""
-    pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
+    pixels = observation.screenshot.crop(observation.convert_box(box, "image")).pixels
     return all(most - least <= _FLAT for least, most in ImageStat.Stat(pixels).extrema)
 
 
-def is_painted_over(element: Element, look: Observation) -> bool:
+def is_painted_over(element: Element, observation: Observation) -> bool:
     """Whether the picture shows nothing of a control with a name: no edge and no letter.
 
     It can be told of the roles in `EDGED`.
     """
-    if element.role not in EDGED or not _says(element):
+    if element.role not in EDGED or not _has_text(element):
         return False
-    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
-    part = grown(element.box, _EDGE).intersection(screen)
+    screen = BoundingBox(0, 0, observation.screen.width, observation.screen.height, "screen")
+    part = grow_box(element.box, _EDGE).intersection(screen)
     if part is None or not _is_place(part):
         return False
-    return _is_smooth(part, look) and not _is_smooth(screen, look)
+    return _is_smooth(part, observation) and not _is_smooth(screen, observation)
 
 
-def _is_smooth(box: BoundingBox, look: Observation) -> bool:
+def _is_smooth(box: BoundingBox, observation: Observation) -> bool:
     """Whether a part of the screen has one colour, or goes over from one to another."""
-    pixels = look.without_pointer.screenshot.crop(look.convert_box(box, "image")).pixels
+    pixels = observation.without_pointer.screenshot.crop(
+        observation.convert_box(box, "image")
+    ).pixels
     across = ImageChops.difference(pixels, ImageChops.offset(pixels, 1, 0))
     down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
     width, height = pixels.size  # what is moved out on one side comes in on the other
@@ -143,10 +147,10 @@ def _is_smooth(box: BoundingBox, look: Observation) -> bool:
     return all(most <= _FLAT for step in steps for _, most in ImageStat.Stat(step).extrema)
 
 
-def is_outlined(box: BoundingBox, look: Observation) -> bool:
+def is_outlined(box: BoundingBox, observation: Observation) -> bool:
     """Whether the picture shows a frame along all of a box's edges, and one colour within."""
-    outer, inner = grown(box, _EDGE), grown(box, -2 * _EDGE)
-    if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, look):
+    outer, inner = grow_box(box, _EDGE), grow_box(box, -2 * _EDGE)
+    if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, observation):
         return False
     edges = (
         replace(inner, top=outer.top, bottom=inner.top),
@@ -154,7 +158,7 @@ def is_outlined(box: BoundingBox, look: Observation) -> bool:
         replace(inner, left=outer.left, right=inner.left),
         replace(inner, left=inner.right, right=outer.right),
     )
-    return not any(_is_flat(edge, look) for edge in edges)
+    return not any(_is_flat(edge, observation) for edge in edges)
 
 
 def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:

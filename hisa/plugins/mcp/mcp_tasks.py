@@ -116,7 +116,7 @@ class TaskRuns:
             self._under_way.discard(work)
 
 
-def _said(text: object) -> str:
+def _clean_text(text: object) -> str:
     """A text as clients get it: without secrets and control characters."""
     return printable(redact(str(text)))
 
@@ -128,9 +128,9 @@ def _to_client() -> Iterator[None]:
         yield
     except OperatorError as error:
         fix = f" (try: {error.fix})" if error.fix else ""
-        raise ToolError(_said(f"{error}{fix}")) from error
+        raise ToolError(_clean_text(f"{error}{fix}")) from error
     except HisaError as error:
-        raise ToolError(_said(error)) from error
+        raise ToolError(_clean_text(error)) from error
 
 
 def _note(event: Event, lines: asyncio.Queue[tuple[int, str]]) -> None:
@@ -148,7 +148,7 @@ async def _tell(ctx: Context[Any, Any], lines: asyncio.Queue[tuple[int, str]], m
     while (line := await lines.get())[0]:
         step, text = line
         try:
-            await ctx.report_progress(max(0, step), most, safe_line(_said(text), _LINE))
+            await ctx.report_progress(max(0, step), most, safe_line(_clean_text(text), _LINE))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the client has gone
 
@@ -159,6 +159,6 @@ def _outcome(result: agent.RunResult) -> RunOutcome:
         status=result.status,
         success=result.success,
         steps=result.steps,
-        message=_said(result.message),
+        message=_clean_text(result.message),
         folder=str(result.folder),
     )

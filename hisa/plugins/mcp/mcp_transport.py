@@ -36,12 +36,12 @@ async def serve_client(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[int] = loop.create_future()
 
-    def stopped(number: int) -> None:
+    def request_stop(number: int) -> None:
         if not stop.done():
             stop.set_result(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped, number)
+        loop.add_signal_handler(number, request_stop, number)
     # The package's own standard output is for the protocol alone; prints go to standard error.
     serving = asyncio.create_task(server.run_stdio_async())
     waits: list[asyncio.Future[Any]] = [serving, stop]

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from hisa.plugins.offline.script_progress import HistoryStep, history_steps
+from hisa.plugins.offline.script_progress import HistoryStep, read_history
 
 __all__ = ["pick_attempt"]
 
@@ -25,9 +25,7 @@ def pick_attempt(sections: dict[str, str]) -> str:
     """Returns the pick as JSON: ``explaining``, and the number of an attempt, or null for none."""
     _, *pieces = _ATTEMPT.split(sections.get("attempts", ""))
     numbers, texts = map(int, pieces[::2]), pieces[1::2]
-    attempts = [
-        (n, text, list(history_steps(text))) for n, text in zip(numbers, texts, strict=True)
-    ]
+    attempts = [(n, text, list(read_history(text))) for n, text in zip(numbers, texts, strict=True)]
     well = [(_wrong(steps), n) for n, text, steps in attempts if _ended_well(text, steps)]
     if not well:
         words = "no attempt ended with 'succeeded' and without a failed last step"

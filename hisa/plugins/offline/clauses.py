@@ -94,12 +94,12 @@ def _clauses(part: str) -> Iterator[str]:
 
 def _items(text: str) -> Iterator[tuple[str, bool]]:
     """List items and paragraphs, with whether they are numbered."""
-    for line in _joined(text):
+    for line in _join_lines(text):
         marker = _MARKER.match(line)
         yield line[marker.end() :] if marker else line, bool(marker and marker["number"])
 
 
-def _joined(text: str) -> Iterator[str]:
+def _join_lines(text: str) -> Iterator[str]:
     """Lines; one that starts neither a list item nor an instruction goes on the one before."""
     pieces: list[str] = []
     for line in text.split("\n"):

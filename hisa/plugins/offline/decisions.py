@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hisa.plugins.offline.instruction_records import Click, Instruction, Run, Tick, Type
 from hisa.plugins.offline.screen_words import Screen
-from hisa.plugins.offline.script_progress import Position
+from hisa.plugins.offline.script_progress import ScriptPosition
 from hisa.plugins.offline.things import address, meaning
 
 __all__ = [
@@ -43,7 +43,7 @@ class Advice:
         """The menu that a lesson says to open before an entry of that name, or ""."""
         return next(filter(None, (_menu(line, entry) for line in self.lines)), "")
 
-    def followed(self, instruction: Instruction) -> str:
+    def find_line_for(self, instruction: Instruction) -> str:
         """The line by which a move for this instruction is another than without advice."""
         match instruction:
             case Click(target) | Tick(target) | Type(_, target) if not address(target):
@@ -99,7 +99,7 @@ class GiveUp:
 class Situation:
     """What a decision rests on. ``following`` is the instruction after the one that is due."""
 
-    position: Position
+    position: ScriptPosition
     screen: Screen
     advice: Advice = field(default_factory=Advice)
     following: Instruction | None = None

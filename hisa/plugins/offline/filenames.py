@@ -41,15 +41,15 @@ def read_saving(rest: str, masked: Masked) -> Save | None:
     None if it cannot be read, or says more than where to save.
     """
     named = _NAME.search(rest)
-    name = _value(named, masked)
+    name = _read_value(named, masked)
     folder = ""
     rest = rest[: named.start()] + rest[named.end() :] if named else rest
-    for found in _FOLDER.finditer(rest):
-        value = _value(found, masked)
-        told = found["before"] or found["after"] or value.lower() in _HOME_FOLDERS
-        if told or value.startswith(("/", "~")):
+    for match in _FOLDER.finditer(rest):
+        value = _read_value(match, masked)
+        is_folder = match["before"] or match["after"] or value.lower() in _HOME_FOLDERS
+        if is_folder or value.startswith(("/", "~")):
             folder = value
-            rest = rest[: found.start()] + rest[found.end() :]
+            rest = rest[: match.start()] + rest[match.end() :]
             break
     if not name and (quoted := masked.first(rest)):
         name = quoted
@@ -57,20 +57,20 @@ def read_saving(rest: str, masked: Masked) -> Save | None:
     if (name or folder) and not _SAME.fullmatch(_FORMAT.sub("", rest).strip(" ,")):
         return None
     if name:
-        return Save(_joined(folder, name))
+        return Save(_join_path(folder, name))
     if "." in posixpath.basename(folder):
         return Save(folder)
     return Save() if _SAME.fullmatch(masked.plain(rest).strip(" .")) else None
 
 
-def _value(found: re.Match[str] | None, masked: Masked) -> str:
-    if found is None:
+def _read_value(match: re.Match[str] | None, masked: Masked) -> str:
+    if match is None:
         return ""
-    value = masked.value(found["value"])
-    return value if masked.is_quoted(found["value"]) else value.rstrip(".,;:!?")
+    value = masked.value(match["value"])
+    return value if masked.is_quoted(match["value"]) else value.rstrip(".,;:!?")
 
 
-def _joined(folder: str, name: str) -> str:
+def _join_path(folder: str, name: str) -> str:
     """One path; a folder known by name alone is in the home folder."""
     if not folder or name.startswith(("/", "~")):
         return name

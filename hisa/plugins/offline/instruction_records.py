@@ -22,7 +22,7 @@ __all__ = [
     "Tick",
     "Type",
     "Wait",
-    "phrase",
+    "phrase_instruction",
 ]
 
 
@@ -101,13 +101,13 @@ class Run:
 Instruction = Open | Click | Tick | Type | Press | Scroll | Wait | Save | Run
 
 
-def phrase(instruction: Instruction) -> str:
+def phrase_instruction(instruction: Instruction) -> str:
     """The instruction in a few words, for a thought; long texts are cut."""
-    said = [type(instruction).__name__.lower()]
+    words = [type(instruction).__name__.lower()]
     for field in fields(instruction):
         value = getattr(instruction, field.name)
         if value != field.default:
-            said.append(short(value, 60) if isinstance(value, str) else str(value))
+            words.append(short(value, 60) if isinstance(value, str) else str(value))
     if isinstance(instruction, Press):
-        said[1] = "+".join(instruction.keys)
-    return " ".join(said)
+        words[1] = "+".join(instruction.keys)
+    return " ".join(words)

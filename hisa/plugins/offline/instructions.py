@@ -68,8 +68,8 @@ def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None
         text = masked.plain(clause.text)
         if clause.remark:
             remarks.append(text)
-        elif found := read_clause(clause.text, masked):
-            draft.instructions.extend(found)
+        elif instructions := read_clause(clause.text, masked):
+            draft.instructions.extend(instructions)
         else:
             draft.set_aside(text, remark=False)
     has_step = len(draft.instructions) > before

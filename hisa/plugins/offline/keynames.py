@@ -37,19 +37,19 @@ def read_presses(text: str) -> tuple[Press, ...]:
     for part in re.split(
         r"\s*,\s*(?:and\s+|then\s+)?|\s+(?:and|then|followed by)\s+", text.strip()
     ):
-        press = _one(part)
+        press = _read_press(part)
         if press is None:
             return ()
         presses.append(press)
     return tuple(presses)
 
 
-def _one(text: str) -> Press | None:
+def _read_press(text: str) -> Press | None:
     times = 1
-    counted = _TIMES.search(text)
-    if counted:
-        times = read_number(counted[1] or counted[2]) or 1
-        text = text[: counted.start()]
+    times_match = _TIMES.search(text)
+    if times_match:
+        times = read_number(times_match[1] or times_match[2]) or 1
+        text = text[: times_match.start()]
     if re.fullmatch(r"\S", text.strip()):
         pieces = [text.strip()]
     else:

@@ -14,7 +14,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.plugins.offline.apps import find_app
 from hisa.plugins.offline.instruction_records import Open
 from hisa.plugins.offline.instructions import read_script
-from hisa.plugins.offline.script_progress import HistoryStep, history_steps
+from hisa.plugins.offline.script_progress import HistoryStep, read_history
 
 __all__ = ["induce_patterns", "synthesise_advice"]
 
@@ -31,17 +31,17 @@ _Lesson = dict[str, str | list[int]]
 
 def induce_patterns(sections: dict[str, str]) -> str:
     """At most three lessons as JSON; but for names of controls no text of the task is in them."""
-    steps = tuple(history_steps(sections.get("steps", "")))
+    steps = tuple(read_history(sections.get("steps", "")))
     instructions = read_script(sections.get("task", "")).instructions
     opened = next((step for step in instructions if isinstance(step, Open) and step.app), None)
     sort = find_app(opened.app).sort if opened else "application"
-    found = list(_lessons(steps, sort))
-    lessons = {str(lesson["lesson"]): lesson for lesson in reversed(found)}
+    found_lessons = list(_find_lessons(steps, sort))
+    lessons = {str(lesson["lesson"]): lesson for lesson in reversed(found_lessons)}
     patterns = list(reversed(lessons.values()))[:_MAX_PATTERNS]
     return json.dumps({"patterns": patterns}, ensure_ascii=False)
 
 
-def _lessons(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Lesson]:
+def _find_lessons(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Lesson]:
     """A lesson for each instruction that failed at first and was done with a menu open, in order.
 
     Args:
@@ -55,13 +55,15 @@ def _lessons(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Lesson]:
     for own in numbered.values():
         wrong = [place for place, step in enumerate(own) if step.verdict != "succeeded"]
         after = own[wrong[-1] + 1 :] if wrong else []
-        done = next((n for n, step in enumerate(after) if not _LOOK.match(step.thought)), 0)
-        if done:
-            yield from _behind_menu(sort, own[wrong[0]], after[done - 1], after[done])
+        first_act = next((n for n, step in enumerate(after) if not _LOOK.match(step.thought)), 0)
+        if first_act:
+            yield from _build_menu_lesson(
+                sort, own[wrong[0]], after[first_act - 1], after[first_act]
+            )
 
 
-def _behind_menu(
-    sort: str, failed: HistoryStep, opened: HistoryStep, done: HistoryStep
+def _build_menu_lesson(
+    sort: str, failed: HistoryStep, opened: HistoryStep, succeeded: HistoryStep
 ) -> Iterator[_Lesson]:
     menu, entry = _MENU.search(opened.description), _ENTRY.search(failed.description)
     if menu is None or entry is None:
@@ -76,7 +78,7 @@ def _behind_menu(
         "scope": "application",
         "actions": f'open the "{menu[1]}" menu; click "{entry[1]}"',
         "expected": "The first look for it found nothing; with the menu open it was there.",
-        "steps": [step.number for step in (opened, done)],
+        "steps": [step.number for step in (opened, succeeded)],
     }
 
 
@@ -96,22 +98,22 @@ def synthesise_advice(sections: dict[str, str], *, limit: int | None = None) -> 
         limit: most tokens of the answer.
     """
     lines = (_RECALLED.fullmatch(line.strip()) for line in sections.get("lessons", "").split("\n"))
-    found = sorted((hit for hit in lines if hit), key=lambda hit: -float(hit["score"] or 0.5))
-    kept: dict[str, str] = {}
-    for hit in found:
+    hits = sorted((hit for hit in lines if hit), key=lambda hit: -float(hit["score"] or 0.5))
+    chosen: dict[str, str] = {}
+    for hit in hits:
         text = " ".join(hit["text"].split())
-        more = _bullets({**kept, text: hit["mark"]})
-        fits = len(kept) < _MAX_ADVICE and estimate_tokens(more) <= (limit or 1000)
-        if fits and not _known(text, list(kept)):
-            kept[text] = hit["mark"]
-    return _bullets(kept)
+        more = _bullets({**chosen, text: hit["mark"]})
+        fits = len(chosen) < _MAX_ADVICE and estimate_tokens(more) <= (limit or 1000)
+        if fits and not _is_repeated(text, list(chosen)):
+            chosen[text] = hit["mark"]
+    return _bullets(chosen)
 
 
 def _bullets(lessons: dict[str, str]) -> str:
     return "\n".join(f"- [{mark}] {text}" for text, mark in lessons.items())
 
 
-def _known(line: str, kept: Sequence[str]) -> bool:
+def _is_repeated(line: str, lines: Sequence[str]) -> bool:
     from rapidfuzz import fuzz
 
-    return any(fuzz.token_sort_ratio(line, other) >= _SAME for other in kept)
+    return any(fuzz.token_sort_ratio(line, other) >= _SAME for other in lines)

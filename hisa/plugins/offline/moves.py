@@ -23,7 +23,7 @@ from hisa.plugins.offline.instruction_records import (
     Wait,
 )
 from hisa.plugins.offline.saving import save_move
-from hisa.plugins.offline.screen_words import Screen, at
+from hisa.plugins.offline.screen_words import Screen, click_point
 from hisa.plugins.offline.script_progress import chunks
 from hisa.plugins.offline.things import address, meaning
 
@@ -92,7 +92,7 @@ def _aim(phrase: str, now: Situation) -> tuple[str, str]:
     quoted = re.search(r'"([^"]+)"', phrase)
     name = quoted[1] if quoted else meaning(phrase).name
     if now.tries == 1 and item is not None:
-        x, y = at(item)
+        x, y = click_point(item)
         return f"{x}, {y}", ""
     return "X_COORD, Y_COORD", f'"{name}"' if now.tries and name else phrase
 
@@ -102,10 +102,10 @@ def _search(target: str, now: Situation) -> Move | None:
     menus = list(now.screen.with_role("menu"))
     query = meaning(target)
     if not now.position.failures:
-        told = now.advice.menu_before(query.name)
-        known = next((menu for menu in menus if menu.name == told), None)
+        advised_menu = now.advice.menu_before(query.name)
+        known = next((menu for menu in menus if menu.name == advised_menu), None)
         hidden = known is not None and now.screen.find(target) is None
-        return _open_menu(told, target) if hidden else None
+        return _open_menu(advised_menu, target) if hidden else None
     if now.screen.find(target) is not None:
         return None
     looks = now.position.looks
@@ -113,7 +113,11 @@ def _search(target: str, now: Situation) -> Move | None:
         return wait_move(f"{target} is not there yet, wait a moment")
     if query.kind is not None and query.kind.word not in _IN_MENUS:
         return None
-    bar = [menu for menu in menus if at(menu)[1] == min(at(each)[1] for each in menus)]
+    bar = [
+        menu
+        for menu in menus
+        if click_point(menu)[1] == min(click_point(other)[1] for other in menus)
+    ]
     return _open_menu(bar[looks - 1].name, target) if looks <= len(bar) else None
 
 
@@ -168,7 +172,7 @@ def _is_prefilled(instruction: Type, now: Situation) -> bool:
 
 def _by_name_box(target: str, now: Situation) -> bool:
     """Whether to go to a cell by its address: the screen does not list it or the advice says so."""
-    if not address(target) or not now.screen.in_front(_SPREADSHEETS):
+    if not address(target) or not now.screen.is_in_front(_SPREADSHEETS):
         return False
     return now.advice.name_box or now.screen.find(target) is None
 
@@ -188,13 +192,13 @@ def _open(instruction: Open, now: Situation) -> Decision:
     app = find_app(instruction.app) if instruction.app else None
     name = instruction.file.rstrip("/").rpartition("/")[2]
     words = (name,) if name else app.windows if app else ()
-    there = now.screen.shows_window(words)
+    is_open = now.screen.shows_window(words)
     if now.position.parts:
         drawn = bool(now.screen.items) or now.position.looks >= _DRAWN_LOOKS
-        return None if there and drawn else _await_window(instruction, now)
-    if there and now.screen.in_front(words):
+        return None if is_open and drawn else _await_window(instruction, now)
+    if is_open and now.screen.is_in_front(words):
         return None
-    if there and not instruction.file:
+    if is_open and not instruction.file:
         return Move("bring its window to the front", _to_front(now.screen, words), "bash_execution")
     command = launch_command(app, instruction.file) if app else open_command(instruction.file)
     return Move("start it", command, "bash_execution")

@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hisa.plugins.offline.decisions import Advice, GiveUp, Move, Situation, most_tries, read_advice
-from hisa.plugins.offline.instruction_records import Instruction, phrase
+from hisa.plugins.offline.instruction_records import Instruction, phrase_instruction
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.plugins.offline.moves import next_move
 from hisa.plugins.offline.screen_words import read_screen
-from hisa.plugins.offline.script_progress import Position, history_steps, mark, parts_of, read
+from hisa.plugins.offline.script_progress import (
+    ScriptPosition,
+    mark,
+    parts_of,
+    read_history,
+    read_position,
+)
 from hisa.text.counts import all_of
 from hisa.text.prompt_text import short
 
@@ -70,75 +76,78 @@ def _unusable(script: Script) -> dict[str, str] | None:
 def _next(script: Script, sections: Mapping[str, str]) -> dict[str, str]:
     steps = script.instructions
     refined, history = sections.get("refined_context", ""), sections.get("execution_history", "")
-    position = read(refined, history, steps)
+    position = read_position(refined, history, steps)
     wrong = position.wrong
     screen = read_screen(sections.get("elements", ""))
     advice = read_advice(sections.get("advice", ""))
     looping = bool(sections.get("notice", "").strip())
     skipped: list[str] = []
-    while position.done < len(steps):
-        instruction = steps[position.done]
+    while position.completed < len(steps):
+        instruction = steps[position.completed]
         if position.failures >= most_tries(instruction):
-            return _given_up(instruction, position, len(steps))
-        following = steps[position.done + 1] if position.done + 1 < len(steps) else None
+            return _give_up(instruction, position, len(steps))
+        following = steps[position.completed + 1] if position.completed + 1 < len(steps) else None
         now = Situation(position, screen, advice, following, looping)
         match next_move(instruction, now):
             case Move() as move:
                 without = next_move(instruction, replace(now, advice=Advice()))
-                cited = advice.followed(instruction) if move != without else ""
+                cited = advice.find_line_for(instruction) if move != without else ""
                 notes = [*skipped[-1:], *(["loop noticed: another way"] if looping else [])]
                 return _call(move, instruction, position, len(steps), notes=notes, cited=cited)
             case GiveUp(reason):
-                return _infeasible(f"instruction {position.done + 1} of {len(steps)}: {reason}")
+                return _infeasible(
+                    f"instruction {position.completed + 1} of {len(steps)}: {reason}"
+                )
             case None:
                 if not position.parts:
-                    skipped.append(f"instruction {position.done + 1} was already met")
-                position = Position(position.done + 1)
-    return _ended_badly(steps[-1], wrong, history) if wrong else _finished(script)
+                    skipped.append(f"instruction {position.completed + 1} was already met")
+                position = ScriptPosition(position.completed + 1)
+    return _end_badly(steps[-1], wrong, history) if wrong else _finish(script)
 
 
 def _call(
     move: Move,
     instruction: Instruction,
-    position: Position,
+    position: ScriptPosition,
     of: int,
     *,
     notes: Sequence[str],
     cited: str,
 ) -> dict[str, str]:
     if move.part is not None and move.part != position.parts + 1:
-        position = Position(position.done, move.part - 1)
+        position = ScriptPosition(position.completed, move.part - 1)
     head = mark(position, of, parts_of(instruction), look=move.look)
-    what = move.says if move.look or parts_of(instruction) > 1 else ""
-    thought = f"{head}: {short(phrase(instruction), 140)}"
-    thought += f" - {short(what, 100)}" if what else ""
+    detail = move.says if move.look or parts_of(instruction) > 1 else ""
+    thought = f"{head}: {short(phrase_instruction(instruction), 140)}"
+    thought += f" - {short(detail, 100)}" if detail else ""
     thought += "".join(f" ({note})" for note in notes)
     thought += f" (advice: {short(cited, 120)})" if cited else ""
     call = {"thought": thought, "tool": move.tool, "input": move.input}
     return {**call, "description": move.description} if move.description else call
 
 
-def _given_up(instruction: Instruction, position: Position, of: int) -> dict[str, str]:
-    where = f"instruction {position.done + 1} of {of} ({short(phrase(instruction), 120)})"
-    told = f" The last try: {short(position.reason, 200)}" if position.reason else ""
+def _give_up(instruction: Instruction, position: ScriptPosition, of: int) -> dict[str, str]:
+    where = f"instruction {position.completed + 1} of {of} ("
+    where += f"{short(phrase_instruction(instruction), 120)})"
+    last_try = f" The last try: {short(position.reason, 200)}" if position.reason else ""
     tries = most_tries(instruction)
     why = f"it failed {tries} times" if tries > 1 else "it failed"
-    return _infeasible(f"{where}: {why}.{told}")
+    return _infeasible(f"{where}: {why}.{last_try}")
 
 
-def _ended_badly(instruction: Instruction, wrong: str, history: str) -> dict[str, str]:
+def _end_badly(instruction: Instruction, wrong: str, history: str) -> dict[str, str]:
     """A message that the last act brought may be that it was not done."""
-    results = [step.result for step in history_steps(history) if step.verdict == wrong]
+    results = [step.result for step in read_history(history) if step.verdict == wrong]
     detail = f": {short(results[-1], 200)}" if results else f", its last act was {wrong}"
-    what = short(phrase(instruction), 120)
-    return _infeasible(f"the last instruction ({what}) was not seen to be done{detail}")
+    words = short(phrase_instruction(instruction), 120)
+    return _infeasible(f"the last instruction ({words}) was not seen to be done{detail}")
 
 
-def _finished(script: Script) -> dict[str, str]:
+def _finish(script: Script) -> dict[str, str]:
     count = len(script.instructions)
-    done = "; ".join(phrase(instruction) for instruction in script.instructions[:12])
+    phrases = "; ".join(phrase_instruction(instruction) for instruction in script.instructions[:12])
     carried_out = all_of(count, "instruction", "was carried out", "were carried out")
-    summary = f"{carried_out[0].upper()}{carried_out[1:]} by the {NAME}: {done}"
+    summary = f"{carried_out[0].upper()}{carried_out[1:]} by the {NAME}: {phrases}"
     summary += " and more." if count > 12 else "."
     if script.ignored:
         left = "; ".join(f"“{short(text, 60)}”" for text in script.ignored[:3])
@@ -172,13 +181,13 @@ def read_sections(text: str, names: Sequence[str]) -> dict[str, str]:
         if line.startswith("<"):
             tag = line.rstrip().replace(" untrusted>", ">")
             marks.setdefault(tag, []).append(number)
-    found: dict[str, str] = {}
+    bodies: dict[str, str] = {}
     start = 0
     for name in names:
         opening = next((n for n in marks.get(f"<{name}>", ()) if n >= start), None)
         closing = max(marks.get(f"</{name}>", ()), default=-1)
         if opening is None or closing <= opening:
             continue
-        found[name] = "\n".join(lines[opening + 1 : closing])
+        bodies[name] = "\n".join(lines[opening + 1 : closing])
         start = closing + 1
-    return found
+    return bodies

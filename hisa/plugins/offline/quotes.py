@@ -31,12 +31,12 @@ class Masked:
 
     def first(self, part: str) -> str | None:
         """The first quoted string of a part of the text; None where there is none."""
-        found = _SLOT.search(part)
-        return self.quoted[int(found[1])] if found else None
+        match = _SLOT.search(part)
+        return self.quoted[int(match[1])] if match else None
 
     def words(self, part: str) -> str:
         """A part with its quoted strings put back, each in quotation marks."""
-        return _SLOT.sub(lambda slot: _requoted(self.quoted[int(slot[1])]), part).strip()
+        return _SLOT.sub(lambda slot: _requote(self.quoted[int(slot[1])]), part).strip()
 
     def plain(self, part: str) -> str:
         """A part with its quoted strings put back, without quotation marks."""
@@ -78,7 +78,7 @@ def mask(text: str) -> Masked:
     return masked
 
 
-def _requoted(text: str) -> str:
+def _requote(text: str) -> str:
     return f"“{text}”" if '"' in text else f'"{text}"'
 
 
@@ -105,14 +105,14 @@ class _Finder:
         mark, after = opener.group(), opener.end()
         if mark == "'" and opener.start() and self._text[opener.start() - 1].isalnum():
             return None
-        at = self._next(_CLOSERS[mark], after)
-        if at < 0 or (mark == "'" and 0 <= self._next("\n", after) < at):
+        at = self._find_next(_CLOSERS[mark], after)
+        if at < 0 or (mark == "'" and 0 <= self._find_next("\n", after) < at):
             return None
         return at, at + (3 if mark == "```" else 1)
 
-    def _next(self, closer: str, after: int) -> int:
+    def _find_next(self, closer: str, after: int) -> int:
         known = self._known.get(closer)
         if known is None or 0 <= known < after:
-            found = re.compile(closer).search(self._text, after)
-            known = self._known[closer] = found.start() if found else -1
+            match = re.compile(closer).search(self._text, after)
+            known = self._known[closer] = match.start() if match else -1
         return known

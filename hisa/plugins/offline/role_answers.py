@@ -56,9 +56,9 @@ def answer(turns: Sequence[Turn]) -> str:
         raise Unanswerable("a user message is needed")
     sections = read_sections(user.text, _SECTIONS[job])
     again = any(turn.role == "assistant" for turn in turns)
-    found = _LIMIT.search(system)
+    match = _LIMIT.search(system)
     # Asked again because the first answer was too long: half of what was allowed is safe.
-    limit = int(found[1]) // (2 if again else 1) if found else None
+    limit = int(match[1]) // (2 if again else 1) if match else None
     match job:
         case "# Global planner":
             return _plan(turns, user.text, sections)
@@ -80,5 +80,5 @@ def _plan(turns: Sequence[Turn], user: str, sections: dict[str, str]) -> str:
     later = [turn for turn in turns if turn.role in ("assistant", "user")][1:]
     if [turn.role for turn in later[-2:]] != ["assistant", "user"]:
         return plan(user)
-    found = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
-    return plan(user, (later[-2].text, found[1] if found else later[-1].text[:300]))
+    match = re.search(r"^Reason: (.+)$", later[-1].text, re.M)
+    return plan(user, (later[-2].text, match[1] if match else later[-1].text[:300]))

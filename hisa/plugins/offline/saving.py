@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from hisa.plugins.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
 from hisa.plugins.offline.instruction_records import Save
-from hisa.plugins.offline.screen_words import Screen, at
+from hisa.plugins.offline.screen_words import Screen, click_point
 from hisa.screen.observation import Element
 
 __all__ = ["save_move"]
@@ -98,7 +98,7 @@ def _fill(path: str, now: Situation) -> Move:
 def _type(path: str, now: Situation) -> Move | None:
     """The file type by the name's ending, where the dialog has a list of types to open."""
     ending = posixpath.splitext(path)[1].casefold()
-    chooser = now.screen.beside("File type", _LISTS)
+    chooser = now.screen.find_beside("File type", _LISTS)
     if not ending or ending in _USUAL_TYPES or chooser is None:
         return None
     for item in now.screen.items:
@@ -114,7 +114,7 @@ def _type(path: str, now: Situation) -> Move | None:
 
 
 def _click_at(item: Element) -> str:
-    x, y = at(item)
+    x, y = click_point(item)
     return f"pyautogui.click({x}, {y})"
 
 
@@ -131,7 +131,7 @@ def _name(path: str, screen: Screen, *, again: bool = False) -> Move:
 
 
 def _field(screen: Screen) -> Element | None:
-    return screen.beside("File name", _FIELDS) or screen.beside("Name", _FIELDS)
+    return screen.find_beside("File name", _FIELDS) or screen.find_beside("Name", _FIELDS)
 
 
 def _confirm(path: str, now: Situation) -> Move:
@@ -168,10 +168,10 @@ def _settle(now: Situation, name: str) -> Decision:
         return Move("confirm the question", "pyautogui.press('enter')", look=True)
     if _file_dialog(screen):
         return _save_button(screen, look=True) or wait_move("the file dialog is still open")
-    return _named(screen, name, looks) if name else None
+    return _check_name(screen, name, looks) if name else None
 
 
-def _named(screen: Screen, name: str, looks: int) -> Decision:
+def _check_name(screen: Screen, name: str, looks: int) -> Decision:
     """Whether a window's title shows that the file has its name."""
     for title in (screen.title, *screen.windows):
         if (other := re.search(re.escape(name) + r"\.\w+", title)) is not None:
@@ -182,10 +182,10 @@ def _named(screen: Screen, name: str, looks: int) -> Decision:
 
 
 def _file_dialog(screen: Screen) -> bool:
-    return any(screen.with_role("file chooser")) or _titled(_FILE_DIALOG, screen)
+    return any(screen.with_role("file chooser")) or _has_title(_FILE_DIALOG, screen)
 
 
-def _titled(pattern: re.Pattern[str], screen: Screen) -> bool:
+def _has_title(pattern: re.Pattern[str], screen: Screen) -> bool:
     return any(pattern.fullmatch(title.strip()) for title in (screen.title, *screen.windows))
 
 
@@ -193,7 +193,7 @@ def _answer(screen: Screen) -> str:
     """The name of the button that answers what is asked; empty where nothing is."""
     names = [item.name for item in screen.with_role("push button", "button")]
     known = next((name for name in names if _ANSWERS.fullmatch(name)), "")
-    return known or ("OK" if "OK" in names and _titled(_QUESTION, screen) else "")
+    return known or ("OK" if "OK" in names and _has_title(_QUESTION, screen) else "")
 
 
 def _asks(screen: Screen) -> bool:

@@ -13,7 +13,7 @@ from hisa.plugins.matching.elements import choose
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 
-__all__ = ["Screen", "at", "read_screen"]
+__all__ = ["Screen", "click_point", "read_screen"]
 
 _LINE = re.compile(
     r'- (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?P<text>.*?)")?'
@@ -49,29 +49,33 @@ class Screen:
         titles = titles.replace("—", "-").replace("–", "-")
         return any(word.casefold() in titles for word in words)
 
-    def in_front(self, words: Iterable[str]) -> bool:
+    def is_in_front(self, words: Iterable[str]) -> bool:
         """Whether the active window is one of those."""
         return Screen(self.title, self.app).shows_window(words)
 
     def find(self, phrase: str) -> Element | None:
         """Returns the item that the grounder would choose, of equals the first; None: none fits."""
-        look = Observation(_NO_PICTURE, _LARGE, elements=self.items)
-        choice = choose(read_description(phrase), look, _GOOD)
+        observation = Observation(_NO_PICTURE, _LARGE, elements=self.items)
+        choice = choose(read_description(phrase), observation, _GOOD)
         equal = choice.others[:1] if choice.ambiguous else ()
-        return next((each.element for each in (choice.chosen, *equal) if each), None)
+        return next((candidate.element for candidate in (choice.chosen, *equal) if candidate), None)
 
-    def beside(self, label: str, roles: Iterable[str]) -> Element | None:
+    def find_beside(self, label: str, roles: Iterable[str]) -> Element | None:
         """The item of some roles that a label names, or that stands to its right on its row."""
-        wanted = label.casefold()
+        name = label.casefold()
         fit = [item for item in self.items if item.role in roles]
         for item in fit:
-            if wanted in (_plain(item.label), _plain(item.name)):
+            if name in (_plain(item.label), _plain(item.name)):
                 return item
         for named in self.with_role("label"):
-            if _plain(named.name or named.text) == wanted:
-                (x, y) = at(named)
-                row = (i for i in fit if abs(at(i)[1] - y) <= _SAME_ROW and at(i)[0] > x)
-                return min(row, key=at, default=None)
+            if _plain(named.name or named.text) == name:
+                (x, y) = click_point(named)
+                row = (
+                    i
+                    for i in fit
+                    if abs(click_point(i)[1] - y) <= _SAME_ROW and click_point(i)[0] > x
+                )
+                return min(row, key=click_point, default=None)
         return None
 
     def with_role(self, *roles: str) -> Iterator[Element]:
@@ -79,9 +83,9 @@ class Screen:
         return (item for item in self.items if item.role in roles)
 
 
-def at(item: Element) -> tuple[int, int]:
+def click_point(item: Element) -> tuple[int, int]:
     """Returns the point to click for an item, in image pixels."""
-    return item.box.centre.rounded()
+    return item.box.centre.to_pixels()
 
 
 def read_screen(text: str) -> Screen:
@@ -95,20 +99,20 @@ def read_screen(text: str) -> Screen:
             windows = tuple(part.strip() for part in line[8:].split(";"))
         elif line.startswith("window:") and (active := _ACTIVE.fullmatch(line)):
             title, app = active["title"], active["app"] or ""
-        elif len(items) < _MAX_ITEMS and (found := _LINE.fullmatch(line)):
-            items.append(_item(found))
+        elif len(items) < _MAX_ITEMS and (match := _LINE.fullmatch(line)):
+            items.append(_read_item(match))
     return Screen(title, app, windows, tuple(items), known=bool(text.strip()))
 
 
-def _item(found: re.Match[str]) -> Element:
-    x, y = (int(found[name][:9]) for name in "xy")
+def _read_item(match: re.Match[str]) -> Element:
+    x, y = (int(match[name][:9]) for name in "xy")
     return Element(
-        role=found["role"],
-        name=found["name"].strip(),
+        role=match["role"],
+        name=match["name"].strip(),
         box=BoundingBox(x - _HALF, y - _HALF, x + _HALF, y + _HALF, "screen"),
-        text=found["text"] or "",
-        label=found["label"] or "",
-        states=frozenset((found["states"] or "").split(",")) - {""},
+        text=match["text"] or "",
+        label=match["label"] or "",
+        states=frozenset((match["states"] or "").split(",")) - {""},
     )
 
 

@@ -17,13 +17,13 @@ from hisa.plugins.offline.instruction_records import Instruction, Open, Save, Ty
 
 __all__ = [
     "HistoryStep",
-    "Position",
+    "ScriptPosition",
     "chunks",
-    "history_steps",
     "mark",
     "parts_of",
     "progress_line",
-    "read",
+    "read_history",
+    "read_position",
 ]
 
 _CHUNK = 1500
@@ -44,15 +44,15 @@ _COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """``done`` instructions are complete; of the next one, ``parts`` parts are.
+class ScriptPosition:
+    """``completed`` instructions are complete; of the next one, ``parts`` parts are.
 
     ``failures`` counts failed tries of the part that is due, ``looks`` its preparations (waiting,
     opening a menu, answering a question), ``reason`` says why the last try failed. ``wrong`` is the
     verdict of the newest act where it failed or came to something unexpected.
     """
 
-    done: int = 0
+    completed: int = 0
     parts: int = 0
     failures: int = 0
     looks: int = 0
@@ -102,9 +102,9 @@ def parts_of(instruction: Instruction) -> int:
             return 1
 
 
-def mark(position: Position, of: int, parts: int, *, look: bool) -> str:
+def mark(position: ScriptPosition, of: int, parts: int, *, look: bool) -> str:
     """The marker of the part that is due."""
-    text = f"Instruction {position.done + 1} of {of}"
+    text = f"Instruction {position.completed + 1} of {of}"
     if parts > 1:
         text += f", part {min(position.parts + 1, parts)} of {parts}"
     if position.failures:
@@ -112,9 +112,9 @@ def mark(position: Position, of: int, parts: int, *, look: bool) -> str:
     return text + (f", look {position.looks + 1}" if look else "")
 
 
-def progress_line(position: Position, of: int) -> str:
+def progress_line(position: ScriptPosition, of: int) -> str:
     """The position as a refined context carries it."""
-    text = f"Progress: instruction {position.done} of {of} done"
+    text = f"Progress: instruction {position.completed} of {of} done"
     if position.parts:
         text += f", part {position.parts} of the next"
     if position.failures:
@@ -124,63 +124,71 @@ def progress_line(position: Position, of: int) -> str:
     return f"{text}, last act {position.wrong}." if position.wrong else f"{text}."
 
 
-def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
+def read_position(refined: str, history: str, script: Sequence[Instruction]) -> ScriptPosition:
     """The position after everything that is remembered."""
     # The first progress line counts: what comes after it may be text from a screen.
-    found = _PROGRESS.search(refined)
-    numbers = [int(number or 0) for number in found.groups()[:4]] if found else [0, 0, 0, 0]
-    position = Position(numbers[0], numbers[1], numbers[2], numbers[3])
-    wrong = cast(_Wrong, (found["wrong"] if found else "") or "")
-    covered = _COVERED.match(refined)
-    last = int(covered["last"]) if covered else 0
-    for step in history_steps(history):
+    match = _PROGRESS.search(refined)
+    numbers = [int(number or 0) for number in match.groups()[:4]] if match else [0, 0, 0, 0]
+    position = ScriptPosition(numbers[0], numbers[1], numbers[2], numbers[3])
+    wrong = cast(_Wrong, (match["wrong"] if match else "") or "")
+    refined_steps = _COVERED.match(refined)
+    last = int(refined_steps["last"]) if refined_steps else 0
+    for step in read_history(history):
         if step.number > last:  # the newest step stays in the history when it was refined
-            position = _after(position, step, script)
+            position = _advance(position, step, script)
             if step.tool != "wait":
                 wrong = step.verdict if step.verdict in ("failed", "unexpected") else ""
-    return replace(position, done=min(position.done, len(script)), wrong=wrong)
+    return replace(position, completed=min(position.completed, len(script)), wrong=wrong)
 
 
-def _after(position: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
-    found = _MARK.match(step.thought)
-    if not found or int(found["of"]) != len(script) or not 1 <= int(found["number"]) <= len(script):
-        if step.tool == "wait" or position.done >= len(script):
+def _advance(
+    position: ScriptPosition, step: HistoryStep, script: Sequence[Instruction]
+) -> ScriptPosition:
+    match = _MARK.match(step.thought)
+    if not match or int(match["of"]) != len(script) or not 1 <= int(match["number"]) <= len(script):
+        if step.tool == "wait" or position.completed >= len(script):
             return position
         if step.verdict == "unexpected" and position.parts:
             return replace(position, looks=position.looks + 1)  # the next look meets what came
         # A long input leaves a line no room for its thought; the step was the one that was due.
-        return _tried(position, step, script)
-    done = int(found["number"]) - 1
-    before = position if position.done == done else Position(done)
-    parts = int(found["part"]) - 1 if found["part"] else before.parts
-    failures = int(found["tries"]) - 1 if found["tries"] else 0
-    due = Position(done, parts, failures, before.looks if before.parts == parts else 0)
-    if found["looks"]:
-        return replace(due, looks=int(found["looks"]), reason="" if step.ok else step.result)
-    return _tried(due, step, script)
+        return _count_try(position, step, script)
+    completed = int(match["number"]) - 1
+    before = position if position.completed == completed else ScriptPosition(completed)
+    parts = int(match["part"]) - 1 if match["part"] else before.parts
+    failures = int(match["tries"]) - 1 if match["tries"] else 0
+    due = ScriptPosition(completed, parts, failures, before.looks if before.parts == parts else 0)
+    if match["looks"]:
+        return replace(due, looks=int(match["looks"]), reason="" if step.ok else step.result)
+    return _count_try(due, step, script)
 
 
-def _tried(due: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
+def _count_try(
+    due: ScriptPosition, step: HistoryStep, script: Sequence[Instruction]
+) -> ScriptPosition:
     if not step.ok:
         return replace(due, failures=due.failures + 1, reason=step.result)
-    complete = due.parts + 1 >= parts_of(script[due.done])
-    return Position(due.done + 1) if complete else Position(due.done, due.parts + 1)
+    complete = due.parts + 1 >= parts_of(script[due.completed])
+    return (
+        ScriptPosition(due.completed + 1)
+        if complete
+        else ScriptPosition(due.completed, due.parts + 1)
+    )
 
 
-def history_steps(history: str) -> Iterator[HistoryStep]:
+def read_history(history: str) -> Iterator[HistoryStep]:
     """The lines of a history that are steps; a line without a verdict counts as succeeded."""
     for line in history.split("\n"):
-        if (found := _STEP.fullmatch(line)) is None:
+        if (match := _STEP.fullmatch(line)) is None:
             continue
-        told = found["fields"] or ""
-        head, separator, result = told.rpartition(" | Result: ")
+        line_fields = match["fields"] or ""
+        head, separator, result = line_fields.rpartition(" | Result: ")
         fields: dict[str, str] = {}
-        for part in (head if separator else told).split(" | "):
+        for part in (head if separator else line_fields).split(" | "):
             label, _, value = part.partition(": ")
             fields.setdefault(label, value)
         yield HistoryStep(
-            int(found["step"]),
-            found["tool"],
+            int(match["step"]),
+            match["tool"],
             fields.get("Thought", ""),
             fields.get("Description", ""),
             fields.get("Input", ""),

@@ -97,7 +97,7 @@ async def _respond(method: str, path: str, content: bytes) -> dict[str, Any]:
 
 
 async def _complete(content: bytes) -> dict[str, Any]:
-    body, fingerprint = _decoded(content)
+    body, fingerprint = _decode_body(content)
     if body.model != MODEL:
         words = f"the model {body.model[:80]!r} does not exist here; there is {MODEL!r}"
         raise _Refused(404, words, param="model", code="model_not_found")
@@ -128,7 +128,7 @@ async def _complete(content: bytes) -> dict[str, Any]:
     }
 
 
-def _decoded(content: bytes) -> tuple[_Body, str]:
+def _decode_body(content: bytes) -> tuple[_Body, str]:
     """Returns a body, and what is the same for the same request.
 
     An answer depends on nothing else, not on the time either. A lone surrogate, which JSON may

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
 from hisa.plugins.offline.instructions import read_script
-from hisa.plugins.offline.script_progress import history_steps, progress_line, read
-from hisa.state.context import in_short
+from hisa.plugins.offline.script_progress import progress_line, read_history, read_position
+from hisa.state.context import shorten_line
 from hisa.text.prompt_text import short
 
 __all__ = ["abstract_step", "refine_context"]
@@ -32,18 +32,18 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
     """
     outcome = sections.get("outcome", "").strip()
     lines = [line.strip() for line in sections.get("changes", "").split("\n") if line.strip()]
-    said = [short(line, _MAX_CHARS) for line in lines]
+    sentences = [short(line, _MAX_CHARS) for line in lines]
     status = _STATUS.search(outcome)
     verdict: StepVerdict = "succeeded"
     if _FAILED.match(outcome) or (status and status[1] != "0"):
-        verdict, said = "failed", [_error(outcome), *said]
+        verdict, sentences = "failed", [_error(outcome), *sentences]
     elif _only_focused(lines) and "click(" in sections.get("action", "").lower():
         verdict = "no_change"
-    elif not said and (place := _PLACE.search(outcome)):
-        said = [f"The picture changed in {place[1]}."]
-    elif not said and not status:
+    elif not sentences and (place := _PLACE.search(outcome)):
+        sentences = [f"The picture changed in {place[1]}."]
+    elif not sentences and not status:
         verdict = "no_change"
-    return _cut(" ".join((VERDICT_WORDS[verdict], *said[:2])), limit)
+    return _cut(" ".join((VERDICT_WORDS[verdict], *sentences[:2])), limit)
 
 
 def _only_focused(lines: Sequence[str]) -> bool:
@@ -54,8 +54,8 @@ def _only_focused(lines: Sequence[str]) -> bool:
 
 def _error(outcome: str) -> str:
     """Returns the tool's error message as a sentence, else its exit status."""
-    if found := _ERROR.search(outcome):
-        text = short(found[1], 180)
+    if match := _ERROR.search(outcome):
+        text = short(match[1], 180)
         return text if text.endswith((".", "!", "?", "…")) else f"{text}."
     status = _STATUS.search(outcome)
     return f"Exit status {status[1]}." if status else "The tool reported a failure."
@@ -87,7 +87,7 @@ def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str
         limit: most tokens of the answer.
     """
     previous, new = sections.get("previous_summary", ""), sections.get("new_steps", "")
-    numbers = [step.number for step in history_steps(new)]
+    numbers = [step.number for step in read_history(new)]
     begun = _HEAD.match(previous)
     first = int(begun["first"]) if begun else min(numbers, default=1)
     head = f"Steps {first}~{max([first, *numbers])}: {_progress(sections, previous, new)}"
@@ -95,7 +95,7 @@ def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str
     most = _MAX_TOKENS if limit is None else min(_MAX_TOKENS, limit)
     earlier = previous[begun.end() :] if begun else previous
     items = earlier.split(_BETWEEN) if earlier else []
-    items += [in_short(line) for line in lines]
+    items += [shorten_line(line) for line in lines]
     while items and estimate_tokens(head + _BETWEEN.join(items)) > most:
         items.pop(0)
     return head + _BETWEEN.join(items)
@@ -106,4 +106,4 @@ def _progress(sections: dict[str, str], previous: str, new: str) -> str:
     if "Progress: instruction" not in previous and _MARKED not in new:
         return ""
     script = read_script(sections.get("task", "")).instructions
-    return f"{progress_line(read(previous, new, script), len(script))} "
+    return f"{progress_line(read_position(previous, new, script), len(script))} "

@@ -40,9 +40,9 @@ def path(text: str, masked: Masked) -> tuple[str, ...]:
     if len(parts) > 1:
         names = [thing(part, masked) for part in parts]
         return _menu(*names) if all(names) else ()
-    if found := _IN_MENU.fullmatch(text.strip()):
-        menu = thing(found["after"] or found["before"], masked)
-        return _menu(menu, thing(found["item"], masked))
+    if match := _IN_MENU.fullmatch(text.strip()):
+        menu = thing(match["after"] or match["before"], masked)
+        return _menu(menu, thing(match["item"], masked))
     phrase = thing(text, masked)
     return (phrase,) if phrase else ()
 
@@ -82,7 +82,7 @@ def is_listed_choice(phrase: str) -> bool:
 
 def address(phrase: str) -> str:
     """Cells of a spreadsheet as ``B2`` or ``A1:B3``; empty where the phrase names no cells."""
-    found = _CELLS.fullmatch(phrase)
-    if found is None or not (found["word"] or found["first"].isupper()):
+    match = _CELLS.fullmatch(phrase)
+    if match is None or not (match["word"] or match["first"].isupper()):
         return ""
-    return ":".join(filter(None, (found["first"], found["last"]))).upper().replace("$", "")
+    return ":".join(filter(None, (match["first"], match["last"]))).upper().replace("$", "")

@@ -56,7 +56,7 @@ _TICKED = frozenset({"check box", "list item", "menu item", "push button", "radi
 _TIMES = re.compile(
     r"\b(once|twice|(?:\d{1,4}|[a-z]{3,6})(?=\s*(?:times?|clicks?|lines?)\b))", re.I
 )
-_WHOLE = 100
+_TO_THE_END = 100
 """Clicks of the wheel that reach the end of any page."""
 
 
@@ -90,20 +90,20 @@ def _ticking(rest: str, masked: Masked, *, on: bool = True, strict: bool = False
     """Ticks; ``strict`` where the verb means other things too."""
     phrase = thing(rest, masked)
     kind = meaning(phrase).kind if phrase else None
-    told = kind is not None and bool(kind.roles & _TICKED)
-    if not phrase or (strict and not told and masked.first(rest) is None):
+    names_control = kind is not None and bool(kind.roles & _TICKED)
+    if not phrase or (strict and not names_control and masked.first(rest) is None):
         return ()
-    return (Tick(phrase if told else f"{phrase} checkbox", on),)
+    return (Tick(phrase if names_control else f"{phrase} checkbox", on),)
 
 
 def _scrolling(rest: str, masked: Masked) -> Found:
     """Read "down 3 times" and "to the bottom"."""
     counted = _TIMES.search(rest)
-    clicks = min((read_number(counted[1]) if counted else 0) or 5, _WHOLE)
+    clicks = min((read_number(counted[1]) if counted else 0) or 5, _TO_THE_END)
     if re.search(r"\bthe\s+(?:very\s+)?(?:top|start|beginning)\b", rest, re.I):
-        return (Scroll("up", _WHOLE),)
+        return (Scroll("up", _TO_THE_END),)
     if re.search(r"\bthe\s+(?:very\s+)?(?:bottom|end)\b", rest, re.I):
-        return (Scroll("down", _WHOLE),)
+        return (Scroll("down", _TO_THE_END),)
     ways = re.findall(r"\b(?:up|left|right)", rest.lower())
     return (Scroll(next(iter(ways), "down"), clicks),)
 
@@ -140,12 +140,12 @@ def _typing(rest: str, masked: Masked, place: str = "", *, free: bool = False) -
         place: where, if the clause began with it ("In cell B2, type …").
         free: unquoted words are text even where no place is named, but not "a greeting".
     """
-    found = _PLACE_FIRST.fullmatch(rest) or _QUOTED.fullmatch(rest)
-    if found:
-        where = thing(found["place"], masked) if found["place"] else place
-        return (Type(masked.value(found["text"]), field(where)),)
-    if (found := _BARE.fullmatch(rest)) and (where := field(thing(found["place"], masked))):
-        return (Type(found["text"].strip(), where),)
+    match = _PLACE_FIRST.fullmatch(rest) or _QUOTED.fullmatch(rest)
+    if match:
+        where = thing(match["place"], masked) if match["place"] else place
+        return (Type(masked.value(match["text"]), field(where)),)
+    if (match := _BARE.fullmatch(rest)) and (where := field(thing(match["place"], masked))):
+        return (Type(match["text"].strip(), where),)
     is_text = free or place or rest.startswith("=")
     if rest and is_text and not re.search(_SLOT, rest) and not _DESCRIBES.match(rest):
         return (Type(rest, field(place)),)
@@ -154,14 +154,14 @@ def _typing(rest: str, masked: Masked, place: str = "", *, free: bool = False) -
 
 def _setting(rest: str, masked: Masked) -> tuple[Type, ...]:
     """Read "set X to Y", "fill X with Y", "replace the text in X with Y"; and "fill in Y in X"."""
-    found = _SETTING.fullmatch(_CONTENT.sub("", rest, count=1))
-    if found is None:
+    match = _SETTING.fullmatch(_CONTENT.sub("", rest, count=1))
+    if match is None:
         return _typing(re.sub(r"^in\s+", "", rest, flags=re.I), masked)
-    where = thing(found["place"], masked)
-    named = re.search(_SLOT, found["text"]) or meaning(where).kind or address(where)
+    where = thing(match["place"], masked)
+    named = re.search(_SLOT, match["text"]) or meaning(where).kind or address(where)
     if not field(where) or not named:
         return ()
-    return (Type(masked.value(found["text"]), field(where), replace=not address(where)),)
+    return (Type(masked.value(match["text"]), field(where), replace=not address(where)),)
 
 
 def _clearing(rest: str, masked: Masked) -> tuple[Type, ...]:
@@ -211,8 +211,8 @@ def _opening(rest: str, masked: Masked) -> Found:
         return _pointing(rest, masked)
     if new := re.fullmatch(r"(?:a |an )?new (tab|window|document|file|spreadsheet)", rest, re.I):
         return (Press(("ctrl", "t" if new[1].lower() == "tab" else "n")),)
-    what, _, app = re.sub(r"\s+(?:in|with|using)\s+", "\0", rest, count=1).partition("\0")
-    article = re.sub(r"^(?:the|a|an|up)\s+", "", what, flags=re.I)
+    subject, _, app = re.sub(r"\s+(?:in|with|using)\s+", "\0", rest, count=1).partition("\0")
+    article = re.sub(r"^(?:the|a|an|up)\s+", "", subject, flags=re.I)
     bare = re.sub(r"^(?:file|document|folder|page|site|url|address)\s+", "", article, flags=re.I)
     name = masked.plain(bare)
     if looks_like_file(name) or (masked.is_quoted(bare) and bare != article):
@@ -331,15 +331,15 @@ def read_clause(text: str, masked: Masked) -> Found:
     """The instructions of one clause; empty where it is none, or asks for more than they say."""
     if awaited := _AWAITED.fullmatch(text):
         return _waiting(f"until {awaited['thing']}", masked)
-    found = _VERB.fullmatch(text)
-    reading = _reading(found["verb"]) if found else ""
+    match = _VERB.fullmatch(text)
+    reading = _reading(match["verb"]) if match else ""
     if _OPEN_ENDED.search(text) and reading != "waiting":
         return ()
     if placed := _PLACED.fullmatch(text):
         return _in_place(thing(placed["place"], masked), placed["clause"], masked)
-    if found is None:
+    if match is None:
         return _pointing(text, masked) if _MENU_PATH.search(text) else ()
-    return _READERS[reading](found["rest"].strip(), masked)
+    return _READERS[reading](match["rest"].strip(), masked)
 
 
 def _reading(verb: str) -> str:
@@ -352,13 +352,13 @@ def _in_place(place: str, clause: str, masked: Masked) -> Found:
     verb, _, rest = clause.partition(" ")
     if _reading(verb) in ("typing", "free_typing"):
         return _typing(rest, masked, place)
-    found = read_clause(clause, masked)
+    instructions = read_clause(clause, masked)
     kind = meaning(place).kind if place else None
-    match found:
+    match instructions:
         case (Click(item, "left", 1),) if kind and kind.word in ("menu", "drop-down"):
             return (
                 Click(place),
                 Click(of_kind(item, "menu item") if kind.word == "menu" else item),
             )
         case _:
-            return found
+            return instructions

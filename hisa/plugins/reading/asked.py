@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hisa.plugins.matching.description import Query
 from hisa.text.words import tokens
 
-__all__ = ["COLOURS", "Asked", "read_asked", "read_extremes"]
+__all__ = ["COLOURS", "Hints", "read_extremes", "read_hints"]
 
 COLOURS = (
     *("red", "orange", "yellow", "green", "blue", "purple"),
@@ -69,7 +69,7 @@ _PLACE_TOKENS = frozenset(token for word in _PLACE_WORDS.split(" ") for token in
 
 
 @dataclass(frozen=True)
-class Asked:
+class Hints:
     """Hints in the words of a description.
 
     ``nth`` counts from 1, negative ones from the end; ``extremes`` are sides of which the
@@ -80,7 +80,7 @@ class Asked:
     """Tokens of the description without what it excludes."""
     head: frozenset[str]
     """Tokens of the first clause."""
-    meant: frozenset[str]
+    telling: frozenset[str]
     """Tokens that do not merely say where or of what kind a thing is."""
     numbers: frozenset[str]
     nth: int | None
@@ -91,7 +91,7 @@ class Asked:
     large: bool
 
 
-def read_asked(query: Query) -> Asked:
+def read_hints(query: Query) -> Hints:
     """The hints of a description that was read."""
     text = _NEGATED.sub(" ", query.context.casefold())
     plain = text
@@ -100,40 +100,40 @@ def read_asked(query: Query) -> Asked:
     head = query.head.casefold() or text
     words = tokens(text) if text.strip() else frozenset()
     colours = {_COLOUR_WORDS[w] for w in re.findall(r"[a-z]+", plain) if w in _COLOUR_WORDS}
-    return Asked(
+    return Hints(
         words=words,
         head=tokens(head),
-        meant=words - _PLACE_TOKENS,
+        telling=words - _PLACE_TOKENS,
         numbers=frozenset(w for w in words if any(map(str.isdigit, w))),
-        nth=_nth(plain, query.nth),
+        nth=_read_nth(plain, query.nth),
         extremes=read_extremes(plain),
         colours=frozenset(colours),
-        states=_states(plain),
+        states=_read_states(plain),
         small=bool(_SMALL.search(plain)),
         large=bool(_LARGE.search(plain)),
     )
 
 
-def _states(text: str) -> frozenset[str]:
+def _read_states(text: str) -> frozenset[str]:
     """Returns the states that are asked for, of which "not ticked" is one of its own."""
     rest = _STATE["unticked"].sub(" ", text)
-    found = {name for name, said in _STATE.items() if said.search(rest)}
-    return frozenset(found | {"unticked"} if rest != text else found)
+    names = {name for name, pattern in _STATE.items() if pattern.search(rest)}
+    return frozenset(names | {"unticked"} if rest != text else names)
 
 
 def read_extremes(text: str) -> frozenset[str]:
     """The sides of which the outermost is meant."""
-    return frozenset(side for side, found in _EXTREME.items() if found.search(text))
+    return frozenset(side for side, pattern in _EXTREME.items() if pattern.search(text))
 
 
-def _nth(text: str, known: int | None) -> int | None:
+def _read_nth(text: str, known: int | None) -> int | None:
     if known is not None:
         return known
-    found = _ORDINAL.search(text)
-    if found is None:
+    match = _ORDINAL.search(text)
+    if match is None:
         return None
-    if found["back"]:
+    if match["back"]:
         return -2
-    if found["last"]:
+    if match["last"]:
         return -1
-    return int(found["digits"]) if found["digits"] else _ORDINALS[found["word"]]
+    return int(match["digits"]) if match["digits"] else _ORDINALS[match["word"]]

@@ -9,7 +9,7 @@ from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints, Table
 from hisa.text.words import tokens
 
-__all__ = ["Mentioned", "belonging", "crossing", "mentioned"]
+__all__ = ["Mentions", "find_mentions", "rate_belonging", "rate_crossing"]
 
 _MENUS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "popup menu"})
 _OPENERS = frozenset({"menu", "push button", "toggle button", "push button menu", "combo box"})
@@ -19,18 +19,18 @@ _MENTIONS = 24
 """Texts of the screen that stand in a description, at most."""
 
 
-def belonging(table: Table, at: int) -> Floats:
+def rate_belonging(table: Table, at: int) -> Floats:
     """Rate how surely each thing lies in one, under it, or in its row, 0..1."""
-    box, one = table.box, table.box[at]
-    left, top, right, bottom = one
+    box, holder = table.box, table.box[at]
+    left, top, right, bottom = holder
     x, y = table.x, table.y
     smaller = table.width * table.height < (right - left) * (bottom - top)
     inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom) & smaller
     fit = np.where(inside, 1.0, 0.0)
     if table.things[at].role in _OPENERS:
-        dropped = _dropped(table, at)
-        if dropped.any():
-            return dropped
+        entries = _find_menu_entries(table, at)
+        if entries.any():
+            return entries
     if bottom - top < _HEAD:
         shared = np.minimum(box[:, 3], bottom) - np.maximum(box[:, 1], top)
         level = shared > 0.5 * np.minimum(table.height, bottom - top)
@@ -39,12 +39,12 @@ def belonging(table: Table, at: int) -> Floats:
         fit = np.maximum(fit, np.where(beside, 0.75 / (1 + (box[:, 0] - right) / 2000), 0.0))
         before = level & short & (box[:, 2] <= left + 6)
         fit = np.maximum(fit, np.where(before, 0.5, 0.0))
-        fit = np.maximum(fit, 0.7 * _headed(table, at))
+        fit = np.maximum(fit, 0.7 * _rate_under_heading(table, at))
     fit[at] = 0.0
     return np.asarray(fit)
 
 
-def _dropped(table: Table, at: int) -> Floats:
+def _find_menu_entries(table: Table, at: int) -> Floats:
     """Whether each is an entry of the menu that hangs from a thing."""
     left, top, right, bottom = table.box[at]
     fit = np.zeros(len(table.things))
@@ -62,16 +62,16 @@ def _dropped(table: Table, at: int) -> Floats:
     return fit
 
 
-def _headed(table: Table, at: int) -> Floats:
+def _rate_under_heading(table: Table, at: int) -> Floats:
     """Rate how surely each stands under a heading, with no other of its sort between."""
     box = table.box
     left, top, right, bottom = box[at]
     under = (box[:, 1] >= bottom - 2) & ~(box[:, 0] >= right + 1200)
     role = table.things[at].role
-    alike = np.array([t.role == role for t in table.things], dtype=bool)
-    alike &= np.abs(table.height - (bottom - top)) <= 2
-    alike[at] = False
-    peers = alike & (np.abs(table.y - (top + bottom) / 2) < 0.5 * (bottom - top))
+    similar = np.array([t.role == role for t in table.things], dtype=bool)
+    similar &= np.abs(table.height - (bottom - top)) <= 2
+    similar[at] = False
+    peers = similar & (np.abs(table.y - (top + bottom) / 2) < 0.5 * (bottom - top))
     fit = np.where(under, 1.0 / (1 + np.maximum(box[:, 1] - bottom, 0) / 500), 0.0)
     if peers.any():
         fit = fit * _own_column(table, at, np.flatnonzero(peers))
@@ -79,7 +79,7 @@ def _headed(table: Table, at: int) -> Floats:
         fit = np.where(box[:, 2] >= left - 30, fit, 0.3 * fit)
         wide = np.abs(table.x - (left + right) / 2) > 600
         fit = np.where(wide, 0.7 * fit, fit)
-    later = alike & (box[:, 1] > bottom) & (np.abs(box[:, 0] - left) <= 3)
+    later = similar & (box[:, 1] > bottom) & (np.abs(box[:, 0] - left) <= 3)
     next_one = box[later, 1].min() if later.any() else bottom
     if next_one > bottom + 0.8 * (bottom - top):  # else it is an entry among entries
         fit = np.where(table.y > next_one, 0.4 * fit, fit)
@@ -97,7 +97,7 @@ def _own_column(table: Table, at: int, peers: Ints) -> Floats:
     return np.where(by_left & by_middle, 1.0, np.where(by_left | by_middle, 0.75, 0.15))
 
 
-class Mentioned:
+class Mentions:
     """Texts of the screen that stand in a description: their rows, and how much they say."""
 
     def __init__(self, rows: Ints, weight: Floats, words: list[frozenset[str]]) -> None:
@@ -106,39 +106,41 @@ class Mentioned:
         self.words = words
 
 
-def mentioned(evidence: Evidence) -> Mentioned:
+def find_mentions(evidence: Evidence) -> Mentions:
     """The things whose text a description holds, the telling ones first."""
-    table, asked = evidence.table, evidence.asked
-    found: list[tuple[float, int, frozenset[str]]] = []
-    telling = asked.meant | asked.numbers
+    table, hints = evidence.table, evidence.hints
+    mentions: list[tuple[float, int, frozenset[str]]] = []
+    telling = hints.telling | hints.numbers
     for quote in evidence.query.literals:
-        telling |= tokens(quote) & asked.words
+        telling |= tokens(quote) & hints.words
     candidates = {int(i) for w in telling for i in table.index.get(w, ())}
     holder = FAMILIES.index("holder")
     for row in candidates:
-        if table.family[row] == holder or not table.tells[row]:
+        if table.family[row] == holder or not table.has_short_text[row]:
             continue
-        best = max((_told(text, asked.words) for text in table.texts[row]), key=lambda b: b[0])
+        best = max(
+            (_share_words(text, hints.words) for text in table.texts[row]), key=lambda b: b[0]
+        )
         if best[0] >= 0.5:
             rare = sum(table.rarity.get(w, 0.0) ** 0.5 for w in best[1]) / max(len(best[1]), 1)
-            found.append((best[0] * (0.3 + 0.7 * rare), row, best[1]))
-    found.sort(key=lambda f: (-f[0], f[1]))
-    found = found[:_MENTIONS]
-    return Mentioned(
-        np.array([row for _, row, _ in found], dtype=int),
-        np.array([weight for weight, _, _ in found]),
-        [words for _, _, words in found],
+            mentions.append((best[0] * (0.3 + 0.7 * rare), row, best[1]))
+    mentions.sort(key=lambda f: (-f[0], f[1]))
+    mentions = mentions[:_MENTIONS]
+    return Mentions(
+        np.array([row for _, row, _ in mentions], dtype=int),
+        np.array([weight for weight, _, _ in mentions]),
+        [words for _, _, words in mentions],
     )
 
 
-def _told(text: str, words: frozenset[str]) -> tuple[float, frozenset[str]]:
+def _share_words(text: str, words: frozenset[str]) -> tuple[float, frozenset[str]]:
     """The share of a text's words that stand in a description, and which."""
     mine = tokens(text)
     common = mine & words
     return len(common) / max(len(mine), 1), common
 
 
-def crossing(evidence: Evidence, mentions: Mentioned) -> tuple[Floats, Floats, Floats]:
+def rate_crossing(evidence: Evidence, mentions: Mentions) -> tuple[Floats, Floats, Floats]:
     """Rate each by the texts mentioned over it, on its line, and crossing at it."""
     table = evidence.table
     count = len(table.things)
@@ -148,13 +150,13 @@ def crossing(evidence: Evidence, mentions: Mentioned) -> tuple[Floats, Floats, F
     over = _over(table, rows) * mentions.weight[None, :]
     level = _level(table, rows) * mentions.weight[None, :]
     cross = np.zeros(count)
-    for one in range(len(rows)):
-        for other in range(len(rows)):
-            if mentions.words[one] & mentions.words[other]:
+    for first in range(len(rows)):
+        for second in range(len(rows)):
+            if mentions.words[first] & mentions.words[second]:
                 continue
-            above = table.box[rows[one], 3] <= table.y[rows[other]]
-            if one != other and above:
-                cross = np.maximum(cross, np.minimum(over[:, one], level[:, other]))
+            above = table.box[rows[first], 3] <= table.y[rows[second]]
+            if first != second and above:
+                cross = np.maximum(cross, np.minimum(over[:, first], level[:, second]))
     return over.max(axis=1), level.max(axis=1), cross
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Pixels = NDArray[np.uint8]
     Soft = NDArray[np.floating[Any]]
 
-__all__ = ["Blob", "Sides", "find_blobs", "see", "steps"]
+__all__ = ["Blob", "Sides", "find_blobs", "look_at_boxes", "measure_steps"]
 
 Sides = tuple[int, int, int, int]
 """Left, top, right, bottom; the last two exclusive."""
@@ -56,49 +56,49 @@ _lock = threading.Lock()
 def find_blobs(screenshot: Screenshot) -> tuple[Blob, ...]:
     """The shapes on a picture, looked for once. Call it from a thread: some 0.1 s."""
     with _lock:
-        found = _known.get(screenshot)
-        if found is None:
-            found = _known[screenshot] = _find(screenshot)
-    return found
+        blobs = _known.get(screenshot)
+        if blobs is None:
+            blobs = _known[screenshot] = _find(screenshot)
+    return blobs
 
 
 def _find(screenshot: Screenshot) -> tuple[Blob, ...]:
     import numpy as np
 
     pixels = np.asarray(screenshot.pixels)
-    boxes = _without_words(pixels, _with_triples(_compact(pixels)))
+    boxes = _without_words(pixels, _with_triples(_find_compact(pixels)))
     boxes = [box for box in boxes if not _is_word(box)][:_MOST]
-    return _outermost(see(pixels, boxes))
+    return _keep_outermost(look_at_boxes(pixels, boxes))
 
 
-def see(pixels: Pixels, boxes: list[Sides]) -> list[Blob]:
+def look_at_boxes(pixels: Pixels, boxes: list[Sides]) -> list[Blob]:
     """The shapes in boxes of a picture, each with some of its background around it."""
-    seen = [_look(pixels, box) for box in boxes]
-    glyphs = recognise([s.sign for s in seen])
+    signs = [_look(pixels, box) for box in boxes]
+    glyphs = recognise([s.sign for s in signs])
     return [
-        Blob(_box(s.box), _empty(s) or glyph, s.framed, s.colour)
-        for s, glyph in zip(seen, glyphs, strict=True)
+        Blob(_box(s.box), _name_empty(s) or glyph, s.framed, s.colour)
+        for s, glyph in zip(signs, glyphs, strict=True)
     ]
 
 
-def _outermost(blobs: list[Blob]) -> tuple[Blob, ...]:
+def _keep_outermost(blobs: list[Blob]) -> tuple[Blob, ...]:
     """Without what stands in a frame: the frame tells of it."""
     import numpy as np
 
     frames = [b.box for b in blobs if b.framed]
     sides = np.array([(f.left, f.top, f.right, f.bottom, f.area) for f in frames]).reshape(-1, 5)
-    kept = []
+    outer = []
     for blob in blobs:
         at = blob.box.centre
         across = (sides[:, 0] <= at.x) & (at.x < sides[:, 2])
         down = (sides[:, 1] <= at.y) & (at.y < sides[:, 3])
         if not (across & down & (blob.box.area < sides[:, 4])).any():
-            kept.append(blob)
-    return tuple(kept)
+            outer.append(blob)
+    return tuple(outer)
 
 
-def _empty(seen: _Seen) -> Glyph | None:
-    return Glyph("square", 0.9) if seen.empty and seen.framed else None
+def _name_empty(sign: _Sign) -> Glyph | None:
+    return Glyph("square", 0.9) if sign.empty and sign.framed else None
 
 
 def _box(sides: Sides) -> BoundingBox:
@@ -109,32 +109,32 @@ def _box(sides: Sides) -> BoundingBox:
 # ---------------------------------------------------------------- shapes by their edges
 
 
-def _compact(pixels: Pixels) -> list[Sides]:
+def _find_compact(pixels: Pixels) -> list[Sides]:
     """The boxes of edges that hang together and are small; frames tell themselves by their rim."""
     import numpy as np
     from scipy import ndimage
 
     edges = np.zeros(pixels.shape[:2], dtype=bool)
-    across = steps(pixels[:, 1:], pixels[:, :-1]) > _EDGE
+    across = measure_steps(pixels[:, 1:], pixels[:, :-1]) > _EDGE
     edges[:, 1:] |= across
     edges[:, :-1] |= across
-    down = steps(pixels[1:], pixels[:-1]) > _EDGE
+    down = measure_steps(pixels[1:], pixels[:-1]) > _EDGE
     edges[1:] |= down
     edges[:-1] |= down
     labels, _ = ndimage.label(edges, structure=np.ones((3, 3), dtype=int))
-    found = []
+    boxes = []
     for rows, columns in ndimage.find_objects(labels):
         height, width = rows.stop - rows.start, columns.stop - columns.start
         if min(height, width) >= _SMALLEST and max(height, width) <= _LARGEST:
-            found.append((columns.start, rows.start, columns.stop, rows.stop))
-    return found
+            boxes.append((columns.start, rows.start, columns.stop, rows.stop))
+    return boxes
 
 
-def steps(one: Pixels, other: Pixels) -> Pixels:
+def measure_steps(pixels: Pixels, other: Pixels) -> Pixels:
     """The largest difference of the three colours, for each pixel."""
     import numpy as np
 
-    far = np.maximum(one, other) - np.minimum(one, other)
+    far = np.maximum(pixels, other) - np.minimum(pixels, other)
     most: Pixels = np.maximum(np.maximum(far[..., 0], far[..., 1]), far[..., 2])
     return most
 
@@ -148,13 +148,13 @@ def _with_triples(boxes: list[Sides]) -> list[Sides]:
         for step in range(high, 3 * high + 1):
             steps_on = [(0, step), (step, 0)] if wide <= 1.5 * high else [(0, step)]
             for across, down in steps_on:
-                second = _near(small, x + across, y + down, first)
-                third = _near(small, x + 2 * across, y + 2 * down, first) if second else None
+                second = _find_near(small, x + across, y + down, first)
+                third = _find_near(small, x + 2 * across, y + 2 * down, first) if second else None
                 if second and third:
-                    whole = (first[0], first[1], third[2], third[3])
-                    joined.setdefault(whole, (first, second, third))
+                    joined_box = (first[0], first[1], third[2], third[3])
+                    joined.setdefault(joined_box, (first, second, third))
     alone = [w for w in joined if not _goes_on(w, joined[w], boxes)]
-    parts = {part for whole in alone for part in joined[whole]}
+    parts = {part for joined_box in alone for part in joined[joined_box]}
     return [box for box in boxes if box not in parts] + alone
 
 
@@ -163,31 +163,31 @@ def _is_dash(box: Sides) -> bool:
     return height <= 8 and (width <= 8 or 2 * height < width <= _LARGEST / 1.5)
 
 
-def _near(small: dict[tuple[int, int], Sides], x: int, y: int, like: Sides) -> Sides | None:
+def _find_near(small: dict[tuple[int, int], Sides], x: int, y: int, like: Sides) -> Sides | None:
     """The small shape there, or a pixel aside, of the same size."""
     for at in ((x, y), (x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
-        found = small.get(at)
-        if found and found != like and _size_differs(found, like) <= 1:
-            return found
+        box = small.get(at)
+        if box and box != like and _size_difference(box, like) <= 1:
+            return box
     return None
 
 
-def _size_differs(one: Sides, other: Sides) -> int:
-    return max(abs((one[2 + i] - one[i]) - (other[2 + i] - other[i])) for i in (0, 1))
+def _size_difference(first: Sides, second: Sides) -> int:
+    return max(abs((first[2 + i] - first[i]) - (second[2 + i] - second[i])) for i in (0, 1))
 
 
-def _goes_on(whole: Sides, parts: tuple[Sides, ...], boxes: list[Sides]) -> bool:
+def _goes_on(joined_box: Sides, parts: tuple[Sides, ...], boxes: list[Sides]) -> bool:
     """Whether more stands close on the same line or in the same column: text, or a pattern."""
-    gap = max(whole[2] - whole[0], whole[3] - whole[1]) // 2 + 2
-    across = whole[2] - whole[0] >= whole[3] - whole[1]
+    gap = max(joined_box[2] - joined_box[0], joined_box[3] - joined_box[1]) // 2 + 2
+    across = joined_box[2] - joined_box[0] >= joined_box[3] - joined_box[1]
     for box in boxes:
         if box in parts:
             continue
-        beside = box[1] < whole[3] and box[3] > whole[1]
-        stacked = box[0] < whole[2] and box[2] > whole[0]
-        if across and beside and box[0] < whole[2] + gap and box[2] > whole[0] - gap:
+        beside = box[1] < joined_box[3] and box[3] > joined_box[1]
+        stacked = box[0] < joined_box[2] and box[2] > joined_box[0]
+        if across and beside and box[0] < joined_box[2] + gap and box[2] > joined_box[0] - gap:
             return True
-        if not across and stacked and box[1] < whole[3] + gap and box[3] > whole[1] - gap:
+        if not across and stacked and box[1] < joined_box[3] + gap and box[3] > joined_box[1] - gap:
             return True
     return False
 
@@ -200,7 +200,7 @@ def _without_words(pixels: Pixels, boxes: list[Sides]) -> list[Sides]:
             cells.setdefault((box[0] // _CELL, row), []).append(box)
     letters: set[Sides] = set()
     for box in boxes:
-        for other in _right_of(box, cells):
+        for other in _find_right_of(box, cells):
             if not (_is_frame(pixels, box) or _is_frame(pixels, other)):
                 letters |= {box, other}
     return [box for box in boxes if box not in letters]
@@ -218,11 +218,11 @@ _CELL = 16
 """Pixels of the squares in which neighbours are looked for."""
 
 
-def _right_of(box: Sides, cells: dict[tuple[int, int], list[Sides]]) -> list[Sides]:
+def _find_right_of(box: Sides, cells: dict[tuple[int, int], list[Sides]]) -> list[Sides]:
     _left, top, right, bottom = box
     high = bottom - top
     reach = int(0.12 * high)
-    found = []
+    neighbours = []
     for column in range((right - 2) // _CELL, (right + reach) // _CELL + 1):
         for row in range(top // _CELL, (bottom - 1) // _CELL + 1):
             for other in cells.get((column, row), ()):
@@ -230,8 +230,8 @@ def _right_of(box: Sides, cells: dict[tuple[int, int], list[Sides]]) -> list[Sid
                 low, tall = sorted((high, other[3] - other[1]))
                 close = -2 <= other[0] - right <= reach and other is not box
                 if close and shared >= 0.6 * low and tall <= 2.2 * low:
-                    found.append(other)
-    return found
+                    neighbours.append(other)
+    return neighbours
 
 
 def _is_frame(pixels: Pixels, box: Sides) -> bool:
@@ -244,7 +244,7 @@ def _is_frame(pixels: Pixels, box: Sides) -> bool:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Sign:
     box: Sides
     sign: Soft
     framed: bool
@@ -252,12 +252,12 @@ class _Seen:
     colour: str
 
 
-def _look(pixels: Pixels, box: Sides) -> _Seen:
+def _look(pixels: Pixels, box: Sides) -> _Sign:
     """The sign against its background, and the sign in it where it is a frame."""
     left, top, right, bottom = box
     part = pixels[top:bottom, left:right]
     mask = _against(part, _ring(part))
-    rows, columns = _filled(mask)
+    rows, columns = _find_extent(mask)
     tight = (left + columns.start, top + rows.start, left + columns.stop, top + rows.stop)
     sign, colour = mask[rows, columns], _colour(part[rows, columns], mask[rows, columns])
     if min(sign.shape) >= 8 and _rim(sign) >= _RIM:
@@ -265,9 +265,9 @@ def _look(pixels: Pixels, box: Sides) -> _Seen:
         inner = _against(inside, _ring(inside))
         if (own := _colour(inside, inner)) not in ("", "black", "grey", "white"):
             colour = own
-        rows, columns = _filled(inner)
-        return _Seen(tight, inner[rows, columns], True, not inner.any(), colour)
-    return _Seen(tight, sign, False, not sign.any(), colour)
+        rows, columns = _find_extent(inner)
+        return _Sign(tight, inner[rows, columns], True, not inner.any(), colour)
+    return _Sign(tight, sign, False, not sign.any(), colour)
 
 
 def _ring(part: Pixels) -> Pixels:
@@ -283,13 +283,13 @@ def _against(part: Pixels, ground: Pixels) -> Soft:
     """0..1: how far each pixel is from the background, as a share of the furthest."""
     import numpy as np
 
-    far = steps(part, np.broadcast_to(ground, part.shape)).astype(np.float32)
+    far = measure_steps(part, np.broadcast_to(ground, part.shape)).astype(np.float32)
     most = float(far.max(initial=0.0))
     # What is clearly not background counts in full, whatever its shading.
     return np.minimum(1.0, far / (0.7 * most)) if most >= _FAINT else np.zeros_like(far)
 
 
-def _filled(mask: Soft) -> tuple[slice, slice]:
+def _find_extent(mask: Soft) -> tuple[slice, slice]:
     """The rows and columns that the sign takes; everything where there is none."""
     import numpy as np
 

@@ -8,7 +8,7 @@ from hisa.grounder.thing import ARROW_WORDS, READ, Thing, overlap
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
-__all__ = ["part", "with_arrows"]
+__all__ = ["build_arrow", "with_arrows"]
 
 _OPENS = frozenset({"collapsed", "expandable", "expanded", "has-popup"})
 """States of a page's button with something to open; a page draws arrows on no other."""
@@ -24,14 +24,14 @@ def with_arrows(things: Sequence[Thing]) -> list[Thing]:
     A line that says just what the arrow in its place is called is taken for the arrow.
     """
     pages = [t.box for t in things if t.role == "document web"]
-    told = [t for t in things if t.role != READ]
+    elements = [t for t in things if t.role != READ]
     arrows = [
         arrow
-        for thing in told
+        for thing in elements
         for arrow in _arrows(thing, any(page.contains(thing.box.centre) for page in pages))
     ]
     read = [t for t in things if t.role == READ and not any(_same(t, arrow) for arrow in arrows)]
-    return told + arrows + read
+    return elements + arrows + read
 
 
 def _same(read: Thing, arrow: Thing) -> bool:
@@ -48,14 +48,14 @@ def _arrows(thing: Thing, on_page: bool) -> list[Thing]:
         middle = box.centre.y
         up = BoundingBox(box.right - wide, box.top, box.right, middle, "screen")
         down = BoundingBox(box.right - wide, middle, box.right, box.bottom, "screen")
-        return [part(thing, "up", up), part(thing, "down", down)]
+        return [build_arrow(thing, "up", up), build_arrow(thing, "down", down)]
     if element.role in ("combo box", "push button", "toggle button") and box.width > box.height:
         if element.role != "combo box":
             if on_page and not element.states & _OPENS:
                 return []
             wide = min(wide, _SPLIT * box.height)
         at = BoundingBox(box.right - wide, box.top, box.right, box.bottom, "screen")
-        return [part(thing, "drop-down", at)]
+        return [build_arrow(thing, "drop-down", at)]
     return []
 
 
@@ -64,14 +64,14 @@ def _beside(thing: Thing) -> list[Thing]:
     box = thing.box
     plus = BoundingBox(box.right - box.height, box.top, box.right, box.bottom, "screen")
     minus = BoundingBox(plus.left - box.height, box.top, plus.left, box.bottom, "screen")
-    return [part(thing, "up", plus), part(thing, "down", minus)]
+    return [build_arrow(thing, "up", plus), build_arrow(thing, "down", minus)]
 
 
-def part(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) -> Thing:
+def build_arrow(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) -> Thing:
     """The arrow of that name of a field or button."""
     of = owner.element
     does = ARROW_WORDS.get(name, ())
-    told = Element(
+    element = Element(
         "arrow part",
         name,
         box,
@@ -82,4 +82,4 @@ def part(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) 
     labels = owner.labels + tuple((word, 0.95) for word in does)
     if of.name and of.text:  # a cell goes by what it shows as much as by its address
         labels += ((of.text[:60], 0.95),)
-    return Thing(told, box, labels, owner.front, drawn)
+    return Thing(element, box, labels, owner.front, drawn)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hisa.grounder.thing import Thing
 from hisa.plugins.reading.control_parts import with_arrows
 from hisa.plugins.reading.drawn_shapes import with_shapes
-from hisa.plugins.reading.tracks import slider_handle
+from hisa.plugins.reading.tracks import find_slider_handle
 from hisa.screen.observation import Observation
 
 __all__ = ["DRAWN"]
@@ -17,12 +17,12 @@ __all__ = ["DRAWN"]
 class DrawnThings:
     """Title bar buttons, ticks, icons, the handles of sliders and arrows."""
 
-    def listed(
+    def list_things(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
         """See `hisa.grounder.base.ThingList`."""
         known = [
-            replace(t, handle=slider_handle(t, observation)) if t.role == "slider" else t
+            replace(t, handle=find_slider_handle(t, observation)) if t.role == "slider" else t
             for t in things
         ]
         if parts:

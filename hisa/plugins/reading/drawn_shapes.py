@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hisa.grounder.thing import READ, UNCHECKED, Thing, gaps, overlap, sides, squared
+from hisa.grounder.thing import READ, UNCHECKED, Thing, gaps, overlap, sides, square_around
 from hisa.plugins.reading.blobs import Blob, find_blobs
-from hisa.plugins.reading.control_parts import part
+from hisa.plugins.reading.control_parts import build_arrow
 from hisa.plugins.reading.title_bars import title_buttons
-from hisa.plugins.reading.tracks import handle_of
+from hisa.plugins.reading.tracks import build_handle
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
@@ -63,8 +63,8 @@ def with_shapes(things: list[Thing], observation: Observation, *, arrows: bool) 
         observation: the look that they are of.
         arrows: whether arrows are wanted; they go by the names of what they belong to.
     """
-    found = _Drawn(things, observation).all()
-    return found if arrows else [t for t in found if t.role != "arrow part"]
+    drawn_things = _ShapeFinder(things, observation).find_all()
+    return drawn_things if arrows else [t for t in drawn_things if t.role != "arrow part"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Shape:
         return self.blob.glyph.sure if self.name else _UNKNOWN
 
 
-class _Drawn:
+class _ShapeFinder:
     """The shapes of a picture among the things that are told."""
 
     def __init__(self, things: list[Thing], observation: Observation) -> None:
@@ -101,30 +101,30 @@ class _Drawn:
             for blob in find_blobs(observation.screenshot)
         ]
 
-    def all(self) -> list[Thing]:
-        found: list[Thing] = []
-        called: dict[int, Thing] = {}
+    def find_all(self) -> list[Thing]:
+        drawn_things: list[Thing] = []
+        labelled: dict[int, Thing] = {}
         for window in self._observation.windows:
-            found += title_buttons(window, self._observation)
-        taken = [_wider(t.box) for t in found]
+            drawn_things += title_buttons(window, self._observation)
+        taken = [_wider(t.box) for t in drawn_things]
         for shape in self._shapes:
             if any(box.contains(shape.box.centre) for box in taken) or self._is_border(shape):
                 continue
-            owner = self._owner(shape)
+            owner = self._find_owner(shape)
             if owner is None or _is_ground(owner):
-                found += self._free(shape)
+                drawn_things += self._build_free(shape)
             elif _shows(owner, shape):
-                called[id(owner)] = _called(called.get(id(owner), owner), shape)
+                labelled[id(owner)] = _label_owner(labelled.get(id(owner), owner), shape)
             else:
-                found += _inside(owner, shape, is_tick=self._among_ticks(shape))
-        found += [handle_of(t, t.handle) for t in self._things if t.handle is not None]
-        kept = [called.get(id(t), t) for t in self._things if not _is_replaced(t, found)]
-        kept = [replace(t, box=box) if (box := self._wider.get(id(t))) else t for t in kept]
-        drawn = [t for t in found if t.element.name]
-        kept = [t for t in kept if _may_hold(t) or not _is_misread(t, drawn)]
-        return kept + found
+                drawn_things += _inside(owner, shape, is_tick=self._among_ticks(shape))
+        drawn_things += [build_handle(t, t.handle) for t in self._things if t.handle is not None]
+        things = [labelled.get(id(t), t) for t in self._things if not _is_replaced(t, drawn_things)]
+        things = [replace(t, box=box) if (box := self._wider.get(id(t))) else t for t in things]
+        drawn = [t for t in drawn_things if t.element.name]
+        things = [t for t in things if _may_hold(t) or not _is_misread(t, drawn)]
+        return things + drawn_things
 
-    def _owner(self, shape: _Shape) -> Thing | None:
+    def _find_owner(self, shape: _Shape) -> Thing | None:
         """The smallest thing that a shape stands in, of the window that is seen there."""
         import numpy as np
 
@@ -133,8 +133,8 @@ class _Drawn:
         inside = np.flatnonzero((left <= at.x) & (at.x < right) & (top <= at.y) & (at.y < bottom))
         holding = [t for i in inside.tolist() if _may_hold(t := self._things[i])]
         # What lies behind a dialog or an open menu is not what is seen there.
-        seen = max((t.front for t in holding), default=0.0) - 0.1
-        holding = [t for t in holding if t.front >= seen]
+        least_front = max((t.front for t in holding), default=0.0) - 0.1
+        holding = [t for t in holding if t.front >= least_front]
         return min(holding, key=lambda t: (t.box.area, _is_ground(t)), default=None)
 
     def _is_border(self, shape: _Shape) -> bool:
@@ -155,8 +155,10 @@ class _Drawn:
     def _window_at(self, box: BoundingBox) -> str:
         """The title of the active window where it is there."""
         active = self._observation.active
-        there = active is not None and active.box is not None and active.box.contains(box.centre)
-        return active.title if there and active is not None else ""
+        is_active = (
+            active is not None and active.box is not None and active.box.contains(box.centre)
+        )
+        return active.title if is_active and active is not None else ""
 
     def _among_ticks(self, shape: _Shape) -> bool:
         """Whether it is a tick or an empty square, or stands below or above one in a list."""
@@ -174,33 +176,33 @@ class _Drawn:
 
     # ------------------------------------------------------------ what stands free
 
-    def _free(self, shape: _Shape) -> list[Thing]:
+    def _build_free(self, shape: _Shape) -> list[Thing]:
         window = self._window_at(shape.box)
-        if owner := self._field_beside(shape):
+        if owner := self._find_field_beside(shape):
             return _inside(owner, shape)
-        text = self._text_beside(shape)
+        text = self._find_text_beside(shape)
         if text is not None and shape.way in ("right", "down"):
             name = "expand" if shape.way == "right" else "collapse"
-            return [_made("arrow part", name, shape, window, label=_words(text))]
+            return [_build_thing("arrow part", name, shape, window, label=_words(text))]
         if text is not None and (shape.name == "square" or shape.blob.framed) and _is_tick(shape):
-            element = _element("check box", "", shape, window, _ticked(shape))
+            element = _element("check box", "", shape, window, _tick_states(shape))
             labels = ((_words(text), 0.95),)
             return [Thing(element, shape.box, labels, drawn=shape.sure)]
         if shape.way:
             role = "scroll bar" if self._opposite(shape) else ""
-            return [_made("arrow part", shape.way, shape, window, label=role)]
+            return [_build_thing("arrow part", shape.way, shape, window, label=role)]
         if shape.name in _CALLED:
             role = "image" if shape.name == "check" else "push button"
-            return [_made(role, _CALLED[shape.name], shape, window)]
+            return [_build_thing(role, _CALLED[shape.name], shape, window)]
         outlined = shape.name == "square" and shape.blob.framed and _is_tick(shape)
-        told = self._owner(shape) if outlined else None
-        if outlined and (told is None or told.box.area > _LARGER * shape.box.area):
-            return [_made("image", "", shape, window)]
+        owner_below = self._find_owner(shape) if outlined else None
+        if outlined and (owner_below is None or owner_below.box.area > _LARGER * shape.box.area):
+            return [_build_thing("image", "", shape, window)]
         if not shape.name and _may_be_icon(shape.blob) and not self._is_read(shape):
-            return [_made("image", "", shape, window)]
+            return [_build_thing("image", "", shape, window)]
         return []
 
-    def _field_beside(self, shape: _Shape) -> Thing | None:
+    def _find_field_beside(self, shape: _Shape) -> Thing | None:
         """The spin button or list whose arrows stand outside the box that is told."""
         if not (shape.way in ("up", "down") or shape.name in ("plus", "minus")):
             return None
@@ -209,12 +211,12 @@ class _Drawn:
                 across, down = gaps(thing.box, shape.box)
                 right = shape.box.left >= thing.box.right - thing.box.height
                 if right and across <= 2 * thing.box.height and down <= -shape.box.height / 2:
-                    told = self._wider.get(id(thing), thing.box)
-                    self._wider[id(thing)] = _up_to(told, shape.box.right)
+                    field_box = self._wider.get(id(thing), thing.box)
+                    self._wider[id(thing)] = _up_to(field_box, shape.box.right)
                     return thing
         return None
 
-    def _text_beside(self, shape: _Shape) -> Thing | None:
+    def _find_text_beside(self, shape: _Shape) -> Thing | None:
         """The text right of a shape, close to it."""
         best: tuple[float, Thing] | None = None
         for thing in self._things:
@@ -223,7 +225,7 @@ class _Drawn:
                 continue
             high = min(thing.box.bottom, shape.box.bottom) - max(thing.box.top, shape.box.top)
             if high >= 0.6 * shape.box.height and thing.box.height <= 3 * shape.box.height + 12:
-                best = min(best or (far, thing), (far, thing), key=lambda found: found[0])
+                best = min(best or (far, thing), (far, thing), key=lambda pair: pair[0])
         return best[1] if best else None
 
     def _opposite(self, shape: _Shape) -> bool:
@@ -261,11 +263,13 @@ def _shows(owner: Thing, shape: _Shape) -> bool:
     if shape.name not in _CALLED or owner.role not in _PICTURES:
         return False
     far = abs(owner.box.centre.x - shape.box.centre.x) / owner.box.width
-    drawn = squared(shape.box) if shape.name == "three dots" else shape.box  # dots are a thin line
+    drawn = (
+        square_around(shape.box) if shape.name == "three dots" else shape.box
+    )  # dots are a thin line
     return owner.box.area <= _LARGER * drawn.area and far <= 0.15
 
 
-def _called(owner: Thing, shape: _Shape) -> Thing:
+def _label_owner(owner: Thing, shape: _Shape) -> Thing:
     trust = 0.9 if owner.is_bare else 0.8
     words = dict.fromkeys((_CALLED[shape.name], shape.name, f"{shape.blob.colour} {shape.name}"))
     return replace(owner, labels=(*owner.labels, *((word, trust) for word in words)))
@@ -277,22 +281,26 @@ def _inside(owner: Thing, shape: _Shape, *, is_tick: bool = False) -> list[Thing
     role, way = owner.role, shape.way
     up_down = way or {"plus": "up", "minus": "down"}.get(shape.name, "")
     if role == "spin button" and up_down in ("up", "down") and end > 0.5:
-        return [part(owner, up_down, _button(owner, shape), shape.sure)]
+        return [build_arrow(owner, up_down, _button(owner, shape), shape.sure)]
     if way == "down" and end > 0.55 and _drops_down(owner, shape):
-        return [part(owner, "drop-down", _button(owner, shape), shape.sure)]
+        return [build_arrow(owner, "drop-down", _button(owner, shape), shape.sure)]
     if role == "scroll bar" and way:
-        return [_made("arrow part", way, shape, owner.element.window, label="scroll bar")]
+        return [_build_thing("arrow part", way, shape, owner.element.window, label="scroll bar")]
     if role in _TABS and shape.name == "cross" and end > 0.5:
-        return [_made("push button", "Close", shape, owner.element.window, label=_words(owner))]
+        return [
+            _build_thing("push button", "Close", shape, owner.element.window, label=_words(owner))
+        ]
     if role in _ROWS and end < 0.3 and is_tick:
-        element = _element("check box", _words(owner), shape, owner.element.window, _ticked(shape))
+        element = _element(
+            "check box", _words(owner), shape, owner.element.window, _tick_states(shape)
+        )
         return [Thing(element, shape.box, (), owner.front, shape.sure)]
     if role in _ROWS and way in ("right", "down") and end < 0.5:
         name = "expand" if way == "right" else "collapse"
-        return [_made("arrow part", name, shape, owner.element.window, label=_words(owner))]
+        return [_build_thing("arrow part", name, shape, owner.element.window, label=_words(owner))]
     if role in FIELDS and end > 0.6 and shape.name in _CALLED:
         name = _CALLED[shape.name]
-        return [_made("push button", name, shape, owner.element.window, label=_words(owner))]
+        return [_build_thing("push button", name, shape, owner.element.window, label=_words(owner))]
     return []
 
 
@@ -324,7 +332,7 @@ def _is_tick(shape: _Shape) -> bool:
     return known and 0.8 <= box.width / box.height <= 1.25 and shape.blob.box.width >= 9
 
 
-def _ticked(shape: _Shape) -> frozenset[str]:
+def _tick_states(shape: _Shape) -> frozenset[str]:
     """The state of a tick, as far as its sign is known: on a selected row it may not be."""
     state = {"check": "checked", "cross": "checked", "square": UNCHECKED}.get(shape.name)
     return frozenset({state} if state else ())
@@ -339,7 +347,7 @@ def _is_misread(thing: Thing, drawn: Iterable[Thing]) -> bool:
     return thing.role == READ and any(overlap(thing.box, t.box) > 0.5 for t in drawn)
 
 
-def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
+def _is_replaced(thing: Thing, drawn_things: Iterable[Thing]) -> bool:
     """Whether an arrow was guessed that is seen, there or a little aside."""
     if thing.role != "arrow part" or thing.drawn is not None:
         return False
@@ -347,13 +355,13 @@ def _is_replaced(thing: Thing, found: Iterable[Thing]) -> bool:
         t.role == "arrow part"
         and (t.element.name, t.element.label) == (thing.element.name, thing.element.label)
         and max(gaps(t.box, thing.box)) < 20
-        for t in found
+        for t in drawn_things
     )
 
 
-def _made(role: str, name: str, shape: _Shape, window: str, label: str = "") -> Thing:
+def _build_thing(role: str, name: str, shape: _Shape, window: str, label: str = "") -> Thing:
     element = _element(role, name, shape, window, label=label)
-    return Thing(element, squared(shape.box), drawn=shape.sure)
+    return Thing(element, square_around(shape.box), drawn=shape.sure)
 
 
 def _element(

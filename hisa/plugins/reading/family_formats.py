@@ -49,14 +49,14 @@ def _read_code(text: str) -> tuple[float, float] | None:
 
 def _read_json(text: str) -> tuple[float, float] | None:
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not found.keys() <= {"action", "x", "y"}:
+    if not isinstance(fields, dict) or not fields.keys() <= {"action", "x", "y"}:
         return None
-    if found.get("action", "click_absolute") not in ("click_absolute", "click"):
+    if fields.get("action", "click_absolute") not in ("click_absolute", "click"):
         return None
-    x, y = _number(found.get("x")), _number(found.get("y"))
+    x, y = _number(fields.get("x")), _number(fields.get("y"))
     return None if x is None or y is None else (x, y)
 
 

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from hisa.grounder.thing import READ
 from hisa.plugins.matching.description import Query, Relation
-from hisa.plugins.reading.asked import Asked, read_asked
-from hisa.plugins.reading.layout import Order, distances, orders
-from hisa.plugins.reading.purposes import acting_families, purposes, serves
+from hisa.plugins.reading.asked import Hints, read_hints
+from hisa.plugins.reading.layout import Order, measure_distances, orders
+from hisa.plugins.reading.purposes import acting_families, find_purposes, serves
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Table, family
-from hisa.plugins.reading.series import ALIKE
+from hisa.plugins.reading.series import SERIES_FAMILY
 from hisa.screen.role_words import find_kind
 from hisa.screen.roles import CONTAINERS
 from hisa.text.words import purpose_match, tokens
 
-__all__ = ["Evidence", "features"]
+__all__ = ["Evidence", "build_features"]
 
 _ANCHORS = 6
 """Things that the words after "next to" may mean, at most."""
@@ -33,7 +33,7 @@ _TITLE_BAR = re.compile(
 )
 _TITLE_HIGH = 44
 """Pixels of the screen from a window's upper edge within which its title bar lies, either way."""
-_SAID = 0.9
+_KIND_AS_NAME = 0.9
 """How surely a word for a kind is the name of an anchor that is called just so."""
 _HOLDERS = CONTAINERS | {"landmark"}
 """Roles of anchors that need only have the words for them: "the notebook" is "notebook content"."""
@@ -53,9 +53,9 @@ class Evidence:
         return self.queries[-1]
 
     @cached_property
-    def asked(self) -> Asked:
+    def hints(self) -> Hints:
         """The hints in the words."""
-        return read_asked(self.query)
+        return read_hints(self.query)
 
     @cached_property
     def roles(self) -> Floats:
@@ -75,26 +75,28 @@ class Evidence:
     @cached_property
     def related(self) -> list[Floats]:
         """For each relation: how well each thing stands in it, 0..1."""
-        return [self._relation(relation) for relation in self.query.relations]
+        return [self._rate_relation(relation) for relation in self.query.relations]
 
-    def _relation(self, relation: Relation) -> Floats:
+    def _rate_relation(self, relation: Relation) -> Floats:
         table = self.table
-        found = self._reference(relation)
+        fit = self._reference(relation)
         others = self.anchors(relation.other) if relation.other else []
         for row, trust in self.anchors(relation.anchor):
-            if relation.how == "between":
+            if relation.position == "between":
                 for other, more in others:
-                    lies = _between(table.box, table.box[row], table.box[other])
-                    found = np.maximum(found, trust * more * lies)
+                    between = _rate_between(table.box, table.box[row], table.box[other])
+                    fit = np.maximum(fit, trust * more * between)
                 continue
-            far = distances(relation.how, table.box, table.box[row])
-            found = np.maximum(found, trust / (1 + far / _NEAR))
-        return found
+            far = measure_distances(relation.position, table.box, table.box[row])
+            fit = np.maximum(fit, trust / (1 + far / _NEAR))
+        return fit
 
     def _reference(self, relation: Relation) -> Floats:
         """Cells by the letter of their column or the number of their row: "in column C"."""
         called = relation.anchor.name.casefold()
-        pattern = {"row": rf"[a-z]{{1,3}}{called}", "column": rf"{called}\d+"}.get(relation.how)
+        pattern = {"row": rf"[a-z]{{1,3}}{called}", "column": rf"{called}\d+"}.get(
+            relation.position
+        )
         if pattern is None or not re.fullmatch(r"\d{1,7}|[a-z]{1,3}", called):
             return np.zeros(len(self.table.things))
         cell = re.compile(pattern, re.I)
@@ -121,13 +123,13 @@ class Evidence:
             roles = query.kind.roles if query.kind else frozenset()
             fit = np.array([float(t.role in roles) for t in table.things]) * 0.6
             for name in query.also:
-                fit = np.maximum(fit, _SAID * table.called_just(name))
+                fit = np.maximum(fit, _KIND_AS_NAME * table.match_exactly(name))
         else:
-            fit = table.written(query.name, loosely=not query.quoted)
-            fit = np.maximum(fit, 0.9 * table.beside(query.name)) * np.sqrt(kind)
-            fit = np.maximum(fit, _SAID * self._holders(query))
+            fit = table.rate_written(query.name, loosely=not query.quoted)
+            fit = np.maximum(fit, 0.9 * table.rate_label(query.name)) * np.sqrt(kind)
+            fit = np.maximum(fit, _KIND_AS_NAME * self._holders(query))
             for name in query.also:
-                fit = np.maximum(fit, 0.9 * table.written(name))
+                fit = np.maximum(fit, 0.9 * table.rate_written(name))
         return fit if query.nth is None else fit * 0.8
 
     def _holders(self, query: Query) -> Floats:
@@ -138,82 +140,87 @@ class Evidence:
         return np.array([float(words != frozenset() and fits) for fits in held])
 
 
-def _between(box: Floats, one: Floats, other: Floats) -> Floats:
+def _rate_between(box: Floats, first: Floats, second: Floats) -> Floats:
     x, y = (box[:, 0] + box[:, 2]) / 2, (box[:, 1] + box[:, 3]) / 2
-    ones = ((one[0] + one[2]) / 2, (one[1] + one[3]) / 2)
-    others = ((other[0] + other[2]) / 2, (other[1] + other[3]) / 2)
-    wide, high = abs(ones[0] - others[0]), abs(ones[1] - others[1])
+    first_middle = ((first[0] + first[2]) / 2, (first[1] + first[3]) / 2)
+    second_middle = ((second[0] + second[2]) / 2, (second[1] + second[3]) / 2)
+    wide, high = abs(first_middle[0] - second_middle[0]), abs(first_middle[1] - second_middle[1])
     if max(wide, high) < 4:
         return np.zeros(len(box))
     along, at = (x, 0) if wide > high else (y, 1)
     across = y if wide > high else x
-    low, top = sorted((ones[at], others[at]))
+    low, top = sorted((first_middle[at], second_middle[at]))
     share = np.clip(np.minimum(along - low, top - along) / (top - low) * 4, 0, 1)
-    middle = (ones[1 - at] + others[1 - at]) / 2
-    off = np.abs(across - middle) - max(abs(ones[1 - at] - others[1 - at]) / 2, 12)
+    middle = (first_middle[1 - at] + second_middle[1 - at]) / 2
+    off = np.abs(across - middle) - max(abs(first_middle[1 - at] - second_middle[1 - at]) / 2, 12)
     return np.asarray(share / (1 + np.maximum(off, 0) / 20) / (1 + (top - low) / 600))
 
 
-def features(evidence: Evidence, known: dict[str, Floats]) -> dict[str, Floats]:
+def build_features(evidence: Evidence, known: dict[str, Floats]) -> dict[str, Floats]:
     """Every feature by its name, a number for each thing.
 
     Args:
         evidence: the description and the things.
         known: what other scores say, by a name for each.
     """
-    found = dict(known)
+    by_name = dict(known)
     for part in _PARTS:
-        found |= part(evidence)
-    return found
+        by_name |= part(evidence)
+    return by_name
 
 
 def _words(evidence: Evidence) -> dict[str, Floats]:
     """The words of the description on a thing, on its label, and around it."""
-    table, asked = evidence.table, evidence.asked
+    table, hints = evidence.table, evidence.hints
     count = len(table.things)
-    rarity = {w: table.rarity[w] ** 0.5 for w in asked.words if w in table.rarity}
-    meant = {w: v for w, v in rarity.items() if w in asked.meant}
+    rarity = {w: table.rarity[w] ** 0.5 for w in hints.words if w in table.rarity}
+    telling = {w: v for w, v in rarity.items() if w in hints.telling}
     own = {w: _spread(table.index[w], count) for w in rarity}
     total = sum(rarity.values()) or 1.0
-    heads = {w: v for w, v in rarity.items() if w in asked.head}
+    heads = {w: v for w, v in rarity.items() if w in hints.head}
     result = {
         "own": _sum(own, rarity, count) / total,
         "own_head": _sum(own, heads, count) / (sum(heads.values()) or 1.0),
-        "own_meant": _sum(own, meant, count) / (sum(meant.values()) or 1.0),
-        "label": _sum({w: _spread(table.labelled.get(w, ()), count) for w in meant}, meant, count)
-        / (sum(meant.values()) or 1.0),
+        "own_meant": _sum(own, telling, count) / (sum(telling.values()) or 1.0),
+        "label": _sum(
+            {w: _spread(table.labelled.get(w, ()), count) for w in telling}, telling, count
+        )
+        / (sum(telling.values()) or 1.0),
     }
-    places = {w: table.index[w][table.tells[table.index[w]]] for w in meant}
-    for name, lies in _AROUND.items():
-        near = {w: lies(table, rows) * (1 - own[w]) for w, rows in places.items() if len(rows)}
-        result[name] = _sum(near, meant, count) / (sum(meant.values()) or 1.0)
+    places = {w: table.index[w][table.has_short_text[table.index[w]]] for w in telling}
+    for name, rate_near in _AROUND.items():
+        near = {w: rate_near(table, rows) * (1 - own[w]) for w, rows in places.items() if len(rows)}
+        result[name] = _sum(near, telling, count) / (sum(telling.values()) or 1.0)
     covered = {
         w: np.maximum.reduce(
-            [own[w], *(lies(table, places[w]) for lies in _AROUND.values() if len(places[w]))]
+            [
+                own[w],
+                *(rate_near(table, places[w]) for rate_near in _AROUND.values() if len(places[w])),
+            ]
         )
-        for w in meant
+        for w in telling
     }
-    result["covered"] = _sum(covered, meant, count) / (sum(meant.values()) or 1.0)
-    result["known_words"] = np.full(count, len(meant) / max(len(asked.meant), 1))
+    result["covered"] = _sum(covered, telling, count) / (sum(telling.values()) or 1.0)
+    result["known_words"] = np.full(count, len(telling) / max(len(hints.telling), 1))
     return result | _shares(evidence)
 
 
 def _shares(evidence: Evidence) -> dict[str, Floats]:
     """The share of the words asked for that each thing has on it, and of its own words."""
-    table, asked = evidence.table, evidence.asked
+    table, hints = evidence.table, evidence.hints
     result = {
-        "told": np.array([len(mine & asked.words) / max(len(mine), 1) for mine in table.called]),
+        "told": np.array([len(mine & hints.words) / max(len(mine), 1) for mine in table.called]),
         "told_meant": np.array(
-            [len(mine & asked.meant) / max(len(mine), 1) for mine in table.called]
+            [len(mine & hints.telling) / max(len(mine), 1) for mine in table.called]
         ),
         "twins": table.twins,
     }
-    wanted = {
-        "numbers": asked.numbers,
-        "own_share": asked.meant,
-        "head_share": asked.meant & asked.head,
+    words_by_name = {
+        "numbers": hints.numbers,
+        "own_share": hints.telling,
+        "head_share": hints.telling & hints.head,
     }
-    for name, words in wanted.items():
+    for name, words in words_by_name.items():
         shares = [len(mine & words) / max(len(words), 1) for mine in table.called]
         result[name] = np.array(shares)
     return result
@@ -248,8 +255,8 @@ def _over_column(table: Table, rows: NDArray[np.int64]) -> Floats:
     beneath = table.box[:, None, 1] >= table.box[None, rows, 3] - 2
     inside = (x >= table.box[None, rows, 0]) & (x < table.box[None, rows, 2])
     aligned = np.abs(table.box[:, None, 0] - table.box[None, rows, 0]) < 6
-    lies = beneath & inside & (header[None, :] | aligned)
-    return np.asarray(lies.any(axis=1), dtype=float)
+    fits = beneath & inside & (header[None, :] | aligned)
+    return np.asarray(fits.any(axis=1), dtype=float)
 
 
 def _inside(table: Table, rows: NDArray[np.int64]) -> Floats:
@@ -290,14 +297,14 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     table, query = evidence.table, evidence.query
     count = len(table.things)
     zero = np.zeros(count)
-    quotes = {q: table.written(q) for q in query.literals[:6]}
+    quotes = {q: table.rate_written(q) for q in query.literals[:6]}
     anchored = {r.anchor.name for r in query.relations} | {
         r.other.name for r in query.relations if r.other
     }
     mine = [q for q in quotes if q not in anchored]
-    named = table.written(query.name, loosely=not query.quoted) if query.name else zero
-    by_label = table.beside(query.name, loosely=not query.quoted) if query.name else zero
-    values = [table.written(v, loosely=v not in query.literals) for v in query.values[:3]]
+    named = table.rate_written(query.name, loosely=not query.quoted) if query.name else zero
+    by_label = table.rate_label(query.name, loosely=not query.quoted) if query.name else zero
+    values = [table.rate_written(v, loosely=v not in query.literals) for v in query.values[:3]]
     purpose = " ".join((query.name if not query.quoted else "", query.hints))
     names = [t.element.name or t.element.description for t in table.things]
     does = np.array([purpose_match(purpose, n) if n else 0.0 for n in names])
@@ -313,7 +320,7 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
         "quotes": np.full(count, float(len(quotes))),
         "value": np.maximum.reduce([zero, *values]),
         "value_asked": np.full(count, float(bool(values))),
-        "also": np.maximum.reduce([zero, *(table.written(a) for a in query.also[:3])]),
+        "also": np.maximum.reduce([zero, *(table.rate_written(a) for a in query.also[:3])]),
         "does": does,
     }
 
@@ -324,26 +331,26 @@ def _purposes(evidence: Evidence) -> dict[str, Floats]:
     text, head = query.context.casefold(), query.head.casefold()
     for quote in query.literals:
         text, head = (part.replace(quote.casefold(), " ") for part in (text, head))
-    found: dict[str, Floats] = {}
-    for name, said in (("purpose", text), ("purpose_head", head)):
-        wanted = purposes(said)
-        fits = [max((serves(wanted, n) for n in names), default=0.0) for names in table.names]
-        found[name] = np.array(fits) if wanted else np.zeros(len(table.things))
-    found["purpose_asked"] = np.full(len(table.things), float(bool(purposes(text))))
+    by_name: dict[str, Floats] = {}
+    for name, part_text in (("purpose", text), ("purpose_head", head)):
+        names_for_it = find_purposes(part_text)
+        fits = [max((serves(names_for_it, n) for n in names), default=0.0) for names in table.names]
+        by_name[name] = np.array(fits) if names_for_it else np.zeros(len(table.things))
+    by_name["purpose_asked"] = np.full(len(table.things), float(bool(find_purposes(text))))
     acting = acting_families(text.strip())
-    found["acts"] = np.array([float(f in acting) for f in table.families])
-    return found | {"title_bar": _in_title_bars(evidence, text)}
+    by_name["acts"] = np.array([float(f in acting) for f in table.families])
+    return by_name | {"title_bar": _rate_in_title_bars(evidence, text)}
 
 
-def _in_title_bars(evidence: Evidence, text: str) -> Floats:
+def _rate_in_title_bars(evidence: Evidence, text: str) -> Floats:
     """Whether each thing stands where the title bar of a window is, if one is asked for."""
     table = evidence.table
-    there = np.zeros(len(table.things), dtype=bool)
+    in_bar = np.zeros(len(table.things), dtype=bool)
     windows = table.scene.observation.windows if _TITLE_BAR.search(text) else ()
     for box in (w.box for w in windows if w.box):
         across = (box.left - 8 <= table.x) & (table.x < box.right + 8)
-        there |= across & (np.abs(table.y - box.top) <= _TITLE_HIGH)
-    return there.astype(float)
+        in_bar |= across & (np.abs(table.y - box.top) <= _TITLE_HIGH)
+    return in_bar.astype(float)
 
 
 def _kinds(evidence: Evidence) -> dict[str, Floats]:
@@ -364,15 +371,15 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
     }
     for name in ("button", "cell", "holder", "item", "menu", "part", "picture", "text"):
         result[f"is_{name}"] = (table.family == FAMILIES.index(name)).astype(float)
-    asked_family = _asked_family(evidence)
+    families = _find_families(evidence)
     result |= {
-        f"asks_{name}": np.full(count, float(name in asked_family))
+        f"asks_{name}": np.full(count, float(name in families))
         for name in ("button", "item", "picture", "part")
     }
     return result
 
 
-def _asked_family(evidence: Evidence) -> frozenset[str]:
+def _find_families(evidence: Evidence) -> frozenset[str]:
     kind = evidence.query.kind
     return frozenset(family(role) for role in kind.roles) if kind else frozenset()
 
@@ -390,7 +397,7 @@ def _relations(evidence: Evidence) -> dict[str, Floats]:
     }
     ranks = [(r, _rank(evidence, s)) for r, s in known]
     for name, sort in (("beside", _DIRECTIONS), ("held", {"within", "row", "column"})):
-        mine = [s for r, s in ranks if r.how in sort]
+        mine = [s for r, s in ranks if r.position in sort]
         result[f"{name}_rank"] = np.mean(mine, axis=0) if mine else np.zeros(count)
     return result
 
@@ -417,48 +424,48 @@ def _places(evidence: Evidence) -> dict[str, Floats]:
         away = {"left": x, "right": 1 - x, "top": y, "bottom": 1 - y}
         sides = [away[side] for side in query.where if side in away]
         result[f"off_{name}"] = np.mean(sides, axis=0) if sides else np.zeros(count)
-    return result | _ordered(evidence)
+    return result | _order_features(evidence)
 
 
-def _ordered(evidence: Evidence) -> dict[str, Floats]:
-    table, asked = evidence.table, evidence.asked
+def _order_features(evidence: Evidence) -> dict[str, Floats]:
+    table, hints = evidence.table, evidence.hints
     count = len(table.things)
     names = ("across", "down", "reading")
     result = {f"nth_{name}": np.zeros(count) for name in names}
     result |= {f"nth_held_{name}": np.zeros(count) for name in names}
     result |= {"extreme": np.zeros(count), "extreme_held": np.zeros(count)}
-    result["nth_asked"] = np.full(count, float(asked.nth is not None))
-    result["extreme_asked"] = np.full(count, float(bool(asked.extremes)))
-    if asked.nth is None and not asked.extremes:
+    result["nth_asked"] = np.full(count, float(hints.nth is not None))
+    result["extreme_asked"] = np.full(count, float(bool(hints.extremes)))
+    if hints.nth is None and not hints.extremes:
         return result
     held = np.ones(count, dtype=bool)
     for relation, score in zip(evidence.query.relations, evidence.related, strict=True):
-        if score.max(initial=0.0) > 0 and relation.how in ("within", "row", "column"):
+        if score.max(initial=0.0) > 0 and relation.position in ("within", "row", "column"):
             held &= score > 0
-    whole = np.ones(count, dtype=bool) & (table.front > 0.55)
-    for suffix, members in (("", whole), ("_held", whole & held)):
-        order = orders(table.box, ALIKE[table.family], members)
-        if asked.nth is not None:
-            for name, fit in zip(names, order.fits(asked.nth), strict=True):
+    usable = np.ones(count, dtype=bool) & (table.front > 0.55)
+    for suffix, members in (("", usable), ("_held", usable & held)):
+        order = orders(table.box, SERIES_FAMILY[table.family], members)
+        if hints.nth is not None:
+            for name, fit in zip(names, order.fits(hints.nth), strict=True):
                 result[f"nth{suffix}_{name}"] = fit
-        if asked.extremes:
-            result[f"extreme{suffix}"] = _extremes(order, asked.extremes)
+        if hints.extremes:
+            result[f"extreme{suffix}"] = _rate_extremes(order, hints.extremes)
     return result
 
 
-def _extremes(order: Order, sides: frozenset[str]) -> Floats:
+def _rate_extremes(order: Order, sides: frozenset[str]) -> Floats:
     """1 for the outermost of its row or column on the sides asked for, less for the next."""
-    found = []
+    fits = []
     for side in sides:
         if side == "middle":
-            found.append(np.maximum(_middle(order.across), _middle(order.down)))
+            fits.append(np.maximum(_middle(order.across), _middle(order.down)))
             continue
         places = order.across if side in ("left", "right") else order.down
         index, number = places[:, 0], places[:, 1]
         place = index if side in ("left", "top") else number - 1 - index
         fit = 1 / (1 + np.maximum(place, 0))
-        found.append(np.where((number >= 2) & (index >= 0), fit, 0.0))
-    return np.asarray(np.mean(found, axis=0))
+        fits.append(np.where((number >= 2) & (index >= 0), fit, 0.0))
+    return np.asarray(np.mean(fits, axis=0))
 
 
 def _middle(places: Floats) -> Floats:
@@ -466,18 +473,18 @@ def _middle(places: Floats) -> Floats:
     return np.asarray((number >= 3) & (2 * index == number - 1), dtype=float)
 
 
-def _seen(evidence: Evidence) -> dict[str, Floats]:
+def _look_features(evidence: Evidence) -> dict[str, Floats]:
     """Size, colour and standing out from the like."""
-    table, asked = evidence.table, evidence.asked
+    table, hints = evidence.table, evidence.hints
     area = np.sqrt(np.maximum(table.width * table.height, 1))
     small = np.clip((60 - area) / 60, -1, 1)
     return {
         "size": np.log(area),
         "flat": np.log(np.maximum(table.width, 1) / np.maximum(table.height, 1)),
-        "sized": small * (float(asked.small) - float(asked.large)),
-        "colour": evidence.table.looks.coloured(asked.colours),
-        "colour_asked": np.full(len(area), float(bool(asked.colours))),
-        **_stating(evidence),
+        "sized": small * (float(hints.small) - float(hints.large)),
+        "colour": evidence.table.looks.rate_colours(hints.colours),
+        "colour_asked": np.full(len(area), float(bool(hints.colours))),
+        **_state_features(evidence),
     }
 
 
@@ -493,43 +500,45 @@ _TICKED_TOO = frozenset({"toggle button", "check menu item", "radio menu item", 
 """Roles of what may be ticked, beside those that are there for it."""
 
 
-def _stating(evidence: Evidence) -> dict[str, Floats]:
+def _state_features(evidence: Evidence) -> dict[str, Floats]:
     """The states asked for, and which thing alone has one.
 
     What is drawn or read, and told by nobody, has no state that is known.
     """
-    table, asked = evidence.table, evidence.asked
+    table, hints = evidence.table, evidence.hints
     count = len(table.things)
     states = [t.element.states for t in table.things]
-    told = np.array([float(bool(s)) for s in states])
-    found = {}
-    for name, wanted in _STATES.items():
+    has_states = np.array([float(bool(s)) for s in states])
+    by_state = {}
+    for name, state_names in _STATES.items():
         half = _HALF_STATES.get(name, frozenset())
-        has = np.array([1.0 if s & wanted else 0.5 * bool(s & half) for s in states])
-        found[name] = has if name in asked.states else np.zeros(count)
+        has = np.array([1.0 if s & state_names else 0.5 * bool(s & half) for s in states])
+        by_state[name] = has if name in hints.states else np.zeros(count)
     dead = np.array([float(not s & _USABLE) for s in states])
-    found["disabled"] = dead * told
+    by_state["disabled"] = dead * has_states
     is_tick = table.family == FAMILIES.index("tick")
     is_tick |= np.array([t.role in _TICKED_TOO for t in table.things], dtype=bool)
     bare = np.array([float(not s & _STATES["ticked"]) for s in states])
     drawn = np.array([t.drawn is not None and t.role == "check box" for t in table.things])
-    known = np.maximum(told, drawn)
-    found["unticked"] = bare * known * is_tick
-    lit = asked.states & {"selected", "open"}
+    known = np.maximum(has_states, drawn)
+    by_state["unticked"] = bare * known * is_tick
+    lit = hints.states & {"selected", "open"}
     return {
-        "selected": found["selected"],
-        "state_alone": _alone(table, found, asked.states),
+        "selected": by_state["selected"],
+        "state_alone": _rate_alone(table, by_state, hints.states),
         "stands_out": evidence.table.looks.standing_out() if lit else np.zeros(count),
     }
 
 
-def _alone(table: Table, found: dict[str, Floats], asked: frozenset[str]) -> Floats:
+def _rate_alone(table: Table, by_state: dict[str, Floats], requested: frozenset[str]) -> Floats:
     """1 for the only one of its group that has a state asked for, less where several have it."""
-    names = [name for name in found if name in asked]
-    has = np.max([found[name] for name in names], axis=0) if names else np.zeros(len(table.things))
+    names = [name for name in by_state if name in requested]
+    has = (
+        np.max([by_state[name] for name in names], axis=0) if names else np.zeros(len(table.things))
+    )
     shown = has * (table.front > 0.55) > 0.9
     number = np.bincount(table.family[shown], minlength=len(FAMILIES))
     return np.asarray(np.where(shown, 1 / np.maximum(number[table.family], 1), 0.0))
 
 
-_PARTS = (_words, _names, _purposes, _kinds, _relations, _places, _seen)
+_PARTS = (_words, _names, _purposes, _kinds, _relations, _places, _look_features)

@@ -104,15 +104,17 @@ def recognise(signs: Sequence[Soft]) -> list[Glyph]:
     Args:
         signs: any sizes, higher than 0 where the sign is.
     """
-    found = _compared(signs, _templates())
+    glyphs = _compare(signs, _templates())
     unclear = [
-        i for i, glyph in enumerate(found) if glyph.sure < _PLAINLY and min(signs[i].shape) >= _FINE
+        i
+        for i, glyph in enumerate(glyphs)
+        if glyph.sure < _PLAINLY and min(signs[i].shape) >= _FINE
     ]
-    pictures = _compared([_filled(signs[i]) for i in unclear], _outlines(), picture=True)
+    pictures = _compare([_fill_holes(signs[i]) for i in unclear], _outlines(), picture=True)
     for i, picture in zip(unclear, pictures, strict=True):
-        if picture.sure > found[i].sure:
-            found[i] = picture
-    return found
+        if picture.sure > glyphs[i].sure:
+            glyphs[i] = picture
+    return glyphs
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,13 @@ class _Templates:
     drawn: Soft
 
 
-def _compared(signs: Sequence[Soft], known: _Templates, *, picture: bool = False) -> list[Glyph]:
+def _compare(signs: Sequence[Soft], known: _Templates, *, picture: bool = False) -> list[Glyph]:
     import numpy as np
 
     if not signs:
         return []
-    each = np.stack([_normal(sign) for sign in signs]) @ known.drawn.T
-    likeness = np.maximum.reduceat(each, known.starts, axis=1)
+    products = np.stack([_normal(sign) for sign in signs]) @ known.drawn.T
+    likeness = np.maximum.reduceat(products, known.starts, axis=1)
     order = np.argsort(likeness, axis=1)[:, :-3:-1]
     best = np.take_along_axis(likeness, order, axis=1)
     judge = _judge_picture if picture else _judge
@@ -148,7 +150,7 @@ def _judge_picture(sign: Soft, name: str, like: float, next_like: float) -> Glyp
     return Glyph(name, like)
 
 
-def _filled(sign: Soft) -> Soft:
+def _fill_holes(sign: Soft) -> Soft:
     """A sign with what its lines enclose."""
     import numpy as np
     from scipy import ndimage
@@ -166,7 +168,7 @@ def _judge(sign: Soft, name: str, like: float, next_like: float) -> Glyph:
     height, width = sign.shape
     if max(height, width) < _COARSE:
         return Glyph()
-    if plain := _bar(sign, width / height) or _parted(sign):
+    if plain := _bar(sign, width / height) or _find_triple(sign):
         return plain
     square = _NARROW <= width / height <= _WIDE
     turned = name.startswith(("triangle", "chevron")) and 1 / 3 <= width / height <= 3
@@ -185,7 +187,7 @@ def _bar(sign: Soft, shape: float) -> Glyph | None:
     return Glyph("minus" if shape >= 2 else "bar", full)
 
 
-def _parted(sign: Soft) -> Glyph | None:
+def _find_triple(sign: Soft) -> Glyph | None:
     """Three dots, or three lines one above the other."""
     height, width = sign.shape
     if min(height, width) < 2 or max(height, width) < 7:
@@ -233,7 +235,7 @@ def _normal(sign: Soft) -> Soft:
 def _templates() -> _Templates:
     """The signs that are known, each in several weights."""
     drawn = [
-        (name, _stroked(lines, stroke))
+        (name, _draw_strokes(lines, stroke))
         for name, ways in _LINES.items()
         for lines in ways
         for stroke in _STROKES
@@ -241,21 +243,21 @@ def _templates() -> _Templates:
     drawn += [(name, _polygon(points)) for name, points in _FILLED.items()]
     for ratio in (0.38, 0.45, 0.52):
         drawn.append(("star", _polygon(_star(ratio))))
-        drawn.append(("star", _outlined(_star(ratio))))
+        drawn.append(("star", _draw_outline(_star(ratio))))
     for stroke in _STROKES[:3]:
         drawn += [("magnifier", _magnifier(stroke, lens)) for lens in (0.62, 0.7, 0.8)]
         drawn.append(("ring", _disc(stroke)))
     drawn.append(("disc", _disc(0.5)))
     drawn += [(f"{PLAIN}{letter}", _letter(letter)) for letter in _LETTERS]
-    return _prepared(drawn)
+    return _prepare(drawn)
 
 
 @cache
 def _outlines() -> _Templates:
-    return _prepared(outlines())
+    return _prepare(outlines())
 
 
-def _prepared(drawn: list[tuple[str, Image.Image]]) -> _Templates:
+def _prepare(drawn: list[tuple[str, Image.Image]]) -> _Templates:
     import numpy as np
 
     drawn = sorted(drawn, key=lambda pair: pair[0])  # those of one name follow one another
@@ -278,7 +280,7 @@ def _cut(picture: Image.Image) -> Image.Image:
     return picture.crop(picture.getbbox())
 
 
-def _stroked(lines: Sequence[Line], stroke: float) -> Image.Image:
+def _draw_strokes(lines: Sequence[Line], stroke: float) -> Image.Image:
     picture, pen = _canvas()
     for line in lines:
         pen.line(_at(line), fill=255, width=round(stroke * _DRAWN), joint="curve")
@@ -297,7 +299,7 @@ def _polygon(points: Line) -> Image.Image:
     return picture
 
 
-def _outlined(points: Line) -> Image.Image:
+def _draw_outline(points: Line) -> Image.Image:
     picture, pen = _canvas()
     pen.line(_at((*points, points[0], points[1])), fill=255, width=_DRAWN // 10, joint="curve")
     return picture

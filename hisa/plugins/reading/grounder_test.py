@@ -23,12 +23,12 @@ from hisa.grounder.base import GroundingFormat
 from hisa.grounder.choice import ask_pick
 from hisa.grounder.formats import open_format
 from hisa.grounder.trust import key_of
-from hisa.models.announced import announced
+from hisa.models.announced import find_announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
-from hisa.plugins.reading.known_picks import Counts, asked, known_lists, remember
+from hisa.plugins.reading.known_picks import Counts, known_lists, measure_picks, store_counts
 from hisa.protocols import Model, ModelRequest
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
@@ -65,7 +65,7 @@ class SelfTest:
         hits: points of the format that lie on their button.
     """
 
-    asked: int
+    questions: int
     refused: int
     error: float | None
     hits: int
@@ -73,16 +73,16 @@ class SelfTest:
     @property
     def ok(self) -> bool:
         """Whether the format reads the answers, and they lie on their buttons."""
-        return self.hits * 4 >= self.asked * 3
+        return self.hits * 4 >= self.questions * 3
 
-    def words(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """The result in a sentence, for the format of that name."""
-        told = f"{self.hits} of {self.asked} buttons hit by the format {name!r}"
+        text = f"{self.hits} of {self.questions} buttons hit by the format {name!r}"
         if self.error is not None:
-            told += f", median error {self.error:.0f} px"
+            text += f", median error {self.error:.0f} px"
         if self.refused:
-            told += f", {self.refused} answers not read"
-        return told
+            text += f", {self.refused} answers not read"
+        return text
 
 
 def grounder(settings: Settings) -> Iterator[Finding]:
@@ -112,11 +112,11 @@ def _pointing_model(models: ModelsSettings) -> ModelSettings | None:
 def _picking_model(models: ModelsSettings, kind: GrounderKind) -> ModelSettings | None:
     """The model that picks from lists, where the settings want one and it is no model by rules."""
     planner = models.planner
-    wanted = models.grounder or planner if kind == "choice" else planner
-    profile, brought = find(wanted.model, wanted.profile), announced(wanted.model)
+    settings = models.grounder or planner if kind == "choice" else planner
+    profile, brought = find(settings.model, settings.profile), find_announced(settings.model)
     picks = kind in ("auto", "cascade", "choice") and not (brought and brought.by_rules)
     points = profile.grounding and kind != "choice"
-    return wanted if picks and not (profile.reads_elements or points) else None
+    return settings if picks and not (profile.reads_elements or points) else None
 
 
 async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[str, str]) -> Finding:
@@ -129,15 +129,15 @@ async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[st
             return Finding(*area, True, False, detail)
         lists = known_lists()
         say(f"{model.name} picks from {len(lists)} known lists", err=True)
-        counts = await asked(lists, partial(ask_pick, model))
-    remember("picks", key_of(model.name, picking, profile), counts)
+        counts = await measure_picks(lists, partial(ask_pick, model))
+    store_counts("picks", key_of(model.name, picking, profile), counts)
     trust = counts.picks()
     outcome = "it is not asked, the elements decide" if trust.right is None else "it is asked"
     return Finding(*area, trust.right is not None, False, f"{trust.words}; {outcome}")
 
 
 async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[str, str]) -> Finding:
-    brought = announced(pointing.model)
+    brought = find_announced(pointing.model)
     if brought is not None and brought.by_rules:
         raise UsageError(
             "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
@@ -148,11 +148,11 @@ async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[st
         profile = models.profiles["grounder"]
         size = Size(settings.run.image_width, settings.run.image_height)
         form = open_format(settings.grounder.format, profile.coordinates, profile.grounding)
-        found = await run_self_test(models["grounder"], form, size)
+        result = await run_self_test(models["grounder"], form, size)
         key = key_of(models["grounder"].name, pointing, profile)
-    remember("points", key, Counts(there=found.asked, right=found.hits, enough=found.ok))
-    fix = "" if found.ok else _OTHER_FORMAT
-    return Finding(*area, found.ok, True, found.words(form.name), fix)
+    store_counts("points", key, Counts(there=result.questions, right=result.hits, enough=result.ok))
+    fix = "" if result.ok else _OTHER_FORMAT
+    return Finding(*area, result.ok, True, result.describe(form.name), fix)
 
 
 def drawn_screen(size: Size) -> tuple[Screenshot, tuple[Target, ...]]:
@@ -188,10 +188,10 @@ async def run_self_test(model: Model, form: GroundingFormat, size: Size) -> Self
             "grounder", messages, max_tokens=max(form.max_tokens, 200), temperature=0.0
         )
         answers.append((await model.complete(request)).text)
-    return _judged(answers, targets, form, size=size, shown=shown)
+    return _judge_answers(answers, targets, form, size=size, shown=shown)
 
 
-def _judged(
+def _judge_answers(
     answers: Sequence[str],
     targets: Sequence[Target],
     form: GroundingFormat,

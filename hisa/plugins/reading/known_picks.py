@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.events import Event, GroundingTried, GroundingVerdict, Noted
-from hisa.grounder.common import tried
+from hisa.grounder.common import build_tried_event
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Ask, Key, Trust
 from hisa.machine.storage import PRIVATE_FOLDER, replace_file
 from hisa.protocols import Emit
@@ -29,16 +29,16 @@ from hisa.screen.geometry import Size
 __all__ = [
     "KNOWN_PICKS",
     "Counts",
-    "Known",
+    "KnownList",
     "KnownPicks",
-    "asked",
     "known_lists",
-    "recalled",
-    "remember",
+    "measure_picks",
+    "recall_counts",
+    "store_counts",
 ]
 
-What = Literal["picks", "points"]
-_LOGGED: dict[What, str] = {"picks": "known things on lists", "points": "known places"}
+Measured = Literal["picks", "points"]
+_LOGGED: dict[Measured, str] = {"picks": "known things on lists", "points": "known places"}
 """Stand in the log for what was described."""
 
 LEAST_RIGHT, LEAST_REFUSED = 16, 7
@@ -52,7 +52,7 @@ _SIZE = Size(1280, 720)
 _MOST_BYTES, _MOST_FILES = 1_000, 200
 
 
-class Known(NamedTuple):
+class KnownList(NamedTuple):
     """A description, the things on a list in words, and the number that is right; 0 for none."""
 
     description: str
@@ -60,10 +60,10 @@ class Known(NamedTuple):
     answer: int
 
 
-def known_lists() -> list[Known]:
+def known_lists() -> list[KnownList]:
     """The lists in the order in which they are asked."""
     rows = json.loads(Path(__file__).with_name("known_lists.json").read_text(encoding="utf-8"))
-    return [Known(row["description"], tuple(row["things"]), row["answer"]) for row in rows]
+    return [KnownList(row["description"], tuple(row["things"]), row["answer"]) for row in rows]
 
 
 class Counts(BaseModel):
@@ -101,58 +101,58 @@ class KnownPicks:
 
     def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
         """Returns what `hisa doctor --grounder` found; a model that it never asked is not asked."""
-        if trust := logged("picks", key[0], events):
+        if trust := read_logged_trust("picks", key[0], events):
             return trust
-        counts = recalled("picks", key)
+        counts = recall_counts("picks", key)
         if counts is None:
             requests = f"{len(known_lists())} short requests, once"
             words = f"it is not known how well it picks; to find out ({requests}): {command}"
             trust = Trust(None, words)
         else:
             trust = counts.picks()
-        write_down("picks", key[0], trust, emit)
+        log_trust("picks", key[0], trust, emit)
         return trust
 
     def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
         """Returns the chance that `hisa doctor --grounder` found, as far as it was asked."""
-        if trust := logged("points", key[0], events):
+        if trust := read_logged_trust("points", key[0], events):
             return trust.right
-        counts = recalled("points", key)
+        counts = recall_counts("points", key)
         if counts is None:
             return POINTS_RIGHT
-        write_down("points", key[0], counts.points(), emit)
+        log_trust("points", key[0], counts.points(), emit)
         return counts.points().right
 
 
 KNOWN_PICKS = KnownPicks()
 
 
-def write_down(what: What, model: str, trust: Trust, emit: Emit) -> None:
+def log_trust(kind: Measured, model: str, trust: Trust, emit: Emit) -> None:
     """Tell the log what a model is worth, and people where it is not asked."""
     verdict: GroundingVerdict = "distrusted" if trust.right is None else "trusted"
-    emit(tried(_LOGGED[what], model, verdict, score=trust.right, detail=trust.words))
+    emit(build_tried_event(_LOGGED[kind], model, verdict, score=trust.right, detail=trust.words))
     if trust.right is None:
-        doing = "pick from lists" if what == "picks" else "point"
+        doing = "pick from lists" if kind == "picks" else "point"
         text = f"{model} is not asked to {doing}, the elements decide alone: {trust.words}"
         emit(Noted(where="grounder", text=text))
 
 
-def logged(what: What, model: str, events: Iterable[Event]) -> Trust | None:
+def read_logged_trust(kind: Measured, model: str, events: Iterable[Event]) -> Trust | None:
     """Returns the trust that a run had in a model so far, where it had come to any."""
     tries = (e for e in events if isinstance(e, GroundingTried) and e.by == model)
     figures = (e for e in tries if e.verdict in ("trusted", "distrusted"))
-    figure = next((e for e in figures if e.description == _LOGGED[what]), None)
+    figure = next((e for e in figures if e.description == _LOGGED[kind]), None)
     return Trust(figure.score, figure.detail) if figure else None
 
 
-async def asked(lists: list[Known], ask: Ask) -> Counts:
+async def measure_picks(lists: list[KnownList], ask: Ask) -> Counts:
     """Ask for the lists in turn, and stop once too many answers are wrong.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
     """
     counts = Counts(enough=True)
-    there = sum(known.answer > 0 for known in lists)
+    answerable = sum(known.answer > 0 for known in lists)
     for known in lists:
         number, _ = await ask(known.description, known.things, _SIZE)
         if known.answer:
@@ -162,21 +162,24 @@ async def asked(lists: list[Known], ask: Ask) -> Counts:
             counts.absent += 1
             counts.refused += number == 0
         misses = counts.there - counts.right, counts.absent - counts.refused
-        if misses[0] > there - LEAST_RIGHT or misses[1] > len(lists) - there - LEAST_REFUSED:
+        if (
+            misses[0] > answerable - LEAST_RIGHT
+            or misses[1] > len(lists) - answerable - LEAST_REFUSED
+        ):
             return counts.model_copy(update={"enough": False})
     return counts
 
 
-def recalled(what: What, key: Key) -> Counts | None:
+def recall_counts(kind: Measured, key: Key) -> Counts | None:
     """Returns the counts of an earlier run, where there are any that can be read."""
-    with suppress(OSError, ValidationError), _file(what, key).open("rb") as file:
+    with suppress(OSError, ValidationError), _counts_path(kind, key).open("rb") as file:
         return Counts.model_validate_json(file.read(_MOST_BYTES))
     return None
 
 
-def remember(what: What, key: Key, counts: Counts) -> None:
+def store_counts(kind: Measured, key: Key, counts: Counts) -> None:
     """Keep it beside the newest others; where that fails it is measured again."""
-    path = _file(what, key)
+    path = _counts_path(kind, key)
     with suppress(OSError):
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         replace_file(path, counts.model_dump_json().encode())
@@ -185,8 +188,8 @@ def remember(what: What, key: Key, counts: Counts) -> None:
             old.unlink(missing_ok=True)
 
 
-def _file(what: What, key: Key) -> Path:
+def _counts_path(kind: Measured, key: Key) -> Path:
     """Named by a digest: an address may hold what nobody should read."""
-    digest = hashlib.sha256(json.dumps([_VERSION, what, *key]).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(json.dumps([_VERSION, kind, *key]).encode()).hexdigest()[:32]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "hisa" / "trust" / f"{digest}.json"

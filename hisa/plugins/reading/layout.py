@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.plugins.matching.description import How
+from hisa.plugins.matching.description import RelativePosition
 from hisa.plugins.reading.scene_table import Floats, Ints
 
-__all__ = ["Order", "distances", "orders"]
+__all__ = ["Order", "measure_distances", "orders"]
 
 _INF = float("inf")
 _OVERLAP = 6
 """Pixels by which the boxes of neighbours may overlap: their borders."""
 
 
-def distances(how: How, box: Floats, at: Floats) -> Floats:
+def measure_distances(position: RelativePosition, box: Floats, at: Floats) -> Floats:
     """Pixels of each box from another one in a direction; infinite where it does not lie there.
 
     Args:
-        how: the direction; "near" is any.
+        position: the direction; "near" is any.
         box: n boxes.
         at: one box.
     """
@@ -28,25 +28,25 @@ def distances(how: How, box: Floats, at: Floats) -> Floats:
     down = np.maximum(top - box[:, 3], box[:, 1] - bottom)
     x, y = (box[:, 0] + box[:, 2]) / 2, (box[:, 1] + box[:, 3]) / 2
     same = np.all(np.abs(box - at) < 1, axis=1)
-    if how == "within":
+    if position == "within":
         inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom)
         smaller = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1]) < (right - left) * (
             bottom - top
         )
-        far = np.where(inside & smaller, 0.0, _grouped(box, at, across, down))
+        far = np.where(inside & smaller, 0.0, _measure_in_group(box, at, across, down))
         return np.asarray(far + 1e9 * same)
-    if how == "row":
+    if position == "row":
         low = np.minimum(box[:, 3] - box[:, 1], bottom - top)
         return np.where(down < -0.4 * low, np.maximum(across, 0) * 0.02, _INF)
-    if how == "column":
+    if position == "column":
         return np.where((across < -4) & (box[:, 1] > top), np.maximum(down, 0) * 0.02, _INF)
-    if how == "near":
+    if position == "near":
         far = np.maximum(across, 0) + 3 * np.maximum(down, 0)
         return np.where(~same & (far < 400), far, _INF)
-    return np.where(same, _INF, _directed(how, box, at, across, down))
+    return np.where(same, _INF, _measure_direction(position, box, at, across, down))
 
 
-def _grouped(box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
+def _measure_in_group(box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
     """The distance of what stands in the row of a name, right of it, or under it as a heading."""
     left, _, right, bottom = at
     in_row = (down < 0) & (box[:, 0] >= right - _OVERLAP)
@@ -56,7 +56,9 @@ def _grouped(box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
     return np.asarray(np.minimum(row, np.where(under & small, 80 + 2 * down, _INF)))
 
 
-def _directed(how: How, box: Floats, at: Floats, across: Floats, down: Floats) -> Floats:
+def _measure_direction(
+    position: RelativePosition, box: Floats, at: Floats, across: Floats, down: Floats
+) -> Floats:
     left, top, right, bottom = at
     x, y = (box[:, 0] + box[:, 2]) / 2, (box[:, 1] + box[:, 3]) / 2
     gap = {
@@ -64,8 +66,8 @@ def _directed(how: How, box: Floats, at: Floats, across: Floats, down: Floats) -
         "left": left - box[:, 2],
         "below": box[:, 1] - bottom,
         "above": top - box[:, 3],
-    }[how]
-    if how in ("left", "right"):
+    }[position]
+    if position in ("left", "right"):
         off, slant = down, np.abs(y - (top + bottom) / 2)
     else:
         off, slant = across, np.abs(x - (left + right) / 2) * 0.5
@@ -88,8 +90,8 @@ class Order:
 
 def _nth(places: Floats, nth: int) -> Floats:
     index, number = places[:, 0], places[:, 1]
-    wanted = np.full(len(places), nth - 1.0) if nth > 0 else number + nth
-    return np.asarray((index == wanted) & (number >= 2), dtype=float)
+    expected = np.full(len(places), nth - 1.0) if nth > 0 else number + nth
+    return np.asarray((index == expected) & (number >= 2), dtype=float)
 
 
 def orders(box: Floats, groups: Ints, members: NDArray[np.bool_]) -> Order:

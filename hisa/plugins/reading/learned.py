@@ -30,7 +30,7 @@ class LearnedRanker:
         chosen = by_hand.chosen
         if chosen is not None and _is_plain(queries[-1], chosen):
             return by_hand
-        return _by_trees(queries, scene, min_score, by_hand)
+        return _choose_by_trees(queries, scene, min_score, by_hand)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
         """See `hisa.plugins.matching.base.Ranker`."""
@@ -45,20 +45,20 @@ class LearnedRanker:
 LEARNED = LearnedRanker()
 
 
-def _by_trees(
+def _choose_by_trees(
     queries: tuple[Query, ...], scene: Scene, min_score: float, by_hand: Choice
 ) -> Choice:
     from hisa.plugins.reading.ranker import rank
     from hisa.plugins.reading.scene_table import Table
 
     ranked = rank(queries, Table(scene))
-    told = [Candidate(one.thing, one.chance) for one in ranked]
-    likely = bool(told) and ranked[0].sure >= min_score and not by_hand.too_few
-    if likely and not is_blocked(queries[-1], told[0].thing):
-        best = Candidate(told[0].thing, ranked[0].sure)
-        return Choice(best, others=tuple(distinct_best(told)[:5]))
+    candidates = [Candidate(entry.thing, entry.chance) for entry in ranked]
+    likely = bool(candidates) and ranked[0].sure >= min_score and not by_hand.too_few
+    if likely and not is_blocked(queries[-1], candidates[0].thing):
+        best = Candidate(candidates[0].thing, ranked[0].sure)
+        return Choice(best, others=tuple(distinct_best(candidates)[:5]))
     # How alike a name is, is told by the weights set by hand, whatever the chances.
-    others = tuple(distinct_best((*told, *by_hand.others))[:5])
+    others = tuple(distinct_best((*candidates, *by_hand.others))[:5])
     return refusal(queries, scene, by_hand, others)
 
 

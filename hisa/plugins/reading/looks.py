@@ -39,15 +39,15 @@ class Looks:
     @cached_property
     def _parts(self) -> list[tuple[int, int, int, int] | None]:
         """Each thing's box in the picture; None where too little of it can be seen."""
-        look = self._look
-        wide = look.image.width / max(look.screen.width, 1)
-        high = look.image.height / max(look.screen.height, 1)
+        observation = self._look
+        wide = observation.image.width / max(observation.screen.width, 1)
+        high = observation.image.height / max(observation.screen.height, 1)
         scaled = self._box * np.array([wide, high, wide, high])
-        found: list[tuple[int, int, int, int] | None] = []
+        parts: list[tuple[int, int, int, int] | None] = []
         for left, top, right, bottom in np.round(scaled).astype(int).tolist():
             shown = right - left >= 3 and bottom - top >= 3
-            found.append((left, top, right, bottom) if shown else None)
-        return found
+            parts.append((left, top, right, bottom) if shown else None)
+        return parts
 
     @cached_property
     def _pixels(self) -> tuple[Floats, Floats, Floats]:
@@ -56,7 +56,7 @@ class Looks:
         hue = picture[:, :, 0].astype(float) * (360 / 255)
         return hue, picture[:, :, 1].astype(float), picture[:, :, 2].astype(float)
 
-    def coloured(self, colours: frozenset[str]) -> Floats:
+    def rate_colours(self, colours: frozenset[str]) -> Floats:
         """The share of each thing that has a colour, as a part of the largest on the screen.
 
         Args:
@@ -91,7 +91,7 @@ class Looks:
         shares = np.zeros(len(self._parts))
         for row, part in enumerate(self._parts):
             if part is not None:
-                left, top, right, bottom = self._clipped(part, mask.shape)
+                left, top, right, bottom = self._clip(part, mask.shape)
                 inside = (
                     total[bottom, right]
                     - total[top, right]
@@ -102,9 +102,7 @@ class Looks:
         return shares
 
     @staticmethod
-    def _clipped(
-        part: tuple[int, int, int, int], shape: tuple[int, ...]
-    ) -> tuple[int, int, int, int]:
+    def _clip(part: tuple[int, int, int, int], shape: tuple[int, ...]) -> tuple[int, int, int, int]:
         left, top, right, bottom = part
         high, wide = shape[0], shape[1]
         return max(left, 0), max(top, 0), min(right, wide), min(bottom, high)
@@ -122,14 +120,14 @@ class Looks:
         for key in np.unique(keys):
             rows = np.flatnonzero((keys == key) & ~np.isnan(grounds[:, 0]))
             if 3 <= len(rows) <= 600:
-                result[rows] = self._apart(rows)
+                result[rows] = self._measure_difference(rows)
         return result
 
-    def _apart(self, rows: NDArray[np.int64]) -> Floats:
+    def _measure_difference(self, rows: NDArray[np.int64]) -> Floats:
         """The difference of each ground from the middle of those on its line or in its column."""
         grounds, box = self._grounds, self._box
         middle_y, height = (box[:, 1] + box[:, 3]) / 2, box[:, 3] - box[:, 1]
-        found = np.zeros(len(rows))
+        differences = np.zeros(len(rows))
         for place, row in enumerate(rows):
             level = np.abs(middle_y[rows] - middle_y[row]) < 0.5 * height[row]
             below = np.abs(box[rows, 0] - box[row, 0]) < 8
@@ -137,8 +135,8 @@ class Looks:
                 if len(mates) >= 3:
                     middle = np.median(grounds[mates], axis=0)
                     off = float(np.abs(grounds[row] - middle).max())
-                    found[place] = max(found[place], min(off / 48, 1.0))
-        return found
+                    differences[place] = max(differences[place], min(off / 48, 1.0))
+        return differences
 
     @cached_property
     def _grounds(self) -> Floats:
@@ -148,7 +146,7 @@ class Looks:
         for row, part in enumerate(self._parts):
             if part is None:
                 continue
-            left, top, right, bottom = self._clipped(part, picture.shape)
+            left, top, right, bottom = self._clip(part, picture.shape)
             wide, high = max((right - left) // 8, 1), max((bottom - top) // 8, 1)
             cut = picture[top:bottom:high, left:right:wide]
             if cut.size:

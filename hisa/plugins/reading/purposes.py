@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from hisa.text.words import tokens
 
-__all__ = ["Purpose", "acting_families", "purposes", "serves"]
+__all__ = ["Purpose", "acting_families", "find_purposes", "serves"]
 
 _VERBS: tuple[tuple[str, str], ...] = (
     (r"(?:turn|switch)(?:es|s)? (?:\S+ ){0,4}(?:on|off)|enables?|disables?|allows?", "tick button"),
@@ -39,31 +39,31 @@ _ACTING = tuple(
 class Purpose:
     """What may be said, and the words of each name for it."""
 
-    said: re.Pattern[str]
+    pattern: re.Pattern[str]
     names: tuple[frozenset[str], ...]
 
 
-def _purpose(line: str) -> Purpose:
-    said, _, names = line.rpartition(" > ")
-    each = tuple(dict.fromkeys(tokens(name) for name in names.split(", ")))
-    return Purpose(re.compile(rf"(?<!\w)(?:{said})(?!\w)"), each)
+def _read_purpose(line: str) -> Purpose:
+    pattern, _, names = line.rpartition(" > ")
+    word_sets = tuple(dict.fromkeys(tokens(name) for name in names.split(", ")))
+    return Purpose(re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), word_sets)
 
 
 @cache
 def _purposes() -> tuple[Purpose, ...]:
     text = (files("hisa.plugins.reading") / "purposes.txt").read_text("utf-8")
-    return tuple(_purpose(line) for line in text.splitlines() if line and line[0] != "#")
+    return tuple(_read_purpose(line) for line in text.splitlines() if line and line[0] != "#")
 
 
-def purposes(text: str) -> tuple[frozenset[str], ...]:
+def find_purposes(text: str) -> tuple[frozenset[str], ...]:
     """The names, as words, of what does or shows what is said in a text in lower case."""
-    found = (name for p in _purposes() if p.said.search(text) for name in p.names)
-    return tuple(dict.fromkeys(found))
+    all_names = (name for p in _purposes() if p.pattern.search(text) for name in p.names)
+    return tuple(dict.fromkeys(all_names))
 
 
 def acting_families(text: str) -> frozenset[str]:
     """The groups of roles of what does what is said in a text in lower case; empty: nothing is."""
-    return next((families for said, families in _ACTING if said.search(text)), frozenset())
+    return next((families for pattern, families in _ACTING if pattern.search(text)), frozenset())
 
 
 def serves(names: tuple[frozenset[str], ...], called: frozenset[str]) -> float:

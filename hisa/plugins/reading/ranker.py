@@ -21,20 +21,20 @@ from hisa.grounder.thing import Thing
 from hisa.plugins.matching.description import Query
 from hisa.plugins.matching.pick import READINGS, by_hand_choice, scores
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.features import Evidence, features
-from hisa.plugins.reading.relational import relational
+from hisa.plugins.reading.features import Evidence, build_features
+from hisa.plugins.reading.relational import build_relational
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
-from hisa.plugins.reading.sureness import SHOWN, chances_of, outcome, places
+from hisa.plugins.reading.sureness import SHOWN, build_evidence, chances_of, rank_places
 
 __all__ = [
-    "Ranked",
+    "RankedThing",
     "Trees",
+    "build_columns",
     "chances",
-    "clipped",
-    "columns",
+    "clip_features",
     "load_judge",
     "load_trees",
-    "parsed",
+    "parse_trees",
     "preselect",
     "rank",
 ]
@@ -50,7 +50,7 @@ _RELATIVE = (
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedThing:
     """A thing, the chance that it is meant, and the chance that a click on it meets what is."""
 
     thing: Thing
@@ -83,29 +83,29 @@ class Trees:
             node = np.where(lower, self.left[tree, node], self.right[tree, node])
         return np.asarray(self.start + self.value[tree, node].sum(axis=1))
 
-    def sureness(self, told: dict[str, float]) -> float:
+    def rate_outcome(self, evidence: dict[str, float]) -> float:
         """The sureness of an outcome by trees that learned from outcomes, 0..1."""
-        row = np.array([[told[name] for name in self.names]])
+        row = np.array([[evidence[name] for name in self.names]])
         return 1.0 / (1.0 + math.exp(-float(self.scores(row)[0])))
 
 
 @lru_cache(maxsize=1)
 def load_trees() -> Trees:
     """The trees that tell things apart, as HiSA ships them."""
-    return _shipped("ranker.json")
+    return _load_shipped("ranker.json")
 
 
 @lru_cache(maxsize=1)
 def load_judge() -> Trees:
     """The trees that tell whether the likeliest thing is right, as HiSA ships them."""
-    return _shipped("sureness.json")
+    return _load_shipped("sureness.json")
 
 
-def _shipped(name: str) -> Trees:
-    return parsed(json.loads((files("hisa.plugins.reading") / name).read_text("utf-8")))
+def _load_shipped(name: str) -> Trees:
+    return parse_trees(json.loads((files("hisa.plugins.reading") / name).read_text("utf-8")))
 
 
-def parsed(content: dict[str, Any]) -> Trees:
+def parse_trees(content: dict[str, Any]) -> Trees:
     """The trees of a file's content."""
     rows = content["trees"]
     size = max(len(row["value"]) for row in rows)
@@ -125,7 +125,7 @@ def parsed(content: dict[str, Any]) -> Trees:
     )
 
 
-def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
+def build_columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
     """All features by name, a number for each thing.
 
     Args:
@@ -133,36 +133,38 @@ def columns(queries: tuple[Query, ...], table: Table) -> dict[str, Floats]:
         table: the things on the screen.
     """
     evidence = Evidence(queries, table)
-    found = features(evidence, _by_hand(queries, table.scene)) | relational(evidence)
+    by_name = build_features(evidence, _hand_features(queries, table.scene)) | build_relational(
+        evidence
+    )
     for name in _RELATIVE:
-        found[f"{name}_gap"] = found[name] - found[name].max(initial=-np.inf)
-    return found
+        by_name[f"{name}_gap"] = by_name[name] - by_name[name].max(initial=-np.inf)
+    return by_name
 
 
-def _by_hand(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
+def _hand_features(queries: tuple[Query, ...], scene: Scene) -> dict[str, Floats]:
     """Scores by the weights set by hand, and their choice."""
-    found: dict[str, Floats] = {}
+    by_name: dict[str, Floats] = {}
     for name, readings in (("old", queries[-1:]), ("old_literal", queries[:-1][:READINGS])):
         score = np.zeros(len(scene.things))
         for query in readings:
             score = np.maximum(score, scores(query, scene))
-        found |= {name: score, f"{name}_gap": score - score.max(initial=0.0)}
+        by_name |= {name: score, f"{name}_gap": score - score.max(initial=0.0)}
     chosen = by_hand_choice(queries, scene).chosen
     picked = [float(chosen is not None and thing is chosen.thing) for thing in scene.things]
-    return found | {"picked": np.array(picked)}
+    return by_name | {"picked": np.array(picked)}
 
 
-def clipped(matrix: Floats) -> Floats:
+def clip_features(matrix: Floats) -> Floats:
     """Features without infinite ones."""
     return np.clip(np.nan_to_num(matrix, posinf=0.0, neginf=0.0), -10.0, 20.0)
 
 
-def preselect(found: dict[str, Floats]) -> Ints:
+def preselect(by_name: dict[str, Floats]) -> Ints:
     """The rows worth scoring: those that anything speaks for; chosen by hand."""
-    rough = found["old"] + found["own"] + found["name"] + found["name_label"]
-    rough = rough + found["whole"] / max(float(found["whole"].max(initial=0.0)), 1e-9)
+    rough = by_name["old"] + by_name["own"] + by_name["name"] + by_name["name_label"]
+    rough = rough + by_name["whole"] / max(float(by_name["whole"].max(initial=0.0)), 1e-9)
     for name in ("old_literal", "covered", "role", "related"):
-        rough = rough + 0.5 * found[name]
+        rough = rough + 0.5 * by_name[name]
     for name in (
         "quote_own",
         "nth_down",
@@ -172,53 +174,55 @@ def preselect(found: dict[str, Floats]) -> Ints:
         "colour",
         "purpose",
     ):
-        rough = rough + 0.3 * found[name]
+        rough = rough + 0.3 * by_name[name]
     return np.asarray(np.argsort(-rough, kind="stable")[:_POOL], dtype=int)
 
 
-def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
+def rank(queries: tuple[Query, ...], table: Table) -> tuple[RankedThing, ...]:
     """The things that may be meant, the likeliest place first."""
-    scored = _scored(queries, table)
+    scored = _score_things(queries, table)
     if scored is None:
         return ()
     things = [table.scene.inner(table.things[row]) for row in scored.rows[:SHOWN]]
     at = np.array([(p.x, p.y) for p in (spot_in(thing.element, thing.box) for thing in things)])
-    best = places(scored.own, at, table.reach[scored.rows])
-    told = outcome(scored.found, scored.score, scored.own, best)
-    sure = load_judge().sureness(told)
+    best = rank_places(scored.own, at, table.reach[scored.rows])
+    evidence = build_evidence(scored.by_name, scored.score, scored.own, best)
+    sure = load_judge().rate_outcome(evidence)
     return tuple(
-        Ranked(things[row], float(scored.own[row]), chance, sure if row == best.rows[0] else 0.0)
+        RankedThing(
+            things[row], float(scored.own[row]), chance, sure if row == best.rows[0] else 0.0
+        )
         for row, chance in zip(best.rows, best.chances, strict=True)
     )
 
 
 def chances(queries: tuple[Query, ...], table: Table) -> tuple[Ints, Floats]:
     """The rows of things that may be meant, the likeliest first, and the chance of each."""
-    scored = _scored(queries, table)
+    scored = _score_things(queries, table)
     if scored is None:
         return np.zeros(0, dtype=int), np.zeros(0)
     return scored.rows, scored.own
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredThings:
     """The things worth scoring, the likeliest first: rows, features, scores and chances."""
 
     rows: Ints
-    found: dict[str, Floats]
+    by_name: dict[str, Floats]
     score: Floats
     own: Floats
 
 
-def _scored(queries: tuple[Query, ...], table: Table) -> _Scored | None:
+def _score_things(queries: tuple[Query, ...], table: Table) -> _ScoredThings | None:
     if not table.things:
         return None
     trees = load_trees()
-    every = columns(queries, table)
+    every = build_columns(queries, table)
     rows = preselect(every)
-    matrix = clipped(np.stack([column[rows] for column in every.values()]))
-    found = dict(zip(every, matrix, strict=True))
-    score = trees.scores(np.stack([found[name] for name in trees.names], axis=1))
+    matrix = clip_features(np.stack([column[rows] for column in every.values()]))
+    by_name = dict(zip(every, matrix, strict=True))
+    score = trees.scores(np.stack([by_name[name] for name in trees.names], axis=1))
     order = np.argsort(-score, kind="stable")
-    found = {name: column[order] for name, column in found.items()}
-    return _Scored(rows[order], found, score[order], chances_of(score[order]))
+    by_name = {name: column[order] for name, column in by_name.items()}
+    return _ScoredThings(rows[order], by_name, score[order], chances_of(score[order]))

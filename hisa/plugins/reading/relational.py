@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from hisa.grounder.thing import SHOWS_TEXT
 from hisa.plugins.matching.description import Relation
 from hisa.plugins.reading.asked import read_extremes
-from hisa.plugins.reading.belonging import belonging, crossing, mentioned
+from hisa.plugins.reading.belonging import find_mentions, rate_belonging, rate_crossing
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints
-from hisa.plugins.reading.series import Places, line_up, lines
+from hisa.plugins.reading.series import SeriesPlaces, line_up, number_lines
 
-__all__ = ["relational"]
+__all__ = ["build_relational"]
 
 _NUMBERS = {"two": 2, "both": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _NUMBER = re.compile(
@@ -70,7 +70,7 @@ _POOL = 0.6
 
 
 @dataclass
-class _Whole:
+class _Reading:
     """One description before one table, evaluated step by step."""
 
     evidence: Evidence
@@ -91,45 +91,45 @@ class _Whole:
     @cached_property
     def line(self) -> tuple[str, int] | None:
         """The row or column that is counted, and its number."""
-        found = _LINE.search(self.text)
-        if found is None:
+        match = _LINE.search(self.text)
+        if match is None:
             return None
-        sort = "column" if found["sort"] == "column" else "row"
-        if found["back"]:
+        sort = "column" if match["sort"] == "column" else "row"
+        if match["back"]:
             return sort, -2
-        if found["digits"]:
-            return sort, int(found["digits"])
-        word = found["word"]
+        if match["digits"]:
+            return sort, int(match["digits"])
+        word = match["word"]
         nth = _WORDS.index(word) + 1 if word in _WORDS else _ENDS[word]
-        return sort, nth - 1 if found["but"] and nth == -1 else nth
+        return sort, nth - 1 if match["but"] and nth == -1 else nth
 
     @cached_property
     def nth(self) -> int | None:
         """The number asked for of the thing itself."""
         nth = self.evidence.query.nth
         if nth is None and self.line is None:
-            nth = self.evidence.asked.nth
+            nth = self.evidence.hints.nth
         return nth
 
     @cached_property
     def extremes(self) -> frozenset[str]:
         """The sides of which the outermost is meant; "at the lower left" only tells the place."""
         text = _PLACE.sub(" ", _LINE.sub(" ", self.text))
-        found = read_extremes(_BESIDE.sub(" ", text))
+        sides = read_extremes(_BESIDE.sub(" ", text))
         first = _FIRST.match(self.text)
         if self.number is not None and first:
-            found |= {_SIDES[first[1]]}
-        return found
+            sides |= {_SIDES[first[1]]}
+        return sides
 
     @cached_property
     def number(self) -> int | None:
         """The number of like things that is told: "of the four buttons"."""
         if self.evidence.query.number is not None:
             return self.evidence.query.number
-        found = _NUMBER.search(self.text)
-        if found is None:
+        match = _NUMBER.search(self.text)
+        if match is None:
             return None
-        return _NUMBERS[found[1]] if found[1] in _NUMBERS else int(found[1])
+        return _NUMBERS[match[1]] if match[1] in _NUMBERS else int(match[1])
 
     @cached_property
     def kind(self) -> Floats:
@@ -155,7 +155,7 @@ class _Whole:
         query = self.evidence.query
         if not query.name:
             return np.zeros(self.count)
-        return self.evidence.table.written(query.name, loosely=not query.quoted)
+        return self.evidence.table.rate_written(query.name, loosely=not query.quoted)
 
     @cached_property
     def name(self) -> Floats:
@@ -164,7 +164,7 @@ class _Whole:
         if not query.name:
             return np.ones(self.count)
         trust = 0.9 if query.kind is None else 1.0
-        label = self.evidence.table.beside(query.name, loosely=not query.quoted)
+        label = self.evidence.table.rate_label(query.name, loosely=not query.quoted)
         fit = np.maximum(self.own, trust * label)
         known = fit.max(initial=0.0) >= _UNKNOWN
         return np.maximum(fit, _NAMELESS) if known else np.ones(self.count)
@@ -184,31 +184,31 @@ class _Whole:
     @cached_property
     def relations(self) -> list[tuple[Relation, Floats]]:
         """Rate each in each relation whose anchor is there."""
-        found = []
+        fits = []
         for relation, related in zip(
             self.evidence.query.relations, self.evidence.related, strict=True
         ):
-            if relation.how == "within":
+            if relation.position == "within":
                 fit = self._within(relation)
-            elif self.line is not None and not relation.anchor.name and relation.how in _LINES:
+            elif self.line is not None and not relation.anchor.name and relation.position in _LINES:
                 continue
             else:
                 fit = np.maximum(related, self._itself(relation, related))
-                if relation.how == "row":
+                if relation.position == "row":
                     fit = fit * self._same_side(relation)
             if fit.max(initial=0.0) > 0:
-                found.append((relation, fit))
-        return found
+                fits.append((relation, fit))
+        return fits
 
     def _itself(self, relation: Relation, related: Floats) -> Floats:
         """Rate each by the words beside it: a tick carries them, a field has a label."""
         table, name = self.evidence.table, relation.anchor.name
-        if relation.how not in ("left", "near", "right", "below") or not name:
+        if relation.position not in ("left", "near", "right", "below") or not name:
             return np.zeros(self.count)
         ticks = table.family == FAMILIES.index("tick")
-        called = np.where(ticks & (relation.how != "below"), table.written(name), 0.0)
-        if relation.how != "left":
-            called = np.maximum(called, table.beside(name))
+        called = np.where(ticks & (relation.position != "below"), table.rate_written(name), 0.0)
+        if relation.position != "left":
+            called = np.maximum(called, table.rate_label(name))
         fit = np.where((called >= 0.85) & (self.kind >= 0.9), called * table.front, 0.0)
         nearest = (related * (fit > 0)).max(initial=0.0)
         return fit * np.where(related > 0, related / nearest, 1.0) if nearest > 0 else fit
@@ -227,17 +227,17 @@ class _Whole:
     def _within(self, relation: Relation) -> Floats:
         fit = np.zeros(self.count)
         for row, trust in self.evidence.anchors(relation.anchor):
-            fit = np.maximum(fit, trust * belonging(self.evidence.table, row))
+            fit = np.maximum(fit, trust * rate_belonging(self.evidence.table, row))
         return fit
 
     @cached_property
     def held(self) -> Floats:
         """Rate the place of each in containers, rows and columns."""
         fit = np.ones(self.count)
-        for relation, found in self.relations:
-            if relation.how in ("within", "row", "column"):
-                unsure = np.clip(1.2 - 1.5 * found.max(), 0.05, 0.6)
-                fit = fit * np.maximum(found / found.max(), unsure)
+        for relation, relation_fit in self.relations:
+            if relation.position in ("within", "row", "column"):
+                unsure = np.clip(1.2 - 1.5 * relation_fit.max(), 0.05, 0.6)
+                fit = fit * np.maximum(relation_fit / relation_fit.max(), unsure)
         return fit * self.counted_line
 
     @cached_property
@@ -251,7 +251,9 @@ class _Whole:
         across, down = line_up(table, members)
         places = down if sort == "row" else across
         middle, size = (table.y, table.height) if sort == "row" else (table.x, table.width)
-        return np.maximum(np.maximum(places.nth(nth), lines(middle, size, members).nth(nth)), 0.2)
+        return np.maximum(
+            np.maximum(places.nth(nth), number_lines(middle, size, members).nth(nth)), 0.2
+        )
 
     @cached_property
     def beside(self) -> Floats:
@@ -259,24 +261,26 @@ class _Whole:
         fit = np.ones(self.count)
         base = self.identity * self.held
         pool = base >= _POOL * base.max(initial=0.0)
-        for relation, found in self.relations:
-            if relation.how not in ("within", "row", "column"):
-                fit = fit * np.maximum(_ranked(found, pool), 0.05)
+        for relation, relation_fit in self.relations:
+            if relation.position not in ("within", "row", "column"):
+                fit = fit * np.maximum(_rate_rank(relation_fit, pool), 0.05)
         return fit
 
     @cached_property
     def along(self) -> Floats:
         """Rate each by the directions asked for, near or far, for counting there."""
         fit = np.ones(self.count)
-        for relation, found in self.relations:
-            if relation.how not in ("within", "row", "column"):
-                lies = np.where(found > 0, 0.7 + 0.3 * found / found.max(), 0.05)
-                if relation.how == "below":
+        for relation, relation_fit in self.relations:
+            if relation.position not in ("within", "row", "column"):
+                along_fit = np.where(
+                    relation_fit > 0, 0.7 + 0.3 * relation_fit / relation_fit.max(), 0.05
+                )
+                if relation.position == "below":
                     under = self._within(relation)
-                    lies = np.maximum(under / under.max(), 0.05) if under.any() else lies
-                if relation.how == "near":
-                    lies = np.maximum(lies, np.minimum(self._within(relation) * 1.4, 1.0))
-                fit = fit * lies
+                    along_fit = np.maximum(under / under.max(), 0.05) if under.any() else along_fit
+                if relation.position == "near":
+                    along_fit = np.maximum(along_fit, np.minimum(self._within(relation) * 1.4, 1.0))
+                fit = fit * along_fit
         return fit
 
     def _members(self, base: Floats) -> Ints:
@@ -291,7 +295,7 @@ class _Whole:
     @cached_property
     def crossed(self) -> tuple[Floats, Floats, Floats]:
         """Texts mentioned over each, beside each, and crossing at it."""
-        return crossing(self.evidence, mentioned(self.evidence))
+        return rate_crossing(self.evidence, find_mentions(self.evidence))
 
     @property
     def asks_order(self) -> bool:
@@ -330,7 +334,7 @@ class _Whole:
             result["counted"] = of_many.astype(float)
         return result
 
-    def _in_series(self, across: Places, down: Places) -> tuple[Floats, Floats]:
+    def _in_series(self, across: SeriesPlaces, down: SeriesPlaces) -> tuple[Floats, Floats]:
         fits_across, fits_down = np.ones(self.count), np.ones(self.count)
         if self.nth is not None:
             fits_across, fits_down = across.nth(self.nth), down.nth(self.nth)
@@ -377,10 +381,12 @@ class _Whole:
         sides = self.evidence.query.where - self.extremes
         if not sides:
             return np.ones(self.count)
-        fits = [self._placed(frame, sides) for frame in self._frames()]
+        fits = [self._rate_place(frame, sides) for frame in self._frames()]
         return np.asarray(np.max(fits, axis=0))
 
-    def _placed(self, frame: tuple[float, float, float, float], sides: frozenset[str]) -> Floats:
+    def _rate_place(
+        self, frame: tuple[float, float, float, float], sides: frozenset[str]
+    ) -> Floats:
         left, top, right, bottom = frame
         table = self.evidence.table
         x = np.clip((table.x - left) / max(right - left, 1), 0, 1)
@@ -413,7 +419,7 @@ class _Whole:
         """The boxes whose sides are meant: a holder, a dialog where one is named, the window."""
         evidence, table = self.evidence, self.evidence.table
         for relation, _ in self.relations:
-            if relation.how == "within":
+            if relation.position == "within":
                 rows = [row for row, _ in evidence.anchors(relation.anchor)]
                 large = [r for r in rows if table.height[r] > 60 and table.width[r] > 60]
                 if large:
@@ -434,59 +440,59 @@ def _box(sides: Floats) -> tuple[float, float, float, float]:
     return left, top, right, bottom
 
 
-def relational(evidence: Evidence) -> dict[str, Floats]:
+def build_relational(evidence: Evidence) -> dict[str, Floats]:
     """Features by name: how well each thing satisfies the description as one relation."""
-    whole = _Whole(evidence)
+    reading = _Reading(evidence)
     orders = ("across", "down", "series", "series_any")
-    parts = {f"order_{name}": whole.ordered[name] for name in orders}
-    return parts | _as_a_whole(whole) | _by_mention(whole)
+    parts = {f"order_{name}": reading.ordered[name] for name in orders}
+    return parts | _total_features(reading) | _mention_features(reading)
 
 
-def _as_a_whole(whole: _Whole) -> dict[str, Floats]:
-    count, evidence, found = whole.count, whole.evidence, whole.satisfied
+def _total_features(reading: _Reading) -> dict[str, Floats]:
+    count, evidence, total = reading.count, reading.evidence, reading.satisfied
     return {
-        "whole": found,
-        "whole_rank": _ranked(found, np.ones(count, dtype=bool)),
-        "whole_alike": np.full(count, _places(evidence, found)),
-        "whole_lead": _lead(evidence, found),
-        "whole_base": whole.fit,
-        "whole_place": whole.place,
-        "whole_conditions": np.full(count, float(_conditions(whole))),
+        "whole": total,
+        "whole_rank": _rate_rank(total, np.ones(count, dtype=bool)),
+        "whole_alike": np.full(count, _count_places(evidence, total)),
+        "whole_lead": _lead(evidence, total),
+        "whole_base": reading.fit,
+        "whole_place": reading.place,
+        "whole_conditions": np.full(count, float(_count_conditions(reading))),
     }
 
 
-def _by_mention(whole: _Whole) -> dict[str, Floats]:
-    column, line, cross = whole.crossed
-    of_kind = whole.kind > 0.5
+def _mention_features(reading: _Reading) -> dict[str, Floats]:
+    column, line, cross = reading.crossed
+    of_kind = reading.kind > 0.5
     return {
         "mention_column": column,
         "mention_line": line,
         "mention_cross": cross,
-        "mention_cross_rank": _ranked(cross * whole.kind, of_kind),
-        "mention_line_rank": _ranked(line * whole.kind, of_kind),
-        "mention_line_alike": _level(whole.evidence, whole.kind),
+        "mention_cross_rank": _rate_rank(cross * reading.kind, of_kind),
+        "mention_line_rank": _rate_rank(line * reading.kind, of_kind),
+        "mention_line_alike": _level(reading.evidence, reading.kind),
     }
 
 
-def _conditions(whole: _Whole) -> int:
+def _count_conditions(reading: _Reading) -> int:
     """The number of things asked for that can be told here."""
-    named = bool(whole.evidence.query.name) and bool((whole.name < 1).any())
-    return len(whole.relations) + whole.asks_order + named + (whole.line is not None)
+    named = bool(reading.evidence.query.name) and bool((reading.name < 1).any())
+    return len(reading.relations) + reading.asks_order + named + (reading.line is not None)
 
 
-def _ranked(score: Floats, pool: NDArray[np.bool_]) -> Floats:
+def _rate_rank(score: Floats, pool: NDArray[np.bool_]) -> Floats:
     """1 for the best of a pool, less for the next; 0 for what scores nothing."""
     levels = np.unique(np.round(score[pool & (score > 0)], 2))[::-1]
     place = np.searchsorted(-levels, -np.round(score, 2))
     return np.asarray(np.where(score > 0, 1 / (1 + place), 0.0))
 
 
-def _places(evidence: Evidence, score: Floats) -> float:
+def _count_places(evidence: Evidence, score: Floats) -> float:
     """The number of places that satisfy it as well as the best does, at most 10."""
     table = evidence.table
     rows = np.flatnonzero(score >= 0.93 * score.max(initial=0.0))
-    found = {(int(table.x[row]) // 12, int(table.y[row]) // 12) for row in rows[:40]}
-    return float(min(len(found), 10))
+    places = {(int(table.x[row]) // 12, int(table.y[row]) // 12) for row in rows[:40]}
+    return float(min(len(places), 10))
 
 
 def _lead(evidence: Evidence, score: Floats) -> Floats:

@@ -25,7 +25,7 @@ _LONG = 80
 """Characters; a longer text is no name."""
 _FIELDS_OWN = 0.75
 """The share of a wide field that holds no arrows or icons; chosen by hand."""
-_ALIKE = 82
+_MIN_LIKENESS = 82
 """Percent; a slip of reading leaves names this much alike."""
 
 FAMILIES = (
@@ -78,7 +78,7 @@ class Table:
         self.families = [family(t.role) for t in self.things]
         self.family: Ints = np.array([FAMILIES.index(f) for f in self.families], dtype=int)
         self.front: Floats = np.array([t.front for t in self.things])
-        self.texts = [_texts(t) for t in self.things]
+        self.texts = [_list_texts(t) for t in self.things]
         self._fits: dict[Kind | None, Floats] = {}
         self.called = [tokens(" ".join(texts)) if texts else frozenset() for texts in self.texts]
 
@@ -111,12 +111,12 @@ class Table:
     @cached_property
     def index(self) -> dict[str, Ints]:
         """The things that each word is written on."""
-        return _index(self.called)
+        return _index_words(self.called)
 
     @cached_property
     def labelled(self) -> dict[str, Ints]:
         """The things that each word stands beside as a label."""
-        return _index(
+        return _index_words(
             [
                 tokens(" ".join(text for text, _ in t.labels)) if t.labels else frozenset()
                 for t in self.things
@@ -134,7 +134,7 @@ class Table:
         ]
 
     @cached_property
-    def tells(self) -> NDArray[np.bool_]:
+    def has_short_text(self) -> NDArray[np.bool_]:
         """Whether a thing says something short, which may tell of what lies around it."""
         tall = ("frame", "document web")
         return np.array(
@@ -152,28 +152,32 @@ class Table:
 
     @cached_property
     def _by_text(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+        rows_by_text: dict[str, list[int]] = defaultdict(list)
         for row, texts in enumerate(self.texts):
             for text in texts:
-                found[clean(text)].append(row)
-        return found
+                rows_by_text[clean(text)].append(row)
+        return rows_by_text
 
-    def written(self, name: str, *, loosely: bool = False) -> Floats:
+    def rate_written(self, name: str, *, loosely: bool = False) -> Floats:
         """Rate how surely each thing has a name on it, 0..1; ``loosely``: word by word too."""
         from rapidfuzz import fuzz, process
 
         score = np.zeros(len(self.things))
-        wanted = clean(name)
+        clean_name = clean(name)
         rows = set[int]()
         for word in tokens(name):
             rows.update(map(int, self.index.get(word, ())))
-        if len(wanted) >= 4:
+        if len(clean_name) >= 4:
             close = process.extract(
-                wanted, list(self._by_text), scorer=fuzz.ratio, score_cutoff=_ALIKE, limit=40
+                clean_name,
+                list(self._by_text),
+                scorer=fuzz.ratio,
+                score_cutoff=_MIN_LIKENESS,
+                limit=40,
             )
             for text, _, _ in close:
                 rows.update(self._by_text[text])
-        rows.update(self._by_text.get(wanted, ()))
+        rows.update(self._by_text.get(clean_name, ()))
         for row in rows:
             best = max((similarity(name, text) for text in self.texts[row]), default=0.0)
             if loosely:
@@ -182,34 +186,34 @@ class Table:
             score[row] = best
         return score
 
-    def called_just(self, name: str) -> Floats:
+    def match_exactly(self, name: str) -> Floats:
         """Whether each has just these words on it, and no others that mean the same."""
         score = np.zeros(len(self.things))
         score[self._by_text.get(clean(name), [])] = 1.0
         return score
 
-    def beside(self, name: str, *, loosely: bool = False) -> Floats:
+    def rate_label(self, name: str, *, loosely: bool = False) -> Floats:
         """Rate how surely each thing has a name as its label, 0..1."""
         score = np.zeros(len(self.things))
         for row in {int(i) for word in tokens(name) for i in self.labelled.get(word, ())}:
             for text, trust in self.things[row].labels:
-                alike = similarity(name, text)
+                likeness = similarity(name, text)
                 if loosely:
-                    alike = max(alike, 0.93 * token_match(name, text))
-                score[row] = max(score[row], alike * trust)
+                    likeness = max(likeness, 0.93 * token_match(name, text))
+                score[row] = max(score[row], likeness * trust)
         return score
 
 
-def _texts(thing: Thing) -> tuple[str, ...]:
+def _list_texts(thing: Thing) -> tuple[str, ...]:
     e = thing.element
-    told = (e.name, e.text, e.description, e.label if e.role not in SHOWS_TEXT else "")
-    short = (" ".join(text.split()) for text in told if text)
+    texts = (e.name, e.text, e.description, e.label if e.role not in SHOWS_TEXT else "")
+    short = (" ".join(text.split()) for text in texts if text)
     return tuple(dict.fromkeys(text for text in short if 0 < len(text) <= _LONG))
 
 
-def _index(words: list[frozenset[str]]) -> dict[str, Ints]:
-    found: dict[str, list[int]] = defaultdict(list)
+def _index_words(words: list[frozenset[str]]) -> dict[str, Ints]:
+    rows_by_word: dict[str, list[int]] = defaultdict(list)
     for row, mine in enumerate(words):
         for word in mine:
-            found[word].append(row)
-    return {word: np.array(rows, dtype=int) for word, rows in found.items()}
+            rows_by_word[word].append(row)
+    return {word: np.array(rows, dtype=int) for word, rows in rows_by_word.items()}

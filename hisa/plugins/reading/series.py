@@ -8,12 +8,17 @@ import numpy as np
 
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints, Table
 
-__all__ = ["ALIKE", "Places", "line_up", "lines"]
+__all__ = ["SERIES_FAMILY", "SeriesPlaces", "line_up", "number_lines"]
 
-ALIKE = np.arange(len(FAMILIES))
+SERIES_FAMILY = np.arange(len(FAMILIES))
 """For each family a number; those that stand in one series have the same."""
-for _one, _other in (("menu", "item"), ("part", "button"), ("link", "button"), ("choice", "field")):
-    ALIKE[FAMILIES.index(_one)] = FAMILIES.index(_other)
+for _family, _series in (
+    ("menu", "item"),
+    ("part", "button"),
+    ("link", "button"),
+    ("choice", "field"),
+):
+    SERIES_FAMILY[FAMILIES.index(_family)] = FAMILIES.index(_series)
 _GAP = 7.0
 """Sizes of a thing between two of a series, at most; a size is the height, at least 12 pixels."""
 _LEAST, _MOST = 12.0, 200.0
@@ -23,7 +28,7 @@ _SIZES = 1.7
 
 
 @dataclass(frozen=True)
-class Places:
+class SeriesPlaces:
     """The place of each thing in its series; -1 where it is in none.
 
     ``index`` counts from 0, ``number`` is of all in the series, ``series`` names it.
@@ -35,8 +40,8 @@ class Places:
 
     def nth(self, nth: int) -> Floats:
         """Whether each is the nth of its series, of at least two; negative counts from the end."""
-        wanted = nth - 1 if nth > 0 else self.number + nth
-        return np.asarray((self.index == wanted) & (self.number >= 2), dtype=float)
+        expected = nth - 1 if nth > 0 else self.number + nth
+        return np.asarray((self.index == expected) & (self.number >= 2), dtype=float)
 
     def end(self, *, last: bool) -> Floats:
         """1 for the first (or last) of a series, less for the next."""
@@ -45,11 +50,11 @@ class Places:
 
     def middle(self) -> Floats:
         """Whether each is in the middle of its series, of an odd number."""
-        found = (self.number >= 3) & (2 * self.index == self.number - 1)
-        return np.asarray(found, dtype=float)
+        is_middle = (self.number >= 3) & (2 * self.index == self.number - 1)
+        return np.asarray(is_middle, dtype=float)
 
 
-def line_up(table: Table, members: Ints) -> tuple[Places, Places]:
+def line_up(table: Table, members: Ints) -> tuple[SeriesPlaces, SeriesPlaces]:
     """The places in series across and down.
 
     Args:
@@ -57,8 +62,8 @@ def line_up(table: Table, members: Ints) -> tuple[Places, Places]:
         members: rows of those that count, each in another place.
     """
     count = len(table.things)
-    across, down = _Found(count), _Found(count)
-    kind = ALIKE[table.family]
+    across, down = _SeriesPlaces(count), _SeriesPlaces(count)
+    kind = SERIES_FAMILY[table.family]
     for line in _chains(table.y, table.height, members):
         line.sort(key=lambda row: table.x[row])
         across.add(table, _split(table, line, kind, 0))
@@ -68,7 +73,7 @@ def line_up(table: Table, members: Ints) -> tuple[Places, Places]:
     return across.places(), down.places()
 
 
-def lines(middle: Floats, size: Floats, members: Ints) -> Places:
+def number_lines(middle: Floats, size: Floats, members: Ints) -> SeriesPlaces:
     """The place of the line in which each member stands, among all lines.
 
     Args:
@@ -77,14 +82,14 @@ def lines(middle: Floats, size: Floats, members: Ints) -> Places:
         members: rows of those that count.
     """
     index, number = np.full(len(middle), -1), np.full(len(middle), -1)
-    found = _chains(middle, size, members)
-    for place, line in enumerate(found):
+    chains = _chains(middle, size, members)
+    for place, line in enumerate(chains):
         index[line] = place
-        number[line] = len(found)
-    return Places(index, number, index)
+        number[line] = len(chains)
+    return SeriesPlaces(index, number, index)
 
 
-class _Found:
+class _SeriesPlaces:
     def __init__(self, count: int) -> None:
         self._index = np.full(count, -1)
         self._number = np.full(count, -1)
@@ -98,8 +103,8 @@ class _Found:
             self._series[part] = self._next
             self._next += 1
 
-    def places(self) -> Places:
-        return Places(self._index, self._number, self._series)
+    def places(self) -> SeriesPlaces:
+        return SeriesPlaces(self._index, self._number, self._series)
 
 
 def _chains(middle: Floats, size: Floats, members: Ints) -> list[list[int]]:
@@ -149,12 +154,12 @@ def _split(table: Table, line: list[int], kind: Ints, axis: int) -> list[list[in
             mine[-1].append(row)
         else:
             mine.append([row])
-    return [part for each in parts.values() for part in each]
+    return [part for parts_of_kind in parts.values() for part in parts_of_kind]
 
 
-def _goes_on(table: Table, one: int, other: int, axis: int) -> bool:
-    high, low = sorted((table.height[one], table.height[other]), reverse=True)
+def _goes_on(table: Table, row: int, next_row: int, axis: int) -> bool:
+    high, low = sorted((table.height[row], table.height[next_row]), reverse=True)
     if high > _SIZES * max(low, 1):
         return False
-    gap = table.box[other, axis] - table.box[one, axis + 2]
+    gap = table.box[next_row, axis] - table.box[row, axis + 2]
     return bool(gap <= min(_GAP * max(low, _LEAST), _MOST))

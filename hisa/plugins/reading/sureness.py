@@ -15,7 +15,7 @@ import numpy as np
 
 from hisa.plugins.reading.scene_table import Floats, Ints
 
-__all__ = ["SHOWN", "Places", "chances_of", "outcome", "places"]
+__all__ = ["SHOWN", "RankedPlaces", "build_evidence", "chances_of", "rank_places"]
 
 SHOWN = 12
 """The likeliest things whose place is compared with the others'."""
@@ -41,7 +41,7 @@ _LIKELY = 0.05
 
 
 @dataclass(frozen=True)
-class Places:
+class RankedPlaces:
     """The likeliest things: their rows, and the chance that a click on each meets what is meant."""
 
     rows: tuple[int, ...]
@@ -56,7 +56,7 @@ def chances_of(score: Floats) -> Floats:
     return np.asarray(weight / (1.0 + weight.sum()))
 
 
-def places(own: Floats, at: Floats, reach: Floats) -> Places:
+def rank_places(own: Floats, at: Floats, reach: Floats) -> RankedPlaces:
     """The likeliest things, the one whose click most likely meets what is meant first.
 
     Args:
@@ -68,25 +68,25 @@ def places(own: Floats, at: Floats, reach: Floats) -> Places:
         (reach[:, 0] <= x) & (x < reach[:, 2]) & (reach[:, 1] <= y) & (y < reach[:, 3])
         for x, y in at[:SHOWN]
     ]
-    found = [
+    chances = [
         (min(1.0, float(own[hit].sum())) if mine >= _WORTH * own[0] else float(mine), float(mine))
         for hit, mine in zip(hits, own, strict=False)
     ]
-    rows = sorted(range(len(found)), key=lambda row: (-found[row][0], -found[row][1], row))
+    rows = sorted(range(len(chances)), key=lambda row: (-chances[row][0], -chances[row][1], row))
     apart: list[int] = []
     for index, row in enumerate(rows):
         if not any(hits[row][rows[k]] or hits[rows[k]][row] for k in apart):
             apart.append(index)
-    return Places(tuple(rows), tuple(found[row][0] for row in rows), tuple(apart))
+    return RankedPlaces(tuple(rows), tuple(chances[row][0] for row in rows), tuple(apart))
 
 
-def outcome(
-    found: Mapping[str, Floats], score: Floats, own: Floats, best: Places
+def build_evidence(
+    by_name: Mapping[str, Floats], score: Floats, own: Floats, best: RankedPlaces
 ) -> dict[str, float]:
     """The evidence for a click on the likeliest place and against it, by name.
 
     Args:
-        found: features of the things that were scored, the likeliest first.
+        by_name: features of the things that were scored, the likeliest first.
         score: what the ranker's trees gave each.
         own: the chance of each.
         best: the places.
@@ -106,18 +106,18 @@ def outcome(
         "rivals_near": float(sum(chance > 0.2 * first for chance in rivals)),
         "score": float(score[top]),
         "score_next": float(np.sort(score)[-2]) if len(score) > 1 else -9.0,
-        "agrees": _agrees(found["picked"], best),
+        "agrees": _agrees(by_name["picked"], best),
     }
-    result |= {f"best {name}": float(found[name][top]) for name in _OF_BEST}
-    result |= {f"ahead {name}": float(found[name][top] - found[name][after]) for name in _AHEAD}
-    return result | {f"most {name}": float(found[name].max()) for name in _MOST}
+    result |= {f"best {name}": float(by_name[name][top]) for name in _OF_BEST}
+    result |= {f"ahead {name}": float(by_name[name][top] - by_name[name][after]) for name in _AHEAD}
+    return result | {f"most {name}": float(by_name[name].max()) for name in _MOST}
 
 
 def _odds(chance: float) -> float:
     return math.log(max(chance, 1e-6) / max(1.0 - chance, 1e-6))
 
 
-def _agrees(picked: Floats, best: Places) -> float:
+def _agrees(picked: Floats, best: RankedPlaces) -> float:
     """1 where the weights set by hand choose the same thing, -1 another one, 0 none."""
     chosen: Ints = np.flatnonzero(picked > 0.5)
     if not len(chosen):

@@ -22,7 +22,7 @@ from PIL import Image
 
 from hisa.machine.parts import as_root
 from hisa.machine.patience import patience
-from hisa.screen.geometry import BoundingBox, shifted
+from hisa.screen.geometry import BoundingBox, shift_box
 from hisa.screen.observation import Screenshot
 from hisa.screen.ocr import Line, OcrUnavailable, Word
 
@@ -59,15 +59,15 @@ _MOST_LANGUAGES = 4
 def languages() -> str:
     """Returns all languages that tesseract has, in its own notation, English first."""
     try:
-        told = subprocess.run(
+        listing = subprocess.run(
             [PROGRAM, "--list-langs"], capture_output=True, text=True, timeout=patience(TIME_LIMIT)
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return "eng"  # reading will tell what is wrong
-    return _chosen(told.splitlines()[1:])
+    return _choose_languages(listing.splitlines()[1:])
 
 
-def _chosen(installed: Iterable[str]) -> str:
+def _choose_languages(installed: Iterable[str]) -> str:
     others = sorted({name.strip() for name in installed} - {"", "eng", "osd", "equ"})
     plain = [name for name in others if re.fullmatch(r"\w+", name)]
     return "+".join(("eng", *plain)) if len(plain) < _MOST_LANGUAGES else "eng"
@@ -84,9 +84,9 @@ class Tesseract:
         self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
     ) -> tuple[Line, ...]:
         """See `hisa.screen.ocr.read_text`."""
-        whole = BoundingBox(0, 0, screenshot.size.width, screenshot.size.height)
-        part = whole if box is None else BoundingBox(box.left, box.top, box.right, box.bottom)
-        clipped = part.intersection(whole)
+        full = BoundingBox(0, 0, screenshot.size.width, screenshot.size.height)
+        part = full if box is None else BoundingBox(box.left, box.top, box.right, box.bottom)
+        clipped = part.intersection(full)
         if clipped is None or clipped.width < 1 or clipped.height < 1:
             return ()
         corners = (int(clipped.left), int(clipped.top), int(clipped.right), int(clipped.bottom))
@@ -95,11 +95,11 @@ class Tesseract:
             hashlib.blake2b(pixels.tobytes(), digest_size=16).digest()
             + repr((corners, least)).encode()
         )
-        found = _cache.get(key)
-        if found is None:
-            found = _read(pixels, corners, least)
-            _cache.put(key, found)
-        return found
+        lines = _cache.get(key)
+        if lines is None:
+            lines = _read(pixels, corners, least)
+            _cache.put(key, lines)
+        return lines
 
 
 TEXT = Tesseract()
@@ -109,20 +109,20 @@ class _Cache:
     """The last pictures read, shared by threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
+        self._entries: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: bytes) -> tuple[Line, ...] | None:
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._entries:
+                self._entries.move_to_end(key)
+            return self._entries.get(key)
 
     def put(self, key: bytes, lines: tuple[Line, ...]) -> None:
         with self._lock:
-            self._kept[key] = lines
-            while len(self._kept) > _CACHE_SIZE:
-                self._kept.popitem(last=False)
+            self._entries[key] = lines
+            while len(self._entries) > _CACHE_SIZE:
+                self._entries.popitem(last=False)
 
 
 _cache = _Cache()
@@ -135,7 +135,7 @@ def _read(pixels: Image.Image, corners: tuple[int, ...], least: float) -> tuple[
     heights = [word.box.height for line in lines for word in line.words]
     if heights and _ENLARGE_BELOW < area <= _ENLARGE_SMALL and median(heights) < _SMALL_TEXT:
         lines = _lines(pixels, 2, least)
-    moved = [[replace(w, box=shifted(w.box, *corners[:2])) for w in line.words] for line in lines]
+    moved = [[replace(w, box=shift_box(w.box, *corners[:2])) for w in line.words] for line in lines]
     return tuple(Line(tuple(words)) for words in moved)
 
 
@@ -175,7 +175,7 @@ def _recognise(pixels: Image.Image, scale: int) -> str:
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     limit = patience(TIME_LIMIT)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=buffer.getvalue(),
             capture_output=True,
@@ -190,12 +190,12 @@ def _recognise(pixels: Image.Image, scale: int) -> str:
     except subprocess.TimeoutExpired as error:
         raise OcrUnavailable(f"{PROGRAM} took longer than {limit:.0f} s") from error
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode("utf-8", "replace").strip()[-200:]
+        message = error.stderr.decode("utf-8", "replace").strip()[-200:]
         raise OcrUnavailable(
-            f"{PROGRAM} ended with {error.returncode}: {said}",
+            f"{PROGRAM} ended with {error.returncode}: {message}",
             fix=as_root("apt-get install --reinstall tesseract-ocr tesseract-ocr-eng"),
         ) from error
-    return done.stdout.decode("utf-8", "replace")
+    return process.stdout.decode("utf-8", "replace")
 
 
 def _lines(pixels: Image.Image, scale: int, least: float) -> list[Line]:

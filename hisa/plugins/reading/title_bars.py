@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from hisa.grounder.thing import Thing, squared
-from hisa.plugins.reading.blobs import Blob, Sides, see, steps
+from hisa.grounder.thing import Thing, square_around
+from hisa.plugins.reading.blobs import Blob, Sides, look_at_boxes, measure_steps
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 
@@ -39,7 +39,7 @@ def title_buttons(window: Window, observation: Observation) -> list[Thing]:
     if window.box is None or _is_covered(window, observation):
         return []
     for at_right in (True, False):
-        row = _row(window.box, observation, at_right=at_right)
+        row = _find_row(window.box, observation, at_right=at_right)
         names = [_SIGNS.get(blob.glyph.name, "") for blob in row]
         if not {"Close"} & set(names) and len(set(names) - {""}) < 2:
             names = list(_IN_ORDER) if at_right and _are_three(row) else []
@@ -49,23 +49,23 @@ def title_buttons(window: Window, observation: Observation) -> list[Thing]:
     return []
 
 
-def _row(box: BoundingBox, observation: Observation, *, at_right: bool) -> list[Blob]:
+def _find_row(box: BoundingBox, observation: Observation, *, at_right: bool) -> list[Blob]:
     """The shapes at one end of the title bar, from the corner inwards."""
     left = box.right - _REACH if at_right else box.left - _ASIDE
     strip = BoundingBox(left, box.top - _HIGH, left + _REACH + _ASIDE, box.top, "screen")
-    seen = _shapes(strip, box, observation)
-    seen.sort(key=lambda blob: -blob.box.right if at_right else blob.box.left)
+    blobs = _find_shapes(strip, box, observation)
+    blobs.sort(key=lambda blob: -blob.box.right if at_right else blob.box.left)
     row: list[Blob] = []
-    for blob in seen:
+    for blob in blobs:
         if not row or _are_beside(row[-1].box, blob.box):
             row.append(blob)
     return row
 
 
-def _are_beside(one: BoundingBox, other: BoundingBox) -> bool:
-    apart = abs(one.centre.x - other.centre.x)
-    wide = max(one.width, other.width)
-    level = other.top < one.bottom + 1 and other.bottom > one.top - 1
+def _are_beside(first: BoundingBox, second: BoundingBox) -> bool:
+    apart = abs(first.centre.x - second.centre.x)
+    wide = max(first.width, second.width)
+    level = second.top < first.bottom + 1 and second.bottom > first.top - 1
     return level and wide <= apart <= _APART * wide + 2
 
 
@@ -75,34 +75,34 @@ def _are_three(row: list[Blob]) -> bool:
         return False
     boxes = [blob.box for blob in row]
     sizes = [(b.width, b.height) for b in boxes]
-    steps = [one.centre.x - other.centre.x for one, other in itertools.pairwise(boxes)]
-    alike = all(abs(size[i] - sizes[0][i]) <= 1 for size in sizes for i in (0, 1))
+    steps = [box.centre.x - other.centre.x for box, other in itertools.pairwise(boxes)]
+    same_size = all(abs(size[i] - sizes[0][i]) <= 1 for size in sizes for i in (0, 1))
     squares = all(0.75 <= width / height <= 1.34 for width, height in sizes)
-    return alike and squares and abs(steps[0] - steps[1]) <= 1
+    return same_size and squares and abs(steps[0] - steps[1]) <= 1
 
 
-def _shapes(strip: BoundingBox, of: BoundingBox, observation: Observation) -> list[Blob]:
+def _find_shapes(strip: BoundingBox, of: BoundingBox, observation: Observation) -> list[Blob]:
     """Find what differs from the colour of its row: title bars are shaded from top to bottom."""
     import numpy as np
     from scipy import ndimage
 
-    whole = observation.convert_box(of, "image")
+    window_box = observation.convert_box(of, "image")
     part = observation.convert_box(strip, "image")
-    left, right = max(0, int(whole.left)), min(observation.image.width, int(whole.right))
+    left, right = max(0, int(window_box.left)), min(observation.image.width, int(window_box.right))
     top, bottom = max(0, int(part.top)), int(part.bottom)
     if bottom - top < _LEAST or right - left < _LEAST:
         return []
     pixels = np.asarray(observation.screenshot.pixels.crop((left, top, right, bottom)))
     ground = np.sort(pixels, axis=1)[:, pixels.shape[1] // 2]
-    mask = steps(pixels, np.broadcast_to(ground[:, None], pixels.shape)) > _FAINT
+    mask = measure_steps(pixels, np.broadcast_to(ground[:, None], pixels.shape)) > _FAINT
     labels, _ = ndimage.label(mask, structure=np.ones((3, 3), dtype=int))
-    found: list[Sides] = []
+    boxes: list[Sides] = []
     for rows, columns in ndimage.find_objects(labels):
         sides = (columns.start, rows.start, columns.stop, rows.stop)
-        if _may_be_button(sides, pixels.shape[0]) and not _hidden(sides, found):
-            found.append(sides)
-    around = [(f[0] - 1, f[1] - 1, f[2] + 1, f[3] + 1) for f in found if f[0] > 0]
-    inside = [_moved(blob, left, top) for blob in see(pixels, around)]
+        if _may_be_button(sides, pixels.shape[0]) and not _is_inside(sides, boxes):
+            boxes.append(sides)
+    around = [(f[0] - 1, f[1] - 1, f[2] + 1, f[3] + 1) for f in boxes if f[0] > 0]
+    inside = [_move_blob(blob, left, top) for blob in look_at_boxes(pixels, around)]
     return [blob for blob in inside if part.contains(blob.box.centre)]
 
 
@@ -112,15 +112,15 @@ def _may_be_button(sides: Sides, high: int) -> bool:
     return not touches and _LEAST <= width <= 40 and height >= 2 and width / height <= 8
 
 
-def _hidden(sides: Sides, found: list[Sides]) -> bool:
+def _is_inside(sides: Sides, boxes: list[Sides]) -> bool:
     """Whether it stands in one that was found: its sign, then."""
     return any(
         f[0] <= sides[0] and f[1] <= sides[1] and sides[2] <= f[2] and sides[3] <= f[3]
-        for f in found
+        for f in boxes
     )
 
 
-def _moved(blob: Blob, left: int, top: int) -> Blob:
+def _move_blob(blob: Blob, left: int, top: int) -> Blob:
     box = blob.box
     at = BoundingBox(box.left + left, box.top + top, box.right + left, box.bottom + top)
     return Blob(at, blob.glyph, blob.framed, blob.colour)
@@ -129,7 +129,7 @@ def _moved(blob: Blob, left: int, top: int) -> Blob:
 def _button(blob: Blob, name: str, window: Window, observation: Observation) -> Thing:
     active = observation.active is None or window.title == observation.active.title
     sign = blob.glyph.name
-    box = squared(observation.convert_box(blob.box, "screen"))
+    box = square_around(observation.convert_box(blob.box, "screen"))
     element = Element(
         "push button",
         name,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["handle_of", "slider_handle"]
+__all__ = ["build_handle", "find_slider_handle"]
 
 _FAINT = 28
 """Steps of 255 from the background that make a track or a handle."""
@@ -23,7 +23,7 @@ _MARGIN = 6
 """Pixels of the picture around the box told: handles stand over the ends of tracks."""
 
 
-def slider_handle(slider: Thing, observation: Observation) -> BoundingBox | None:
+def find_slider_handle(slider: Thing, observation: Observation) -> BoundingBox | None:
     """The thick part of the track, on the screen; None where it has none, or several."""
     import numpy as np
 
@@ -39,31 +39,33 @@ def slider_handle(slider: Thing, observation: Observation) -> BoundingBox | None
     )
     if min(part.shape[:2]) < 5:
         return None
-    lies = part.shape[1] >= part.shape[0]
+    is_horizontal = part.shape[1] >= part.shape[0]
     edge = (
-        np.concatenate([part[0], part[-1]]) if lies else np.concatenate([part[:, 0], part[:, -1]])
+        np.concatenate([part[0], part[-1]])
+        if is_horizontal
+        else np.concatenate([part[:, 0], part[:, -1]])
     )
     drawn = np.abs(part - np.median(edge, axis=0)).max(axis=2) > _FAINT
-    lying = drawn if lies else drawn.T
-    begin, end = _longest_run(lying.any(axis=0).tolist())
-    along = _thick(_heights(lying[:, begin:end]))
+    flat = drawn if is_horizontal else drawn.T
+    begin, end = _longest_run(flat.any(axis=0).tolist())
+    along = _thick(_heights(flat[:, begin:end]))
     if along is None:
         return None
     along = along[0] + begin, along[1] + begin
-    across = np.flatnonzero(lying[:, slice(*along)].any(axis=1))
+    across = np.flatnonzero(flat[:, slice(*along)].any(axis=1))
     over = (int(across[0]), int(across[-1]) + 1)
-    x, y = (along, over) if lies else (over, along)
-    seen = BoundingBox(left + x[0], top + y[0], left + x[1], top + y[1])
-    return observation.convert_box(seen, "screen")
+    x, y = (along, over) if is_horizontal else (over, along)
+    handle = BoundingBox(left + x[0], top + y[0], left + x[1], top + y[1])
+    return observation.convert_box(handle, "screen")
 
 
-def handle_of(slider: Thing, at: BoundingBox) -> Thing:
+def build_handle(slider: Thing, at: BoundingBox) -> Thing:
     """The handle as a thing of its own."""
     e = slider.element
-    told = Element(
+    element = Element(
         "slider handle", e.name, at, text=e.text, label=e.label, window=e.window, app=e.app
     )
-    return Thing(told, at, slider.labels, slider.front, 0.9)
+    return Thing(element, at, slider.labels, slider.front, 0.9)
 
 
 def _longest_run(drawn: list[bool]) -> tuple[int, int]:

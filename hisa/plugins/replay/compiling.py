@@ -14,14 +14,14 @@ from hisa.errors import UsageError
 from hisa.events import Instructed
 from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
-from hisa.plugins.replay.demonstration import demonstrated, has_person
+from hisa.plugins.replay.demonstration import has_person, read_demonstration
 from hisa.plugins.replay.program_player import holds
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
 from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.protocols import GroundedCall, ToolCall
@@ -57,7 +57,7 @@ def compile_run(run: Run, name: str) -> Program:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
     """
     if has_person(run):  # what the agent did in the same run is no part of it
-        every = [_Part(atom, atom.before, atom.after, "", ()) for atom in demonstrated(run)]
+        every = [_Part(atom, atom.before, atom.after, "", ()) for atom in read_demonstration(run)]
     else:
         every = _parts(trajectory_of(run), run)
     parts = [part for part in every if part.atom.kind not in _NO_ACT]
@@ -65,7 +65,7 @@ def compile_run(run: Run, name: str) -> Program:
     known: set[tuple[str, str]] = set()  # what was on a look before
     for number, part in enumerate(parts):
         elements = part.before.elements if part.before else ()
-        known |= {(element.role, called(element)) for element in elements}
+        known |= {(element.role, read_name(element)) for element in elements}
         if step := _step(part, number, known):
             steps.append(step)
     if not steps:
@@ -115,7 +115,7 @@ def _parts(trajectory: Trajectory, run: Run) -> list[_Part]:
 
 def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> ProgramStep | None:
     atom = part.atom
-    look = _observed(part.before) if part.before else None
+    observation = _build_observation(part.before) if part.before else None
     effects = _effects(part, known) if part.after is not None else ()
     if atom.tool is not None:
         return ProgramStep(
@@ -130,7 +130,7 @@ def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> Progr
         return None
     places = points(actions)
     words = part.words[0] if part.words else ""
-    targets = [target_at(point, look, words) for point in places] if look else []
+    targets = [target_at(point, observation, words) for point in places] if observation else []
     if None in targets:
         raise UsageError(
             f"act {number + 1} is on a place of which no element is known",
@@ -138,11 +138,11 @@ def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> Progr
         )
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
-    if own and look is not None and not places:
+    if own and observation is not None and not places:
         front = part.before.window if part.before is not None else ""
-        focused = focused_element(look)
+        focused = focused_element(observation)
         if focused is not None and focused.window in (front, ""):  # windows behind keep their own
-            focus = target_of(focused, look)
+            focus = target_of(focused, observation)
         elif front:
             focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
@@ -151,27 +151,27 @@ def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> Progr
         focus=focus,
         purpose=part.thought[:4000],
         effects=effects,
-        risk=act_risk(actions, look) if look else "",
+        risk=act_risk(actions, observation) if observation else "",
     )
 
 
-def target_at(point: Point, look: Observation, words: str) -> Target | None:
+def target_at(point: Point, observation: Observation, words: str) -> Target | None:
     """The target at a place of a look, in screen space; None: no element is known there."""
-    element = _met(point, look)
-    return target_of(element, look, words=words) if element else None
+    element = _find_clicked_element(point, observation)
+    return target_of(element, observation, words=words) if element else None
 
 
-def _met(point: Point, look: Observation) -> Element | None:
+def _find_clicked_element(point: Point, observation: Observation) -> Element | None:
     """The element at a point; among others that a text of several lines runs around, not that."""
-    met, at = element_at(point, look), look.convert(point, "screen")
+    met, at = element_at(point, observation), observation.convert(point, "screen")
     if met is None or met.role != "static":
         return met
-    same = (e for e in look.elements or () if e.role in ("static", "link"))
+    same = (e for e in observation.elements or () if e.role in ("static", "link"))
     held = (e for e in same if e.window == met.window and e.box.contains(at))
-    return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
+    return min((e for e in held if cover_at(e, at, observation) is None), key=lambda e: e.box.area)
 
 
-def _observed(look: Look) -> Observation:
+def _build_observation(look: Look) -> Observation:
     return Observation(look.screenshot, look.size, elements=look.elements)
 
 
@@ -182,31 +182,31 @@ def _effects(part: _Part, known: Collection[tuple[str, str]]) -> tuple[Effect, .
     before, after = part.before, part.after
     if before is None or after is None or not before.elements or not after.elements:
         return ()
-    effects = effects_between(_observed(before), _observed(after), known)
+    effects = effects_between(_build_observation(before), _build_observation(after), known)
     if after.window and after.window != before.window:
         effects.insert(0, Effect(what="window", value=after.window[:4000]))
     return tuple(effects[:_MOST])
 
 
 def effects_between(
-    one: Observation, other: Observation, known: Collection[tuple[str, str]] = ()
+    before: Observation, after: Observation, known: Collection[tuple[str, str]] = ()
 ) -> list[Effect]:
     """Effects that hold on the second look and not on the first, as a player reads them, by rank.
 
     What was there before counts where nothing else changed: it may be out of sight the next time.
 
     Args:
-        one: with elements.
-        other: likewise.
+        before: with elements.
+        after: likewise.
         known: roles and names that were on an earlier look.
     """
-    changes = sorted(element_changes(one, other), key=lambda change: _telling(change, known))
-    ranks = {effect: _telling(c, known) for c in reversed(changes) for effect in _effect(c)}
-    effects = [e for e in reversed(ranks) if holds(e, other) and not holds(e, one)]
+    changes = sorted(element_changes(before, after), key=lambda change: _rank_change(change, known))
+    ranks = {effect: _rank_change(c, known) for c in reversed(changes) for effect in _effect(c)}
+    effects = [e for e in reversed(ranks) if holds(e, after) and not holds(e, before)]
     return [e for e in effects if ranks[e] < _BACK] or effects
 
 
-def _telling(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
+def _rank_change(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
     """The rank of a change as an effect: windows, values, new things, gone ones, known ones."""
     if change.what in ("came", "went") and change.role not in WINDOWS:
         if change.what == "went":
@@ -253,10 +253,10 @@ def _words(step: ProgramStep) -> str:
     return f"{texts} {step.model_dump(include={'targets': {'__all__': named}, 'focus': named})}"
 
 
-def act_risk(actions: Sequence[Action], look: Observation) -> str:
+def act_risk(actions: Sequence[Action], observation: Observation) -> str:
     """The effects that the policy tells of an act on a look: "delete", "pay, send"; empty: none."""
     call = GroundedCall(ToolCall("", "gui_action", ""), "", tuple(actions))
-    parts = screen_parts(call, look, apps_of(call, look), home="")
+    parts = screen_parts(call, observation, apps_of(call, observation), home="")
     return ", ".join(sorted({effect for part in parts for effect in part.effects}))
 
 

@@ -15,7 +15,7 @@ from hisa.actions.action_records import split
 from hisa.config import GrounderKind, PlannerSettings
 from hisa.events import Event, Observed, PersonActed
 from hisa.models.profile import Profile
-from hisa.planner.planner import planned
+from hisa.planner.planner import build_planned_event
 from hisa.plugins.synthesis.data.atoms import Atom
 from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
@@ -24,7 +24,7 @@ from hisa.runs.read import Run
 from hisa.screen.observation import Observation
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
-__all__ = ["PERSON", "PersonModel", "demonstrated", "has_person"]
+__all__ = ["PERSON", "PersonModel", "has_person", "read_demonstration"]
 
 
 def has_person(run: Run) -> bool:
@@ -32,7 +32,7 @@ def has_person(run: Run) -> bool:
     return any(isinstance(e, PersonActed) and e.did == "acted" for e in run.events)
 
 
-def demonstrated(run: Run) -> list[Atom]:
+def read_demonstration(run: Run) -> list[Atom]:
     """The acts of the person of a run in order, those that were refused left out."""
     atoms: list[Atom] = []
     for before, actions, after in _acts(run, run.events):
@@ -69,13 +69,23 @@ def _double(first: Atom, second: Atom) -> Atom | None:
     """Two clicks of one button at one place as one; None: they are two acts."""
     if len(first.actions) != 1 or len(second.actions) != 1:
         return None
-    one, two = first.actions[0], second.actions[0]
-    if not (isinstance(one, Click) and isinstance(two, Click)) or one.count + two.count > 2:
+    first_click, second_click = first.actions[0], second.actions[0]
+    if (
+        not (isinstance(first_click, Click) and isinstance(second_click, Click))
+        or first_click.count + second_click.count > 2
+    ):
         return None
-    if (one.at, one.button) != (two.at, two.button) or first.before is None:
+    if (first_click.at, first_click.button) != (
+        second_click.at,
+        second_click.button,
+    ) or first.before is None:
         return None
     same = second.before is not None and first.before.elements == second.before.elements
-    return replace(first, actions=(replace(one, count=2),), after=second.after) if same else None
+    return (
+        replace(first, actions=(replace(first_click, count=2),), after=second.after)
+        if same
+        else None
+    )
 
 
 # ---------------------------------------------------------------- the run of a demonstration
@@ -90,27 +100,27 @@ class PersonModel(SilentModel):
 class _Watcher:
     """A planner that does nothing until a person had the machine, and then says that it is done."""
 
-    _asked = False
+    _has_waited = False
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """A wait while a person has the machine, then the end: a take-over ends the plan."""
-        if not self._asked and "a person had the machine" not in view.notice:
-            self._asked = True
+        if not self._has_waited and "a person had the machine" not in view.notice:
+            self._has_waited = True
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError as error:
                 if not error.args:  # the run is stopped; who takes over says so
                     raise
                 wait = ToolCall("A person shows how it is done.", "wait", {"seconds": 1})
-                return self._planned(wait)
+                return self._emit_plan(wait)
         summary = "A person showed how it is done."
-        return self._planned(ToolCall(summary, "termination", {"summary": summary}))
+        return self._emit_plan(ToolCall(summary, "termination", {"summary": summary}))
 
-    def _planned(self, call: ToolCall) -> ToolCall:
-        self._emit(planned(call))
+    def _emit_plan(self, call: ToolCall) -> ToolCall:
+        self._emit(build_planned_event(call))
         return call
 
 
@@ -119,8 +129,8 @@ class PersonKind(PlannerKind):
 
     grounder: GrounderKind | None = "elements"
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
         """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
         return settings.model_copy(update={"sees": "elements"})

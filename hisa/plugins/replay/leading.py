@@ -87,9 +87,9 @@ class FirstProgram(Hook):
             self._begin(task, view)
         if self._player is None:
             return await self._planner.plan(task, observation, view)
-        call = self._player.decide(await self._player.looked_through(observation), view)
+        call = self._player.decide(await self._player.add_hidden_elements(observation), view)
         if call.tool != "infeasible":
-            return self._player.announced(call)
+            return self._player.announce(call)
         reason = f"a stored program did {self._player.at} steps and ends: {one_line(call.thought)}"
         self._player = None
         self._note(reason)
@@ -140,7 +140,7 @@ class _Mend:
     """A step that cannot go on: its index, whether it was done, why, and what was done for it."""
 
     at: int
-    done: bool
+    was_executed: bool
     reason: str = ""
     calls: int = 0
     pending: ProgramStep | None = None
@@ -163,27 +163,33 @@ class Mender(player.ProgramPlayer):
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the planner's for a step of it."""
-        observation = await self.looked_through(observation)
-        call = self._judged(observation, view) or self.decide(observation, view)
+        observation = await self.add_hidden_elements(observation)
+        call = self._judge_mend(observation, view) or self.decide(observation, view)
         if call.tool == "infeasible" and not self._refusal:
-            done = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(observation)
-            mend = self._mend = self._mend or _Mend(self.at - done, done)
+            was_executed = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(
+                observation
+            )
+            mend = self._mend = self._mend or _Mend(self.at - was_executed, was_executed)
             if mend.calls < _CALLS:
                 mend.calls, mend.reason = mend.calls + 1, one_line(call.thought.split(": ", 2)[-1])
-                return await self._asked(mend, task, observation, view)
+                return await self._ask_planner(mend, task, observation, view)
         if call.tool == "termination" and self._program != records.read_program(self._folder):
             records.write_program(self._program, self._part)
-        return self.announced(call)
+        return self.announce(call)
 
-    def _awaits_next(self, look: Observation) -> bool:
+    def _awaits_next(self, observation: Observation) -> bool:
         """Whether nothing is lacking of the step before but what the next one is done to."""
-        if self._done is None or self.at >= len(self._program.steps):
+        if self._last_step is None or self.at >= len(self._program.steps):
             return False
         names = {(target.role, target.name) for target in self._program.steps[self.at].targets}
-        rest = tuple(e for e in self._done.effects if (e.role, e.name) not in names)
-        return not player.lacking(self._done.model_copy(update={"effects": rest}), look)
+        other_effects = tuple(e for e in self._last_step.effects if (e.role, e.name) not in names)
+        return not player.lacking(
+            self._last_step.model_copy(update={"effects": other_effects}), observation
+        )
 
-    async def _asked(self, mend: _Mend, task: Task, look: Observation, view: StateView) -> ToolCall:
+    async def _ask_planner(
+        self, mend: _Mend, task: Task, observation: Observation, view: StateView
+    ) -> ToolCall:
         self._waits = 0
         self._note(f"the planner is asked for step {mend.at + 1}: {mend.reason}")
         step = self._program.steps[mend.at]
@@ -192,16 +198,16 @@ class Mender(player.ProgramPlayer):
         instruction = render(
             "mend_step", program=self._program, mend=mend, step=step, act=act[:300]
         )
-        asked = replace(task, instruction=instruction)
+        repair_task = replace(task, instruction=instruction)
         newest = StateView(steps=view.steps[-1:], lines=view.lines[-1:], output=view.output)
-        call = await self._planner.plan(asked, look, newest)
+        call = await self._planner.plan(repair_task, observation, newest)
         if call.tool == "gui_action" and not call.following:
             return call
         if call.tool in ("wait", "termination"):
-            return self.announced(self._wait("what the step was to come to is looked for"))
+            return self.announce(self._wait("what the step was to come to is looked for"))
         answer = one_line(f"{call.tool} {call.input}")[:200]
         self._refusal = f"{mend.reason}; the planner: {answer}"
-        return self.announced(self._halt(mend, self._refusal))
+        return self.announce(self._halt(mend, self._refusal))
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """See `Hook`: the planner's act meets no look-alike.
@@ -211,17 +217,17 @@ class Mender(player.ProgramPlayer):
         Raises:
             ActionRefused: it must not be done.
         """
-        if not action.done:
-            await self._allow(action.whole, action.whole.found or step.look)
+        if not action.earlier_actions:
+            await self._allow(action.full_call, action.full_call.target_look or step.look)
 
-    async def _allow(self, call: GroundedCall, look: Observation) -> None:
+    async def _allow(self, call: GroundedCall, observation: Observation) -> None:
         mend = self._mend
         if mend is None or call.call.tool != "gui_action":
             return
         old = self._program.steps[mend.at]
         try:
-            new = self._made(call, look)
-            another, stands = meets_another(old, new, look)
+            new = self._build_step(call, observation)
+            another, stands = meets_another(old, new, observation)
             if another:
                 raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
         except ActionRefused as error:
@@ -229,17 +235,21 @@ class Mender(player.ProgramPlayer):
             raise
         mend.pending, mend.stands = new, mend.stands and stands
 
-    def _made(self, call: GroundedCall, look: Observation) -> ProgramStep:
-        actions = to_space(call.actions, "screen", screen=look.screen, image=look.image)
-        targets = [target_at(place, look, call.call.description) for place in points(actions)]
+    def _build_step(self, call: GroundedCall, observation: Observation) -> ProgramStep:
+        actions = to_space(
+            call.actions, "screen", screen=observation.screen, image=observation.image
+        )
+        targets = [
+            target_at(place, observation, call.call.description) for place in points(actions)
+        ]
         if None in targets:
             raise ActionRefused("no element is known at the place that the planner acts on")
-        focused = None if targets else focused_element(look)
-        focus = target_of(focused, look) if focused else None
+        focused = None if targets else focused_element(observation)
+        focus = target_of(focused, observation) if focused else None
         known = tuple(target for target in targets if target)
         return ProgramStep(action=to_source(actions), targets=known, focus=focus)
 
-    def _judged(self, look: Observation, view: StateView) -> ToolCall | None:
+    def _judge_mend(self, observation: Observation, view: StateView) -> ToolCall | None:
         """A wait or an end that a mend still needs; None: the program goes on."""
         mend = self._mend
         if mend is None or self._refusal:
@@ -248,53 +258,59 @@ class Mender(player.ProgramPlayer):
         failed = mend.pending is not None and newest.startswith("Failed")
         mend.steps += [mend.pending] if mend.pending and not failed else []
         mend.pending, step = None, self._program.steps[mend.at]
-        ahead = _edited(self._program, mend, mend.steps, replaces=True) if mend.steps else None
-        reason = player.lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, look)
-        looked_for = not mend.done and step.tool == "gui_action"
-        places = self._places(step, look) if looked_for else Missing(mend.reason)
+        ahead = (
+            _edit_program(self._program, mend, mend.steps, replaces=True) if mend.steps else None
+        )
+        reason = player.lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, observation)
+        looked_for = not mend.was_executed and step.tool == "gui_action"
+        places = self._places(step, observation) if looked_for else Missing(mend.reason)
         lost = places.reason if isinstance(places, Missing) else ""
         if not reason and mend.stands and (step.effects or (mend.steps and lost)):
             return self._take(mend, replaces=True)
         if not lost:
             return self._take(mend, replaces=False)
-        why = (reason if mend.steps or mend.done else lost) or lost
+        halt_reason = (reason if mend.steps or mend.was_executed else lost) or lost
         if failed or self._waits >= _WAITS:
-            return self._halt(mend, newest if failed else why)
-        return self._wait(why)
+            return self._halt(mend, newest if failed else halt_reason)
+        return self._wait(halt_reason)
 
     def _behind(self, mend: _Mend) -> int:
-        return mend.at + mend.done + len(mend.steps)
+        return mend.at + mend.was_executed + len(mend.steps)
 
     def _halt(self, mend: _Mend, reason: str) -> ToolCall:
         return self._end(
-            player.UNKNOWN if mend.done or mend.steps else player.HALTED, mend.at + 1, reason
+            player.UNKNOWN if mend.was_executed or mend.steps else player.HALTED,
+            mend.at + 1,
+            reason,
         )
 
     def _take(self, mend: _Mend, *, replaces: bool) -> ToolCall | None:
         """Put the planner's acts into the program, which goes on behind them."""
-        new = self._loosened(mend)
-        self._mend, self._done, self._waits, self._again = None, None, 0, 0
+        new = self._loosen_targets(mend)
+        self._mend, self._last_step, self._waits, self._again = None, None, 0, 0
         self.at = self._behind(mend)
-        if not new and (mend.done or not replaces):
+        if not new and (mend.was_executed or not replaces):
             return None
         self._note(f"step {mend.at + 1} is mended")
-        edited = _edited(self._program, mend, new, replaces=replaces)
+        edited = _edit_program(self._program, mend, new, replaces=replaces)
         line = f"step {mend.at + 1}: {mend.reason[:300]}"
         self._program = edited.model_copy(update={"repaired": (*edited.repaired, line)})
         return None
 
-    def _loosened(self, mend: _Mend) -> Sequence[ProgramStep]:
+    def _loosen_targets(self, mend: _Mend) -> Sequence[ProgramStep]:
         """The planner's acts with marks for what may be any in the row of the step's target."""
-        were = {text for target in self._program.steps[mend.at].targets for text in target.beside}
+        old_texts = {
+            text for target in self._program.steps[mend.at].targets for text in target.beside
+        }
 
-        def loose(target: Target) -> Target:
-            texts = [figureless(t) if figureless(t) in were else t for t in target.beside]
-            if OTHERS in were:
-                texts = [*(text for text in texts if text in were), OTHERS]
+        def loosen(target: Target) -> Target:
+            texts = [figureless(t) if figureless(t) in old_texts else t for t in target.beside]
+            if OTHERS in old_texts:
+                texts = [*(text for text in texts if text in old_texts), OTHERS]
             return target.model_copy(update={"beside": tuple(dict.fromkeys(texts))})
 
         return [
-            step.model_copy(update={"targets": tuple(map(loose, step.targets))})
+            step.model_copy(update={"targets": tuple(map(loosen, step.targets))})
             for step in mend.steps
         ]
 
@@ -302,24 +318,26 @@ class Mender(player.ProgramPlayer):
         self._emit(Noted(where="repair", text=text))
 
 
-def meets_another(old: ProgramStep, new: ProgramStep, look: Observation) -> tuple[str, bool]:
+def meets_another(old: ProgramStep, new: ProgramStep, observation: Observation) -> tuple[str, bool]:
     """Returns why an act must not be done for a step, or "", and if it may stand in its place.
 
     One that may not may come before the step, such as the click that closes a banner.
     """
-    if (text := _typed(new)) and text != _typed(old):
+    if (text := _join_typed_text(new)) and text != _join_typed_text(old):
         return f"it types “{text[:60]}”, and the step does not", False
-    meant = next(iter(old.targets or ([old.focus] if old.focus else [])), Target(role=""))
-    beside, stands = ", ".join(meant.beside[:3]), True
+    old_target = next(iter(old.targets or ([old.focus] if old.focus else [])), Target(role=""))
+    beside, stands = ", ".join(old_target.beside[:3]), True
     if beside and not new.targets:
         return f"keys alone do not tell that it is what stands beside {beside}", False
     for target in new.targets:
-        seen = find_target(target, look, None)
-        if isinstance(seen, Missing):
-            return seen.reason, False
-        same = says(_row(meant), _row(target)) and bool(beside or target.alike == meant.alike)
-        entry = bool(target.beside or target.alike > 1) and target.dialog == meant.dialog
-        if not same and (entry or target.name == meant.name):
+        match = find_target(target, observation, None)
+        if isinstance(match, Missing):
+            return match.reason, False
+        same = says(_row(old_target), _row(target)) and bool(
+            beside or target.alike == old_target.alike
+        )
+        entry = bool(target.beside or target.alike > 1) and target.dialog == old_target.dialog
+        if not same and (entry or target.name == old_target.name):
             texts = ", ".join(target.beside[:3]) or "nothing"
             thing = f"{target.role} “{target.name}” beside {texts}"
             return f"{thing} is not what stood beside {beside or 'nothing'}", False
@@ -331,7 +349,7 @@ def _row(target: Target) -> list[str]:
     return [text for text in target.beside if text not in (target.name, target.label)]
 
 
-def _typed(step: ProgramStep) -> str:
+def _join_typed_text(step: ProgramStep) -> str:
     actions = parse(step.action) if step.tool == "gui_action" else ()
     return "".join(action.text for action in actions if isinstance(action, Write))
 
@@ -339,7 +357,7 @@ def _typed(step: ProgramStep) -> str:
 # ---------------------------------------------------------------- programs with other steps
 
 
-def _edited(
+def _edit_program(
     program: Program, mend: _Mend, new: Sequence[ProgramStep], *, replaces: bool
 ) -> Program:
     """The program with acts in a step's place, or before it; behind it, where it was done.
@@ -351,30 +369,32 @@ def _edited(
     if new and replaces:
         update = {"purpose": old.purpose, "effects": old.effects}
         new = [*new[:-1], new[-1].model_copy(update=update)]
-        kept = [old.model_copy(update={"effects": ()})] if mend.done else []
-        steps[at : at + 1] = [*kept, *new]
+        executed_steps = [old.model_copy(update={"effects": ()})] if mend.was_executed else []
+        steps[at : at + 1] = [*executed_steps, *new]
     else:
-        steps[at : at + (replaces and not mend.done)] = new
+        steps[at : at + (replaces and not mend.was_executed)] = new
     tree = program.model_copy(update={"steps": tuple(steps)}).model_dump(mode="json")
-    if new and replaces and not mend.done and len(old.targets) == len(new[-1].targets) == 1:
-        was, now = (step.targets[0].model_dump(mode="json") for step in (old, new[-1]))
-        tree["steps"] = _renamed(tree["steps"], was, now)
+    if new and replaces and not mend.was_executed and len(old.targets) == len(new[-1].targets) == 1:
+        old_target, new_target = (
+            step.targets[0].model_dump(mode="json") for step in (old, new[-1])
+        )
+        tree["steps"] = _rename_targets(tree["steps"], old_target, new_target)
     return Program.model_validate(tree)
 
 
-def _renamed(tree: Any, was: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
+def _rename_targets(tree: Any, old_target: Mapping[str, Any], new_target: Mapping[str, Any]) -> Any:
     """Steps with another target wherever the very same was meant, and its name in effects."""
     if isinstance(tree, list):
-        return [_renamed(part, was, now) for part in tree]
+        return [_rename_targets(part, old_target, new_target) for part in tree]
     if not isinstance(tree, dict):
         return tree
-    named = was["name"] and all(tree.get(key) == was[key] for key in ("role", "name"))
+    named = old_target["name"] and all(tree.get(key) == old_target[key] for key in ("role", "name"))
     if "what" in tree and named:
-        return tree | {"role": now["role"], "name": now["name"]}
+        return tree | {"role": new_target["role"], "name": new_target["name"]}
     keys = ("role", "name", "label", "app", "dialog", "beside")
-    if "beside" in tree and all(tree[key] == was[key] for key in keys):
-        return now
-    return {key: _renamed(part, was, now) for key, part in tree.items()}
+    if "beside" in tree and all(tree[key] == old_target[key] for key in keys):
+        return new_target
+    return {key: _rename_targets(part, old_target, new_target) for key, part in tree.items()}
 
 
 class ProgramModel(SilentModel):

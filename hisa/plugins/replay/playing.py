@@ -26,7 +26,7 @@ from hisa.plugins.replay.program_records import Program
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
-__all__ = ["OUTCOMES", "Outcome", "Played", "play", "play_and_mend", "settings_for"]
+__all__ = ["OUTCOMES", "Outcome", "PlayResult", "play", "play_and_mend", "settings_for"]
 __all__ += ["task_of_program"]
 
 Outcome = Literal[
@@ -49,7 +49,7 @@ _WAITS = 60  # steps that a program's step may take: itself, waits and turns of 
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayResult:
     """What came of a replay; ``folder`` is its run's."""
 
     outcome: Outcome
@@ -91,7 +91,7 @@ async def play(
     tell: Callable[[str], object] = lambda _: None,
     mends: str = "",
     models: Mapping[Role, Model] | None = None,
-) -> Played:
+) -> PlayResult:
     """Play the program of a folder on a fresh machine.
 
     Args:
@@ -120,7 +120,7 @@ async def play(
         on_event=listen,
     )
     result = await agent.run(task_of_program(program))
-    return Played(
+    return PlayResult(
         _outcome(result, refused),
         _reason(result, refused),
         result.folder,
@@ -156,7 +156,7 @@ async def play_and_mend(
     *,
     tell: Callable[[str], object],
     **parts: Any,
-) -> tuple[Played, bool]:
+) -> tuple[PlayResult, bool]:
     """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
 
     The program as it was stays beside it. ``parts`` are ``models`` and ``environment`` of the first
@@ -173,35 +173,39 @@ async def play_and_mend(
         raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
     old = place / "program.yaml"
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
-        part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
-        rest(place, part)
+        part, copy_files = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
+        copy_files(place, part)
         played = await play(place, settings, tell=tell, mends=str(part), **parts)
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
         mended = records.read_program(part)
-        was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
-        difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
+        old_lines, new_lines = (
+            file.read_text("utf-8").splitlines() for file in (old, part / old.name)
+        )
+        difference = "\n".join(
+            unified_diff(old_lines, new_lines, "as it was", "mended", n=2, lineterm="")
+        )
         tell(difference)
         again = await play(part, settings, tell=tell)
         if again.outcome != "verified":
             tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")
             return played, False
-        rest(part, place)
+        copy_files(part, place)
         tell(f"kept; the program as it was is {_keep(mended, place, played, again)}")
     return played, True
 
 
-def _keep(mended: Program, place: Path, played: Played, again: Played) -> Path:
+def _keep(mended: Program, place: Path, played: PlayResult, again: PlayResult) -> Path:
     """Store a mended program that played again; returns the file of the program as it was."""
     old, file = records.read_program(place), place / "program.yaml"
     lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[len(old.repaired) :])
     at = datetime.now(UTC).isoformat(timespec="seconds")
     proof = records.Proof(run=again.folder.name, by="check", at=at)
-    kept = file.with_suffix(f".yaml.{len(old.repaired) + 1}")
-    shutil.copy2(file, kept)
+    backup = file.with_suffix(f".yaml.{len(old.repaired) + 1}")
+    shutil.copy2(file, backup)
     update = {"repaired": (*old.repaired, *lines), "proof": proof}
     records.write_program(mended.model_copy(update=update), place)
-    return kept
+    return backup
 
 
 def _no_yaml(_: str, names: Collection[str]) -> list[str]:

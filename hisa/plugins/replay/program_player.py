@@ -18,10 +18,10 @@ from hisa.errors import ModelUnavailable
 from hisa.events import Noted
 from hisa.grounder.pointing import take_pixels
 from hisa.hooks import Hook, Run, Step
-from hisa.planner.planner import planned
+from hisa.planner.planner import build_planned_event
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, read_program
-from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.replay.target_ladder import Missing, TargetMatch, find_target, focus_is
+from hisa.plugins.synthesis.doing import read_name
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
@@ -66,7 +66,7 @@ class ProgramPlayer(Hook):
         self._emit, self._program, self._folder = emit, program, folder
         self._environment = environment
         self.at = 0  # the step that comes next, which is how many were done
-        self._done: ProgramStep | None = None  # the one whose effects are still to be seen
+        self._last_step: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
         self._unseen = ""  # the result of the step before, where nothing tells that it happened
 
@@ -95,26 +95,26 @@ class ProgramPlayer(Hook):
         """
         if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        return self.announced(self.decide(await self.looked_through(observation), view))
+        return self.announce(self.decide(await self.add_hidden_elements(observation), view))
 
-    async def looked_through(self, look: Observation) -> Observation:
+    async def add_hidden_elements(self, observation: Observation) -> Observation:
         """The look, with what does not show where something was to go by the step before."""
-        effects = self._done.effects if self._done is not None else ()
+        effects = self._last_step.effects if self._last_step is not None else ()
         went = any(effect.what == "went" for effect in effects)
-        return await with_hidden(self._environment, look) if went else look
+        return await with_hidden(self._environment, observation) if went else observation
 
-    def decide(self, look: Observation, view: StateView) -> ToolCall:
+    def decide(self, observation: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end, which nobody is told of yet."""
-        return self._settle(look, view) or self._next(look)
+        return self._settle(observation, view) or self._next(observation)
 
-    def announced(self, call: ToolCall) -> ToolCall:
+    def announce(self, call: ToolCall) -> ToolCall:
         """Write down that this is the step's call; returns it as a program's."""
-        self._emit(planned(call))
+        self._emit(build_planned_event(call))
         return replace(call, by_program=True)
 
-    def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
+    def _settle(self, observation: Observation, view: StateView) -> ToolCall | None:
         """A wait or an end that the step before still needs; None: nothing."""
-        step = self._done
+        step = self._last_step
         if step is None:
             return None
         result = view.lines[-1].rpartition(" | Result: ")[2] if view.lines else ""
@@ -125,19 +125,19 @@ class ProgramPlayer(Hook):
             if self._again >= _AGAIN:
                 return self._end(HALTED, self.at, result)
             self._again += 1
-            self.at, self._done = self.at - 1, None
+            self.at, self._last_step = self.at - 1, None
             return None
         if not self._waits:
             self._unseen = result if result.startswith(_NOTHING) and not step.effects else ""
-        reason = lacking(step, look)
+        reason = lacking(step, observation)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
         if reason and self._program.proof:
             return self._end(UNKNOWN, self.at, reason)
-        self._done, self._waits, self._again = None, 0, 0
+        self._last_step, self._waits, self._again = None, 0, 0
         return None
 
-    def _next(self, look: Observation) -> ToolCall:
+    def _next(self, observation: Observation) -> ToolCall:
         """The next step where its targets are there; a wait, or the end."""
         if self.at >= len(self._program.steps):
             summary = all_of(self.at, "step", "was done", "were done").capitalize()
@@ -148,7 +148,7 @@ class ProgramPlayer(Hook):
         if step.tool != "gui_action":
             self._go(step)
             return ToolCall(thought, step.tool, step.action)
-        places = self._places(step, look)
+        places = self._places(step, observation)
         if isinstance(places, Missing):
             if self._waits < _WAITS:
                 return self._wait(places.reason)
@@ -159,33 +159,37 @@ class ProgramPlayer(Hook):
         if any(_is_so_already(step, target.element) for target in places):
             self.at, self._waits = self.at + 1, 0
             self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
-            return self._next(look)
+            return self._next(observation)
         self._go(step)
         left = iter([target.point for target in places])
         actions = map_points(parse(step.action), lambda _: next(left))
-        seen = to_space(actions, "image", screen=look.screen, image=look.image)
-        return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
+        image_actions = to_space(
+            actions, "image", screen=observation.screen, image=observation.image
+        )
+        return ToolCall(
+            thought, "gui_action", to_source(image_actions), actions=tuple(image_actions)
+        )
 
-    def _places(self, step: ProgramStep, look: Observation) -> list[Found] | Missing:
+    def _places(self, step: ProgramStep, observation: Observation) -> list[TargetMatch] | Missing:
         """The targets of a step's action on this look, or why it goes nowhere."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
             return Missing("the program does not say what it acts on")
         lax = self._program.proof is None  # the second run tells which figures stay
-        if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
+        if step.focus is not None and (reason := focus_is(step.focus, observation, lax=lax)):
             return Missing(reason)
-        places: list[Found] = []
+        places: list[TargetMatch] = []
         for target, point in zip(step.targets, recorded, strict=True):
-            found = find_target(target, look, point, lax=lax)
-            if isinstance(found, Missing):
-                return found
-            if _is_so_already(step, found.element) and (reason := lacking(step, look)):
+            match = find_target(target, observation, point, lax=lax)
+            if isinstance(match, Missing):
+                return match
+            if _is_so_already(step, match.element) and (reason := lacking(step, observation)):
                 return Missing(f"{target.role} “{target.name}” is so already, but {reason}")
-            places.append(found)
+            places.append(match)
         return places
 
     def _go(self, step: ProgramStep) -> None:
-        self.at, self._done, self._waits = self.at + 1, step, 0
+        self.at, self._last_step, self._waits = self.at + 1, step, 0
         progress = f"step {self.at} of {len(self._program.steps)}"
         self._emit(Noted(where="replay", text=progress))
 
@@ -194,8 +198,8 @@ class ProgramPlayer(Hook):
         return ToolCall(f"Wait: {reason}.", "wait", {"seconds": _WAIT})
 
     def _end(self, outcome: str, step: int, reason: str) -> ToolCall:
-        of = len(self._program.steps)
-        words = f"{outcome}: step {step} of {of}: {reason}"
+        count = len(self._program.steps)
+        words = f"{outcome}: step {step} of {count}: {reason}"
         return ToolCall(words, "infeasible", {"reason": words})
 
 
@@ -213,7 +217,7 @@ def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
     """Whether a target has the states already that a click is to give it, and would take away."""
     states = [effect for effect in step.effects if effect.what == "states"]
     return element is not None and any(
-        _is_meant(effect, element) and element.states & _RING == {*effect.value.split()}
+        _is_effect_target(effect, element) and element.states & _RING == {*effect.value.split()}
         for effect in states
         if "selected" not in effect.value
     )
@@ -222,53 +226,57 @@ def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
 # ---------------------------------------------------------------- what a step came to
 
 
-def holds(effect: Effect, look: Observation) -> bool:
+def holds(effect: Effect, observation: Observation) -> bool:
     """Whether a look shows what a step was to change."""
     if effect.what == "window":
-        title = look.active.title if look.active is not None else ""
+        title = observation.active.title if observation.active is not None else ""
         return letters(title) == letters(effect.value)
     same = [
         element
-        for element in look.elements or ()
-        if _is_meant(effect, element) and {"showing", "visible"} & element.states
+        for element in observation.elements or ()
+        if _is_effect_target(effect, element) and {"showing", "visible"} & element.states
     ]
     if effect.what == "came":
         return bool(same)
     if effect.what == "went":
-        hidden = is_hidden(look, partial(_is_meant, effect))
-        return not (same or hidden or absence_doubt(look, effect.role))
+        hidden = is_hidden(observation, partial(_is_effect_target, effect))
+        return not (same or hidden or absence_doubt(observation, effect.role))
     if effect.what == "value":
         return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
 
 
-def _is_meant(effect: Effect, element: Element) -> bool:
-    return (element.role, called(element)) == (effect.role, effect.name)
+def _is_effect_target(effect: Effect, element: Element) -> bool:
+    return (element.role, read_name(element)) == (effect.role, effect.name)
 
 
-def lacking(step: ProgramStep, look: Observation) -> str:
+def lacking(step: ProgramStep, observation: Observation) -> str:
     """Returns what a step was to change and did not; empty: nothing.
 
     It tells only what the look tells.
     """
-    missing = next((effect for effect in step.effects if not holds(effect, look)), None)
-    return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
+    missing = next((effect for effect in step.effects if not holds(effect, observation)), None)
+    return (
+        _unlike_typed(step, observation)
+        if missing is None
+        else _effect_in_words(missing, observation)
+    )
 
 
-def _effect_in_words(effect: Effect, look: Observation) -> str:
+def _effect_in_words(effect: Effect, observation: Observation) -> str:
     if effect.what == "window":
-        title = look.active.title if look.active is not None else "none"
+        title = observation.active.title if observation.active is not None else "none"
         return f"the window in front is “{title[:60]}”, not “{effect.value[:60]}”"
     thing = f"{effect.role} “{effect.name[:60]}”"
     if effect.what == "came":
         return f"{thing} is not there"
     if effect.what == "went":
-        doubt = absence_doubt(look, effect.role)
+        doubt = absence_doubt(observation, effect.role)
         return f"not known whether {thing} is gone: {doubt}" if doubt else f"{thing} is still there"
     return f"{thing} does not have {effect.what} “{effect.value[:60]}”"
 
 
-def _unlike_typed(step: ProgramStep, look: Observation) -> str:
+def _unlike_typed(step: ProgramStep, observation: Observation) -> str:
     """Returns how what a field reads differs from what was typed into it; empty: it is the same.
 
     Fields that were typed into are known by the keyboard; windows behind keep theirs. Passwords
@@ -279,10 +287,10 @@ def _unlike_typed(step: ProgramStep, look: Observation) -> str:
     typed = "".join(action.text for action in parse(step.action) if isinstance(action, Write))
     if not typed or "{{secret:" in typed:
         return ""
-    front = look.active.title if look.active is not None else ""
+    front = observation.active.title if observation.active is not None else ""
     focused = [
         element
-        for element in look.elements or ()
+        for element in observation.elements or ()
         if {"focused", "editable"} <= element.states
         and (not front or element.window in (front, ""))
     ]
@@ -291,5 +299,5 @@ def _unlike_typed(step: ProgramStep, look: Observation) -> str:
     shown = "".join(focused[0].text.split())
     if "".join(typed.split()) in shown or len(shown) >= 500:
         return ""
-    field = called(focused[0])[:40] or "the field"
+    field = read_name(focused[0])[:40] or "the field"
     return f"{field} reads “{focused[0].text[:60]}”, not “{typed[:60]}”"

@@ -12,13 +12,13 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import Played, play
+from hisa.plugins.replay.playing import PlayResult, play
 from hisa.plugins.replay.program_records import Program, Proof, Target
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 from hisa.plugins.replay.target_ladder import WINDOW
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
-from hisa.plugins.synthesis.proof_desktop import telling
+from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, read_facts
+from hisa.plugins.synthesis.proof_desktop import select_content_changes
 from hisa.plugins.synthesis.records import Change, Effect
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
@@ -26,7 +26,7 @@ from hisa.state.facts import letters
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["agreed", "prove"]
+__all__ = ["intersect_programs", "prove"]
 
 
 async def prove(
@@ -57,14 +57,14 @@ async def prove(
     else:
         played = await play(place, settings)
         if played.outcome != "verified":
-            raise _unproved(played)
+            raise _build_proof_error(played)
     second = compile_run(load_run(played.folder), program.name)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     proof = Proof(run=played.folder.name, by=by, at=at)
-    return agreed(program, second).model_copy(update={"proof": proof})
+    return intersect_programs(program, second).model_copy(update={"proof": proof})
 
 
-def _unproved(played: Played) -> UsageError:
+def _build_proof_error(played: PlayResult) -> UsageError:
     return UsageError(
         f"the second run: {played.outcome}: {played.reason}. The program is not stored",
         fix=f"hisa runs report {played.folder.name}",
@@ -73,20 +73,20 @@ def _unproved(played: Played) -> UsageError:
 
 async def _by_effects(
     program: Program, place: Path, settings: Settings, agree: Callable[[list[str]], bool]
-) -> tuple[Program, Played]:
+) -> tuple[Program, PlayResult]:
     """Play it between two readings of what the machine keeps; what changed becomes the check."""
     task = TaskRecord.model_validate(dict(program.task)).task()
     async with open_environment(settings.environment) as environment:
         await environment.reset()
         await TaskScorer(settings=settings.tasks).prepare(task, environment)
         before = await read_facts(environment)
-        noise = {change.fact for change in changed(before, await read_facts(environment))}
+        noise = {change.fact for change in compare_facts(before, await read_facts(environment))}
         played = await play(place, settings, environment=environment)
         if played.outcome != "done unverified":
-            raise _unproved(played)
-        after = changed(before, await read_facts(environment))
-        kept = [c for c in Noise().without(after) if c.fact not in noise and not _own(c)]
-        changes = telling(kept)
+            raise _build_proof_error(played)
+        after = compare_facts(before, await read_facts(environment))
+        relevant = [c for c in Noise().without(after) if c.fact not in noise and not _own(c)]
+        changes = select_content_changes(relevant)
         checks = check_of(Effect(id=program.name, changes=tuple(changes), triples=(0,)))
         if isinstance(checks, str):
             raise UsageError(
@@ -122,7 +122,7 @@ def _words(change: Change) -> str:
     return f"{fact}: {change.before!r} → {change.after!r}"[:200]
 
 
-def agreed(first: Program, second: Program) -> Program:
+def intersect_programs(first: Program, second: Program) -> Program:
     """The first program with what both have.
 
     Raises:
@@ -132,14 +132,16 @@ def agreed(first: Program, second: Program) -> Program:
         counts = f"{len(first.steps)} and {len(second.steps)}"
         raise UsageError(f"the two runs have {counts} actions", fix="hisa compile RUN")
     steps = []
-    for one, other in zip(first.steps, second.steps, strict=True):
-        pairs = zip(one.targets, other.targets, strict=True)
+    for first_step, second_step in zip(first.steps, second.steps, strict=True):
+        pairs = zip(first_step.targets, second_step.targets, strict=True)
         update = {
             "targets": tuple(_target(*pair) for pair in pairs),
-            "focus": _focus(one.focus, other.focus),
-            "effects": tuple(effect for effect in one.effects if effect in other.effects),
+            "focus": _focus(first_step.focus, second_step.focus),
+            "effects": tuple(
+                effect for effect in first_step.effects if effect in second_step.effects
+            ),
         }
-        steps.append(one.model_copy(update=update))
+        steps.append(first_step.model_copy(update=update))
     return first.model_copy(update={"steps": tuple(steps)})
 
 
@@ -176,9 +178,9 @@ def _focus(first: Target | None, second: Target | None) -> Target | None:
 
 def _beside(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Texts of a row that both have; other figures in one may be any, and so may other texts."""
-    kept = [text for text in first if text in second]
+    shared = [text for text in first if text in second]
     bare = set(map(figureless, second))
-    loose = (figureless(text) for text in first if text not in kept and figureless(text) != text)
-    kept += [text for text in loose if text in bare]
-    more = max(len(first), len(second)) > len(kept)
-    return (*kept, OTHERS) if more else tuple(kept)
+    loose = (figureless(text) for text in first if text not in shared and figureless(text) != text)
+    shared += [text for text in loose if text in bare]
+    has_others = max(len(first), len(second)) > len(shared)
+    return (*shared, OTHERS) if has_others else tuple(shared)

@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import DIALOGS
 
@@ -64,9 +64,9 @@ def says(beside: Collection[str], row: Collection[str]) -> bool:
 class Surroundings:
     """The texts around the elements of a look, gathered once."""
 
-    def __init__(self, look: Observation) -> None:
-        self.elements = look.elements or ()
-        self._area = look.screen.width * look.screen.height
+    def __init__(self, observation: Observation) -> None:
+        self.elements = observation.elements or ()
+        self._area = observation.screen.width * observation.screen.height
         self._numbers = {id(element): n for n, element in enumerate(self.elements)}
         self._texts: dict[int, list[int]] = defaultdict(list)  # by the holder, itself included
         self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
@@ -100,46 +100,48 @@ class Surroundings:
         above = self.above(self._numbers[id(element)])
         return any(self._is_row(up, element) for up in above)
 
-    def entry(self, element: Element, alike: Sequence[Element]) -> list[str]:
+    def entry(self, element: Element, similar: Sequence[Element]) -> list[str]:
         """The texts that tell an element from those alike: of its row, card or short dialog.
 
         Empty where there are none. Each is a text of `rows`.
         """
         if cells := self._cells_beside(element):
             return cells
-        own = list(self._own_holders(element, alike))
-        if len(alike) == 1 and (element.role in _ROWS or self._is_entry(element)):
+        own = list(self._own_holders(element, similar))
+        if len(similar) == 1 and (element.role in _ROWS or self._is_entry(element)):
             return []
         rows = [up for up in own if self._is_row(up, element)]
         if rows:
-            return self._said(rows[-1] if len(alike) > 1 else rows[0], element)
-        if len(alike) > 1:
-            said = [texts for up in own if (texts := self._said(up, element))]
-            small = [texts for texts in said if len(texts) < _MOST]
-            if said:
-                return small[-1] if small else said[0]
-            return self._band(element, alike) or self._between(element, alike)
+            return self._collect_texts(rows[-1] if len(similar) > 1 else rows[0], element)
+        if len(similar) > 1:
+            text_lists = [texts for up in own if (texts := self._collect_texts(up, element))]
+            small = [texts for texts in text_lists if len(texts) < _MOST]
+            if text_lists:
+                return small[-1] if small else text_lists[0]
+            return self._band(element, similar) or self._between(element, similar)
         for up in own:
             if (role := self.elements[up].role) in DIALOGS:
-                texts = self._said(up, element)
+                texts = self._collect_texts(up, element)
                 return texts if len(texts) <= _FEW and role != "file chooser" else []
         for up in own[:_LEVELS]:
-            if self._is_small(up) and (texts := self._said(up, element)):
+            if self._is_small(up) and (texts := self._collect_texts(up, element)):
                 return texts if len(texts) <= _FEW else []
         return []
 
-    def rows(self, element: Element, alike: Sequence[Element]) -> Iterator[list[str]]:
+    def rows(self, element: Element, similar: Sequence[Element]) -> Iterator[list[str]]:
         """The texts of whatever holds an element and no other that is alike; else those beside."""
         if cells := self._cells_beside(element):
             yield cells
             return
-        said = [
-            texts for up in self._own_holders(element, alike) if (texts := self._said(up, element))
+        text_lists = [
+            texts
+            for up in self._own_holders(element, similar)
+            if (texts := self._collect_texts(up, element))
         ]
-        yield from said
-        if not said:
-            yield self._band(element, alike)
-            yield self._between(element, alike)
+        yield from text_lists
+        if not text_lists:
+            yield self._band(element, similar)
+            yield self._between(element, similar)
 
     def _cells_beside(self, element: Element) -> list[str]:
         """The texts of the other cells in the row of a cell that is named by its address."""
@@ -158,7 +160,7 @@ class Surroundings:
 
     def _is_entry(self, element: Element) -> bool:
         """Whether it is an icon of a folder, which the other files tell nothing of."""
-        return element.role == "icon" and bool(called(element)) and not self.in_row(element)
+        return element.role == "icon" and bool(read_name(element)) and not self.in_row(element)
 
     def above(self, number: int) -> Iterator[int]:
         """The numbers of what holds an element, innermost first."""
@@ -169,12 +171,12 @@ class Surroundings:
             yield at
             at = self.elements[at].parent
 
-    def _own_holders(self, element: Element, alike: Sequence[Element]) -> Iterator[int]:
+    def _own_holders(self, element: Element, similar: Sequence[Element]) -> Iterator[int]:
         """The numbers of what holds an element and none of the others, innermost first."""
-        if self._counted[0] is not alike:
-            numbers = [self._numbers[id(other)] for other in alike]
+        if self._counted[0] is not similar:
+            numbers = [self._numbers[id(other)] for other in similar]
             held = Counter(up for number in numbers for up in (number, *self.above(number)))
-            self._counted = alike, held
+            self._counted = similar, held
         for up in self.above(self._numbers[id(element)]):
             if self._counted[1][up] > 1:
                 return
@@ -183,48 +185,48 @@ class Surroundings:
     def _is_row(self, holder: int, element: Element) -> bool:
         """Whether an element is a part of an entry that says something, and not one itself."""
         row = self.elements[holder].role in _ROWS and element.role not in _ROWS
-        return row and bool(self._said(holder, element))
+        return row and bool(self._collect_texts(holder, element))
 
     def _is_small(self, holder: int) -> bool:
         """Whether it may be the row or card of one thing: no bar, and a part of the screen."""
         part = self.elements[holder].box.area / self._area
         return part < _PART and self.elements[holder].role not in _BARS
 
-    def _said(self, holder: int, element: Element) -> list[str]:
+    def _collect_texts(self, holder: int, element: Element) -> list[str]:
         return self._words(self._texts.get(holder, ()), element)
 
-    def _together(self, element: Element, alike: Sequence[Element]) -> list[int]:
+    def _together(self, element: Element, similar: Sequence[Element]) -> list[int]:
         """The contents of the nearest holder that an element shares with others that are alike."""
         above = list(self.above(self._numbers[id(element)]))
-        own = sum(1 for _ in self._own_holders(element, alike))
+        own = sum(1 for _ in self._own_holders(element, similar))
         return self._texts.get(above[own] if own < len(above) else -1, [])
 
-    def _band(self, element: Element, alike: Sequence[Element]) -> list[str]:
+    def _band(self, element: Element, similar: Sequence[Element]) -> list[str]:
         """Texts at its height, for grids that have no rows."""
         box, level = element.box, []
-        for number in self._together(element, alike):
+        for number in self._together(element, similar):
             other = self.elements[number].box
             if box.top <= other.centre.y < box.bottom or other.top <= box.centre.y < other.bottom:
                 level.append(number)
         return self._words(level, element)
 
-    def _between(self, element: Element, alike: Sequence[Element]) -> list[str]:
+    def _between(self, element: Element, similar: Sequence[Element]) -> list[str]:
         """Texts from the like before it to the like after it."""
-        numbers = [self._numbers[id(other)] for other in alike]
+        numbers = [self._numbers[id(other)] for other in similar]
         own = self._numbers[id(element)]
         first = max((number for number in numbers if number < own), default=-1)
         last = min((number for number in numbers if number > own), default=len(self.elements))
-        together = self._together(element, alike)
+        together = self._together(element, similar)
         return self._words([number for number in together if first < number < last], element)
 
     def _words(self, numbers: Collection[int], element: Element) -> list[str]:
         """The texts of elements; not what is drawn in one, and not what is named after it."""
-        own, name = self._numbers[id(element)], called(element).strip()
+        own, name = self._numbers[id(element)], read_name(element).strip()
         above = set(self.above(own))
         words: dict[str, None] = {}
         for number in numbers:
             other = self.elements[number]
-            text = " ".join(called(other).split())[:200]
+            text = " ".join(read_name(other).split())[:200]
             if number == own or own in self.above(number) or other.window != element.window:
                 continue
             if text and not (number in above and name and name in text):

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import Surroundings, figureless, is_shown, says
-from hisa.plugins.synthesis.doing import called, holders, usable
+from hisa.plugins.synthesis.doing import holders, is_usable, read_name
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.state.facts import letters
 
-__all__ = ["WINDOW", "Found", "Missing", "find_target", "focus_is", "target_of"]
+__all__ = ["WINDOW", "Missing", "TargetMatch", "find_target", "focus_is", "target_of"]
 
 WINDOW = "window in front"
 """Role of what keys go to where no element of the window in front is known to have the keyboard."""
@@ -30,7 +30,7 @@ _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu it
 
 
 @dataclass(frozen=True)
-class Found:
+class TargetMatch:
     """A target on a look; ``point`` is in screen space."""
 
     point: Point
@@ -44,14 +44,14 @@ class Missing:
     reason: str
 
 
-def target_of(element: Element, look: Observation, *, words: str = "") -> Target:
+def target_of(element: Element, observation: Observation, *, words: str = "") -> Target:
     """A target as `find_target` knows it again."""
-    around, box = Surroundings(look), element.box
+    around, box = Surroundings(observation), element.box
     bare = Target(
         role=element.role,
-        name=called(element)[:4000],
+        name=read_name(element)[:4000],
         label=element.label[:4000],
-        within=holders(element, look.elements or ()),
+        within=holders(element, observation.elements or ()),
         app=element.app[:4000],
         window=element.window[:4000],
         dialog=around.in_dialog(element),
@@ -65,53 +65,56 @@ def target_of(element: Element, look: Observation, *, words: str = "") -> Target
 
 
 def find_target(
-    target: Target, look: Observation, place: Point | None, *, lax: bool = False
-) -> Found | Missing:
+    target: Target, observation: Observation, place: Point | None, *, lax: bool = False
+) -> TargetMatch | Missing:
     """The one thing on a look that a target is, or why none is.
 
     Args:
         target: what is looked for.
-        look: with elements.
+        observation: with elements.
         place: where in the target's box the action was, in pixels of the program's screen; None:
             its middle.
         lax: figures in its row may be others, where no row has its own.
     """
-    around = Surroundings(look)
+    around = Surroundings(observation)
     chosen = _known(target, around, lax=lax)
     if isinstance(chosen, Missing):
         return chosen
     if around.is_cut(chosen):
         return Missing(f"{_words(target)} is out of sight")
-    if not usable(chosen, look):
-        cover = element_at(chosen.box.centre, look)
+    if not is_usable(chosen, observation):
+        cover = element_at(chosen.box.centre, observation)
         covered = cover is not None and cover is not chosen
-        by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
+        by = f"is covered by {cover.role} “{read_name(cover)[:60]}”" if cover and covered else ""
         return Missing(f"{_words(target)} {by or 'cannot be used now'}")
-    if front := _in_front_of(chosen, look):
+    if front := _covering_title(chosen, observation):
         return Missing(f"{_words(target)} lies behind the window “{front[:60]}”")
-    return Found(_inside(chosen, target, place), chosen)
+    return TargetMatch(_inside(chosen, target, place), chosen)
 
 
-def _in_front_of(element: Element, look: Observation) -> str:
+def _covering_title(element: Element, observation: Observation) -> str:
     """The title of the active window where it covers an element of another: it may tell none."""
-    front = look.active
+    front = observation.active
     if front is None or front.box is None or element.window == front.title:
         return ""
-    other = element.window in {window.title for window in look.windows}
-    return front.title if other and front.box.contains(element.box.centre) else ""
+    is_listed_window = element.window in {window.title for window in observation.windows}
+    return front.title if is_listed_window and front.box.contains(element.box.centre) else ""
 
 
-def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:
+def focus_is(target: Target, observation: Observation, *, lax: bool = False) -> str:
     """Returns why keys would go elsewhere than they went; empty where they would not."""
-    focused, active = focused_element(look), look.active.title if look.active else ""
+    focused, active = (
+        focused_element(observation),
+        observation.active.title if observation.active else "",
+    )
     if target.role == WINDOW:
         same = lax or letters(active) == letters(target.name)
         return "" if same else f"the window in front is “{active[:60]}”, not “{target.name[:60]}”"
-    known = _known(target, Surroundings(look), lax=lax)
-    held = f"{focused.role} “{called(focused)[:60]}”" if focused else "nothing that is known"
+    known = _known(target, Surroundings(observation), lax=lax)
+    held = f"{focused.role} “{read_name(focused)[:60]}”" if focused else "nothing that is known"
     if not isinstance(known, Missing) and "focused" in known.states:
         window = known.window  # which keeps its focus for the time when it is in front again
-        if window == active or window not in {shown.title for shown in look.windows}:
+        if window == active or window not in {shown.title for shown in observation.windows}:
             return ""
         held = f"the window “{active[:60]}”" if active else "no window"
     return f"the keyboard belongs to {held}, not to {_words(target)}"
@@ -119,14 +122,14 @@ def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:
 
 def _known(target: Target, around: Surroundings, *, lax: bool) -> Element | Missing:
     """The element that a target is, whether it can be used or not."""
-    alike = _same(target, around) or _by_text(target, around)
-    if not alike:
+    similar = _same(target, around) or _by_text(target, around)
+    if not similar:
         return Missing(f"{_words(target)} is not there")
-    fitting = [element for element in alike if _fits(target, element, alike, around)]
+    fitting = [element for element in similar if _fits(target, element, similar, around)]
     if lax and not fitting:
         figures = {"beside": tuple(figureless(text) for text in target.beside)}
         loose = target.model_copy(update=figures)
-        fitting = [element for element in alike if _fits(loose, element, alike, around)]
+        fitting = [element for element in similar if _fits(loose, element, similar, around)]
     if not fitting:
         beside = ", ".join(target.beside[:3]) or "nothing"
         return Missing(f"{_words(target)} beside {beside} is not there; another row has one")
@@ -135,11 +138,13 @@ def _known(target: Target, around: Surroundings, *, lax: bool) -> Element | Miss
     return chosen or Missing(reason)
 
 
-def _fits(target: Target, element: Element, alike: Sequence[Element], around: Surroundings) -> bool:
+def _fits(
+    target: Target, element: Element, similar: Sequence[Element], around: Surroundings
+) -> bool:
     """Whether what stands around an element says what it said around the target."""
     if not target.beside:
         return not around.in_row(element)
-    return any(says(target.beside, row) for row in around.rows(element, alike))
+    return any(says(target.beside, row) for row in around.rows(element, similar))
 
 
 def _words(target: Target) -> str:
@@ -161,7 +166,7 @@ def _same(target: Target, around: Surroundings) -> list[Element]:
     same = [
         element
         for element in around.elements
-        if (element.role, called(element)) == (target.role, target.name)
+        if (element.role, read_name(element)) == (target.role, target.name)
         and (target.name or element.label == target.label)
         and _could_be(target, element, around)
         and holders(element, around.elements) == target.within
@@ -171,8 +176,8 @@ def _same(target: Target, around: Surroundings) -> list[Element]:
 
 def _by_text(target: Target, around: Surroundings) -> list[Element]:
     """Things of the same kind and words, whatever holds them by now and however it is spelled."""
-    wanted = _folded(target.name or target.label)
-    if not wanted:
+    expected = _fold_text(target.name or target.label)
+    if not expected:
         return []
     kinds = _BUTTONS if target.role in _BUTTONS else frozenset({target.role})
     kinds = FIELDS if target.role in FIELDS else kinds
@@ -180,12 +185,12 @@ def _by_text(target: Target, around: Surroundings) -> list[Element]:
         element
         for element in around.elements
         if element.role in kinds
-        and wanted in (_folded(called(element)), _folded(element.label))
+        and expected in (_fold_text(read_name(element)), _fold_text(element.label))
         and _could_be(target, element, around)
     ]
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return re.sub(r"[\s_.…:*]+", " ", text).strip().casefold()
 
 
@@ -202,12 +207,12 @@ def _inside(element: Element, target: Target, place: Point | None) -> Point:
     left, top, right, bottom = target.box
     box = element.box
     if place is None or right <= left or bottom <= top:
-        return Point(*box.centre.rounded(), "screen")
+        return Point(*box.centre.to_pixels(), "screen")
     across, down = (place.x - left) / (right - left), (place.y - top) / (bottom - top)
     if not (0 <= across <= 1 and 0 <= down <= 1):
-        return Point(*box.centre.rounded(), "screen")
+        return Point(*box.centre.to_pixels(), "screen")
     if element.role not in LAYOUT and box.width * box.height < 10_000:
         across = down = 0.5  # a small control is met in its middle
     return Point(
-        *Point(box.left + across * box.width, box.top + down * box.height).rounded(), "screen"
+        *Point(box.left + across * box.width, box.top + down * box.height).to_pixels(), "screen"
     )

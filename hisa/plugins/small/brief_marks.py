@@ -9,18 +9,18 @@ from dataclasses import replace
 from hisa.grounder.listed_things import (
     TEXT_CHARS,
     TICKS,
+    describe_thing,
     in_windows,
     is_only_text,
     kind_of,
     name_of,
     near_of,
     plain,
-    ranked,
+    rank_things,
+    select_useful,
     states_of,
-    told,
     value_of,
     words_of,
-    worth_telling,
 )
 from hisa.grounder.marks import Marks
 from hisa.grounder.matchers import Scenery
@@ -53,7 +53,7 @@ class BriefMarks(Marks):
         super().__init__()
         self._most = most
 
-    def brief(
+    def build_brief(
         self, task: Task, observation: Observation, room: int
     ) -> tuple[tuple[Mark, ...], int]:
         """Returns a list of ``room`` tokens for a small model, and how many things it leaves out.
@@ -62,30 +62,32 @@ class BriefMarks(Marks):
         are taken for its targets least, and those that only label a field are told with it.
         """
         scene = open_scenery(observation)
-        repeats = _repeating(scene, task)
-        worth = [_plainer(thing, repeats) for thing in worth_telling(scene.things)]
+        repeats = _find_repeating(scene, task)
+        worth = [_simplify(thing, repeats) for thing in select_useful(scene.things)]
         labels = {plain(near_of(t) or name_of(t)) for t in worth if t.role in FIELDS | TICKS}
         things = [t for t in worth if not is_only_text(t) or words_of(t) not in labels]
         things = in_windows(things, observation)
         texts = (thing for thing in things if thing.role in SHOWS_TEXT)
         own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
-        asked = _asked(things, task, scene)
-        rows = row_names(things, observation, lambda thing: told(thing, _SHORT_NAME))
+        task_shares = _weigh_task_words(things, task, scene)
+        rows = row_names(things, observation, lambda thing: describe_thing(thing, _SHORT_NAME))
         best_first = sorted(
-            ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
+            rank_things(things, task, observation),
+            key=lambda t: (t in own, -round(task_shares[t], 3)),
         )
 
-        def chosen(size: int) -> list[Thing]:
+        def pick_best(size: int) -> list[Thing]:
             best = set(map(id, best_first[:size]))
             return sorted((t for t in things if id(t) in best), key=own.__contains__)
 
         def fits(size: int) -> bool:
             lines = (
-                f"{number} {_line(t, t in own, rows)}" for number, t in enumerate(chosen(size), 1)
+                f"{number} {_line(t, t in own, rows)}"
+                for number, t in enumerate(pick_best(size), 1)
             )
             return estimate_tokens("\n".join(lines)) <= room
 
-        listed = chosen(longest(min(len(things), self._most), fits))
+        listed = pick_best(longest(min(len(things), self._most), fits))
         self.number(listed, observation, rows)
         marks = tuple(
             _mark(t, observation, _line(t, t in own, rows), repeats=t in own) for t in listed
@@ -93,22 +95,22 @@ class BriefMarks(Marks):
         return marks, len(things) - len(listed)
 
 
-def _repeating(scene: Scenery, task: Task) -> list[Thing]:
+def _find_repeating(scene: Scenery, task: Task) -> list[Thing]:
     """The texts on the screen that repeat the task.
 
     One that the task quotes may be what it is about, and so may one of a few words.
     """
-    whole = plain(task.instruction)
+    task_text = plain(task.instruction)
     marked = set(map(plain, quotes(task.instruction)))
 
     def repeats(words: str) -> bool:
-        long = len(words.split()) > 2 and 2 * len(words) > len(whole)
-        return long and words in whole and words not in marked
+        long = len(words.split()) > 2 and 2 * len(words) > len(task_text)
+        return long and words in task_text and words not in marked
 
     return [t for t in scene.things if t.role in SHOWS_TEXT and repeats(words_of(t))]
 
 
-def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
+def _simplify(thing: Thing, repeats: Sequence[Thing]) -> Thing:
     """The thing named by its text where it has no name, and not labelled by the task's words."""
     texts = list(map(words_of, repeats))
     labels = tuple(
@@ -121,17 +123,17 @@ def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
     return replace(thing, labels=labels)
 
 
-def _asked(things: Sequence[Thing], task: Task, scene: Scenery) -> Mapping[Thing, float]:
+def _weigh_task_words(things: Sequence[Thing], task: Task, scene: Scenery) -> Mapping[Thing, float]:
     """Returns how much of the task's words each thing says; what stands around it counts half.
 
     A word that few things say tells more.
     """
-    asked = tokens(task.instruction)
-    said = {thing: asked & tokens(told(thing)[:TEXT_CHARS]) for thing in things}
-    near = {thing: (asked & scene.around(thing)) - said[thing] for thing in things}
-    counts = [Counter(w for words in by.values() for w in words) for by in (said, near)]
+    task_words = tokens(task.instruction)
+    own = {thing: task_words & tokens(describe_thing(thing)[:TEXT_CHARS]) for thing in things}
+    near = {thing: (task_words & scene.around(thing)) - own[thing] for thing in things}
+    counts = [Counter(w for words in by.values() for w in words) for by in (own, near)]
     return {
-        thing: sum(1 / counts[0][word] for word in said[thing])
+        thing: sum(1 / counts[0][word] for word in own[thing])
         + sum(0.5 / counts[1][word] for word in near[thing])
         for thing in things
     }
@@ -139,7 +141,7 @@ def _asked(things: Sequence[Thing], task: Task, scene: Scenery) -> Mapping[Thing
 
 def _line(thing: Thing, repeats: bool, rows: Mapping[Thing, str]) -> str:
     """An entry for a small model: that a field is empty is told, and that a text is the task's."""
-    line = told(thing, _SHORT_NAME)
+    line = describe_thing(thing, _SHORT_NAME)
     if thing in rows:
         line = f"{line} {rows[thing]}"
     if repeats:

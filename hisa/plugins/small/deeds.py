@@ -15,7 +15,14 @@ from hisa.screen.geometry import BoundingBox
 from hisa.text.prompt_text import excerpt
 from hisa.text.words import quotes, tokens
 
-__all__ = ["Deed", "Mark", "deeds", "in_vain", "marked", "to_do"]
+__all__ = [
+    "Mark",
+    "PastStep",
+    "build_mark_lines",
+    "changed_nothing",
+    "list_to_do",
+    "read_past_steps",
+]
 
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
@@ -62,7 +69,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Deed:
+class PastStep:
     """A step as its line tells it."""
 
     step: str
@@ -73,20 +80,20 @@ class Deed:
     actions: tuple[Action, ...] = ()
 
     @property
-    def typed(self) -> str:
+    def typed_text(self) -> str:
         """Returns the text that was typed; empty: none."""
         return "".join(action.text for action in self.actions if isinstance(action, Write))
 
     @property
     def verb(self) -> str:
         """The act on its target, as a participle."""
-        if self.typed:
+        if self.typed_text:
             return "typed into"
         kinds = [action.kind for action in self.actions]
         return next((word for kind, word in _VERBS.items() if kind in kinds), "used")
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether it did something that could be seen."""
         return not self.result.startswith((_NO_CHANGE, "Failed"))
 
@@ -94,19 +101,21 @@ class Deed:
     def line(self) -> str:
         """It in short, with the beginning of its result."""
         target = excerpt(self.target, _TARGET)
-        if self.typed:
-            done = f'typed "{excerpt(self.typed, _INPUT)}"' + (f" into {target}" if target else "")
+        if self.typed_text:
+            act = f'typed "{excerpt(self.typed_text, _INPUT)}"' + (
+                f" into {target}" if target else ""
+            )
         elif any(isinstance(action, Click) for action in self.actions):
-            done = f"clicked {target}"
+            act = f"clicked {target}"
         else:
             source = self.source.replace("pyautogui.", "") if self.actions else self.source
-            done = f"{'' if self.actions else self.tool + ' '}{excerpt(source, _INPUT)} {target}"
-        return f"{self.step}. {done.strip()}: {excerpt(self.result, _RESULT)}"
+            act = f"{'' if self.actions else self.tool + ' '}{excerpt(source, _INPUT)} {target}"
+        return f"{self.step}. {act.strip()}: {excerpt(self.result, _RESULT)}"
 
     @property
-    def clicked(self) -> bool:
+    def has_clicked(self) -> bool:
         """Whether it clicked without typing, or pressed keys; a scroll leaves a thing to do."""
-        return not self.typed and any(action.kind in _CLICKS for action in self.actions)
+        return not self.typed_text and any(action.kind in _CLICKS for action in self.actions)
 
     def was_on(self, mark: Mark) -> bool:
         """Whether it acted on what is listed there now: at its place, and by its name."""
@@ -119,18 +128,18 @@ def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def deeds(lines: Sequence[str]) -> list[Deed]:
+def read_past_steps(lines: Sequence[str]) -> list[PastStep]:
     """The steps of lines as `hisa.state.lines` writes them."""
-    return [_deed(line) for line in lines]
+    return [_read_past_step(line) for line in lines]
 
 
-def in_vain(done: Sequence[Deed]) -> bool:
+def changed_nothing(steps: Sequence[PastStep]) -> bool:
     """Whether acts were made, and none of them changed anything that could be seen."""
-    acts = [deed for deed in done if deed.tool != "wait"]
-    return bool(acts) and not any(deed.changed for deed in acts)
+    acts = [step for step in steps if step.tool != "wait"]
+    return bool(acts) and not any(step.has_changed for step in acts)
 
 
-def _deed(line: str) -> Deed:
+def _read_past_step(line: str) -> PastStep:
     head, *parts = _FIELDS.split(line)
     fields = dict(zip(parts[::2], parts[1::2], strict=False))
     head_match = _HEAD.match(head)
@@ -140,23 +149,23 @@ def _deed(line: str) -> Deed:
         actions = parse(source) if tool == "gui_action" else ()
     except ActionRefused:  # a line that was cut to its limit
         actions = ()
-    return Deed(
+    return PastStep(
         step, tool, fields.get("Description", ""), source, fields.get("Result", ""), actions
     )
 
 
-def marked(marks: Sequence[Mark], done: Sequence[Deed]) -> Iterator[str]:
+def build_mark_lines(marks: Sequence[Mark], steps: Sequence[PastStep]) -> Iterator[str]:
     """The lines of a list, each with the last step that acted on what it stands for."""
     for number, mark in enumerate(marks, 1):
-        last = next((deed for deed in reversed(done) if deed.was_on(mark)), None)
+        last = next((step for step in reversed(steps) if step.was_on(mark)), None)
         words = ""
         if last is not None:
-            quiet = "" if last.changed else ", nothing changed"
+            quiet = "" if last.has_changed else ", nothing changed"
             words = f" ({last.verb} in step {last.step}{quiet})"
         yield f"{number} {mark.line}{words}"
 
 
-def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list[str]:
+def list_to_do(instruction: str, marks: Sequence[Mark], steps: Sequence[PastStep]) -> list[str]:
     """Returns what the task names and no step has done, in the order of its words.
 
     Quoted texts and numbers that were neither typed nor are on the screen, and things on the screen
@@ -164,9 +173,11 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
     """
     shown = [mark for mark in marks if not mark.repeats_task]
     missing: dict[int, str] = {}
-    typed_texts = {_flat(deed.typed) for deed in done}
-    for at, numbers, mark in _meant(instruction, shown):
-        clicked = any(deed.clicked and deed.was_on(shown[n - 1]) for deed in done for n in numbers)
+    typed_texts = {_flat(step.typed_text) for step in steps}
+    for at, numbers, mark in _find_targets(instruction, shown):
+        clicked = any(
+            step.has_clicked and step.was_on(shown[n - 1]) for step in steps for n in numbers
+        )
         if not (clicked or mark.is_on or _flat(mark.name) in typed_texts):
             verb = "tick" if mark.is_off else "click"
             which = f"element {numbers[0]}"
@@ -174,7 +185,7 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
                 which = f"one of the elements {', '.join(map(str, numbers))}"
             missing.setdefault(at, f'{verb} {which}: {mark.kind} "{excerpt(mark.name, _TARGET)}"')
     typed = "\n".join(
-        deed.typed for deed in done if deed.changed and _stands(deed, shown)
+        step.typed_text for step in steps if step.has_changed and _is_in_field(step, shown)
     ).casefold()
     screen = "\n".join(f"{mark.name}\n{mark.value}" for mark in shown).casefold()
     names = frozenset().union(*(tokens(mark.name) for mark in shown))
@@ -188,10 +199,10 @@ def to_do(instruction: str, marks: Sequence[Mark], done: Sequence[Deed]) -> list
     return [excerpt(missing[at], _WORDS) for at in sorted(missing)][:_MOST]
 
 
-def _stands(deed: Deed, marks: Sequence[Mark]) -> bool:
+def _is_in_field(step: PastStep, marks: Sequence[Mark]) -> bool:
     """Whether what was typed is not seen to be missing from its field."""
-    fields = (mark for mark in marks if mark.is_line and deed.was_on(mark))
-    return all(not deed.typed or _holds(mark, deed.typed) for mark in fields)
+    fields = (mark for mark in marks if mark.is_line and step.was_on(mark))
+    return all(not step.typed_text or _holds(mark, step.typed_text) for mark in fields)
 
 
 def _holds(mark: Mark, text: str) -> bool:
@@ -223,19 +234,19 @@ def _values(instruction: str) -> list[str]:
     return list(dict.fromkeys([*quoted, *_NUMBER.findall(rest)]))
 
 
-def _meant(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, list[int], Mark]]:
-    """Yields as `_named` does, but things of one name together: the one whose line fits, or all."""
-    alike: dict[tuple[str, str], list[tuple[int, int, Mark]]] = {}
-    for at, number, mark in _named(instruction, marks):
-        alike.setdefault((mark.kind, _flat(mark.name)), []).append((at, number, mark))
-    asked = tokens(instruction)
-    for group in alike.values():
-        fits = [len(tokens(mark.line) & asked) for _, _, mark in group]
+def _find_targets(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, list[int], Mark]]:
+    """Yields as `_find_named`, but of things with one name only the one whose line fits, or all."""
+    groups: dict[tuple[str, str], list[tuple[int, int, Mark]]] = {}
+    for at, number, mark in _find_named(instruction, marks):
+        groups.setdefault((mark.kind, _flat(mark.name)), []).append((at, number, mark))
+    words = tokens(instruction)
+    for group in groups.values():
+        fits = [len(tokens(mark.line) & words) for _, _, mark in group]
         best = [item for item, fit in zip(group, fits, strict=True) if fit == max(fits)]
         yield best[0][0], [number for _, number, _ in best], best[0][2]
 
 
-def _named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
+def _find_named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
     """Yields what can be clicked and the task names: where in the task, number and thing.
 
     A name counts as it is written where another differs from it by its capitals alone.
@@ -247,7 +258,7 @@ def _named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, 
             continue
         pattern = rf"(?<!\w){re.escape(mark.name)}(?!\w)"
         exact = re.search(pattern, instruction)
-        alike = any(m.name.casefold() == mark.name.casefold() for m in marks if m is not mark)
-        place = exact or (None if alike else re.search(pattern, instruction, re.IGNORECASE))
+        has_double = any(m.name.casefold() == mark.name.casefold() for m in marks if m is not mark)
+        place = exact or (None if has_double else re.search(pattern, instruction, re.IGNORECASE))
         if place is not None:
             yield place.start(), number, mark

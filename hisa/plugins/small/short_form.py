@@ -14,11 +14,18 @@ from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.call_schema import Functions, Schema
 from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.plugins.small.deeds import Deed, Mark, deeds, in_vain, marked, to_do
-from hisa.plugins.small.short_reply import ACTIONS, action_lines, parse_short, short_schema
+from hisa.plugins.small.deeds import (
+    Mark,
+    PastStep,
+    build_mark_lines,
+    changed_nothing,
+    list_to_do,
+    read_past_steps,
+)
+from hisa.plugins.small.short_reply import ACTIONS, action_lines, build_short_schema, parse_short
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import clean, ends, excerpt, guard_tags, sections, untrusted
+from hisa.text.prompt_text import clean, ends, excerpt, guard_tags, mark_untrusted, sections
 from hisa.text.prompts import render
 from hisa.text.words import tokens
 
@@ -52,7 +59,7 @@ class ShortForm:
     ) -> None:
         self._listing, self._functions, self._constrain = marks, functions, constrain
         self._marks: tuple[Mark, ...] = ()
-        self._in_vain = False
+        self._changed_nothing = False
         self.system = render("planner_short", actions="\n".join(action_lines()), **dict(settings))
 
     def ask(
@@ -64,49 +71,53 @@ class ShortForm:
         has what the others leave of `SHORT_TOKENS`.
         """
         functions = self._functions(task, observation)
-        done = deeds([*view.lines[:-1], *view.steps[-1:]])  # the newest as it is parts now
-        self._in_vain = in_vain(done)
+        past_steps = read_past_steps(
+            [*view.lines[:-1], *view.steps[-1:]]
+        )  # the newest as it is parts now
+        self._changed_nothing = changed_nothing(past_steps)
         parts = {
             "task": guard_tags(task.instruction),
             "tools": _tool_lines(functions),
             "refined_context": _older(view),
-            "steps": "\n".join(deed.line for deed in done[-_STEPS:]),
-            untrusted("last_output"): clean(ends(view.output, _OUTPUT)),
+            "steps": "\n".join(step.line for step in past_steps[-_STEPS:]),
+            mark_untrusted("last_output"): clean(ends(view.output, _OUTPUT)),
             "notice": view.notice,
         }
         room = SHORT_TOKENS
         excess = estimate_tokens(sections(parts))
         while excess > 0 and room > _LEAST_LIST:  # the list gives way, for it has the most
             room = max(_LEAST_LIST, room - excess)
-            text = self._text(task, observation, view, parts=parts, done=done, room=room)
+            text = self._build_text(
+                task, observation, view, parts=parts, past_steps=past_steps, room=room
+            )
             excess = estimate_tokens(text) - SHORT_TOKENS
         schema = None
         if self._constrain:
-            schema = short_schema(self._marks, functions, ends=not self._in_vain)
+            schema = build_short_schema(self._marks, functions, ends=not self._changed_nothing)
         return text, schema
 
-    def _text(
+    def _build_text(
         self,
         task: Task,
         observation: Observation,
         view: StateView,
         *,
         parts: Mapping[str, str],
-        done: Sequence[Deed],
+        past_steps: Sequence[PastStep],
         room: int,
     ) -> str:
         """The user turn with a list of so many tokens, after what does not depend on the list."""
-        self._marks, left_out = self._listing.brief(task, observation, room)
+        self._marks, left_out = self._listing.build_brief(task, observation, room)
         rest = [f"({left_out} more are not listed.)"] if left_out else []
-        listed = [*_windows(observation), *marked(self._marks, done), *rest]
-        missing = to_do(task.instruction, self._marks, done)
-        seen = f"{task.instruction}\n" + "\n".join(mark.name for mark in self._marks)
+        listed = [*_windows(observation), *build_mark_lines(self._marks, past_steps), *rest]
+        missing = list_to_do(task.instruction, self._marks, past_steps)
+        known_text = f"{task.instruction}\n" + "\n".join(mark.name for mark in self._marks)
         return sections(
             {
                 **parts,
-                "advice": _bearing(view.advice, seen),
-                untrusted("elements"): "\n".join(listed),
-                "to_do": guard_tags("\n".join(_told(missing, done))),
+                "advice": _pick_advice(view.advice, known_text),
+                mark_untrusted("elements"): "\n".join(listed),
+                "to_do": guard_tags("\n".join(_build_to_do(missing, past_steps))),
             }
         )
 
@@ -117,7 +128,7 @@ class ShortForm:
             InvalidReply: what is wrong and what is allowed.
         """
         call = parse_short(reply, self._marks)
-        if call.tool == "termination" and self._in_vain:
+        if call.tool == "termination" and self._changed_nothing:
             raise InvalidReply(
                 "no step has changed anything yet, so that nothing is done: act in another way, or "
                 "answer impossible with the reason"
@@ -150,13 +161,13 @@ def _tool_lines(functions: Sequence[Schema]) -> str:
     return "\n".join([head, *lines]) if lines else ""
 
 
-def _bearing(advice: str, seen: str) -> str:
+def _pick_advice(advice: str, known_text: str) -> str:
     """The rules and lessons that speak of the task or of what is listed."""
-    words = frozenset().union(*map(tokens, seen.splitlines()))
-    kept = [line for line in advice.splitlines() if len(tokens(line) & words) >= _SHARED]
-    while kept and estimate_tokens("\n".join(kept)) > _ADVICE:
-        kept.pop()
-    return "\n".join(kept)
+    words = frozenset().union(*map(tokens, known_text.splitlines()))
+    lines = [line for line in advice.splitlines() if len(tokens(line) & words) >= _SHARED]
+    while lines and estimate_tokens("\n".join(lines)) > _ADVICE:
+        lines.pop()
+    return "\n".join(lines)
 
 
 def _older(view: StateView) -> str:
@@ -164,9 +175,9 @@ def _older(view: StateView) -> str:
     return prefix_within(view.refined, _REFINED) if len(view.lines) > _STEPS else ""
 
 
-def _told(missing: Sequence[str], done: Sequence[Deed]) -> Iterator[str]:
+def _build_to_do(missing: Sequence[str], past_steps: Sequence[PastStep]) -> Iterator[str]:
     yield from (f"- {words}" for words in missing)
-    if in_vain(done):
+    if changed_nothing(past_steps):
         yield "No step has changed anything yet: act in another way, or answer impossible."
-    elif done and not missing:
+    elif past_steps and not missing:
         yield "Nothing more is known to be missing. Answer done if the task is fulfilled."

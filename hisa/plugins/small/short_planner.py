@@ -16,12 +16,12 @@ __all__ = ["SHORT", "ShortPlanner"]
 class ShortPlanner(PlannerKind):
     """Shows what bears on this screen and task, and takes one action by a number of the list."""
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings | None:
         """See `PlannerKind`: the list is always shown."""
         if not lists or settings.sequence > 1:
-            if not asked:
+            if not is_named:
                 return None
             raise ConfigError(
                 "planner.kind = 'short' names one action a reply, by a number of the screen's "

@@ -25,13 +25,13 @@ from hisa.actions import (
     values,
 )
 from hisa.errors import ActionRefused, InvalidReply
-from hisa.planner.call_schema import Schema, bounded, one_of, text
-from hisa.planner.reply import MAX_REPLY, find_object, whole_characters
+from hisa.planner.call_schema import Schema, bound_schema, one_of, text
+from hisa.planner.reply import MAX_REPLY, check_characters, find_object
 from hisa.plugins.small.deeds import Mark
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import excerpt, printable
 
-__all__ = ["ACTIONS", "action_lines", "parse_short", "short_schema"]
+__all__ = ["ACTIONS", "action_lines", "build_short_schema", "parse_short"]
 
 _CLICKS: Mapping[str, Click] = {
     "click": Click(Slot(1)),
@@ -58,7 +58,7 @@ _KEYS = (
 """Those that a server which holds to a schema lets through."""
 _THOUGHT, _TEXT = 100, 300
 _TEXTS = {"press": text(0, *_KEYS), "scroll": text(0, "up", "down")}
-_GIVEN = re.compile(r"(?:element)?[\s:#]*(\d{1,5})\b", re.IGNORECASE)
+_ELEMENT_NUMBER = re.compile(r"(?:element)?[\s:#]*(\d{1,5})\b", re.IGNORECASE)
 _NAME = 24
 """Characters of an element's name in a reply."""
 _TIMES = 20
@@ -77,7 +77,9 @@ def action_lines() -> Iterator[str]:
         yield f"- {', '.join(names)}: {', '.join(fields) or 'nothing'}{about}"
 
 
-def short_schema(marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool = True) -> Schema:
+def build_short_schema(
+    marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool = True
+) -> Schema:
     """The schema of a reply: the actions that are possible, with the elements that they can take.
 
     Args:
@@ -87,7 +89,7 @@ def short_schema(marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool =
     """
     every = list(range(1, len(marks) + 1))
     typed = [number for number in every if marks[number - 1].takes_text]
-    alike: dict[str, tuple[list[str], dict[str, Schema]]] = {}
+    names_by_fields: dict[str, tuple[list[str], dict[str, Schema]]] = {}
     for name, (fields, _) in ACTIONS.items():
         if name == "done" and not ends:
             continue
@@ -96,18 +98,18 @@ def short_schema(marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool =
             if name != "type":
                 continue
             fields = ("text",)  # what has the focus is typed into
-        element = text(0, *(_numbered(number, marks[number - 1]) for number in numbers))
+        element = text(0, *(_build_element_name(number, marks[number - 1]) for number in numbers))
         kinds = {"element": element, "to": element, "text": _TEXTS.get(name, text(_TEXT))}
         kinds["times"] = {"type": "integer", "enum": list(range(1, _TIMES + 1))}
         taken = {field: kinds[field] for field in fields}
-        alike.setdefault(json.dumps(taken), ([], taken))[0].append(name)
+        names_by_fields.setdefault(json.dumps(taken), ([], taken))[0].append(name)
     alternatives: list[Mapping[str, Schema]] = [
         {"thought": text(_THOUGHT), "action": text(0, *names), **taken}
-        for names, taken in alike.values()
+        for names, taken in names_by_fields.values()
     ]
     for tool in tools:
         named = {"thought": text(_THOUGHT), "action": text(0, str(tool["name"]))}
-        alternatives.append({**named, "input": bounded(tool["parameters"])})
+        alternatives.append({**named, "input": bound_schema(tool["parameters"])})
     return one_of(alternatives)
 
 
@@ -126,25 +128,25 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
     """
     if len(reply) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(reply)} characters; at most {MAX_REPLY}")
-    fields = whole_characters(find_object(printable(reply), "action", "tool"))
+    fields = check_characters(find_object(printable(reply), "action", "tool"))
     action = str(fields.get("action") or fields.get("tool") or "").strip()
     thought = str(fields.get("thought") or "")
-    if action in ACTIONS and isinstance(given := fields.get("input"), dict):
-        fields = {**fields, **given}  # a call that the server told apart
+    if action in ACTIONS and isinstance(value := fields.get("input"), dict):
+        fields = {**fields, **value}  # a call that the server told apart
     if not action:
         raise InvalidReply(f"key 'action' is missing; actions are {', '.join(ACTIONS)}")
     if action not in ACTIONS:
-        given = fields.get("input", {})
-        return ToolCall(thought, action, given if isinstance(given, str | dict) else str(given))
+        value = fields.get("input", {})
+        return ToolCall(thought, action, value if isinstance(value, str | dict) else str(value))
     words = str(fields.get("text") if fields.get("text") is not None else "")
     if action in _TOOLS:
         return ToolCall(thought, _TOOLS[action], str(_WAIT) if action == "wait" else words)
     takes = ACTIONS[action][0]
     focused = action == "type" and fields.get("element") in (None, "")
-    element = _number(fields, "element", marks) if "element" in takes and not focused else 0
-    to = _number(fields, "to", marks) if "to" in takes else 0
-    given = str(fields.get("times", 1))
-    times = min(_TIMES, max(1, int(given))) if given.isdecimal() and len(given) < 4 else 1
+    element = _read_number(fields, "element", marks) if "element" in takes and not focused else 0
+    to = _read_number(fields, "to", marks) if "to" in takes else 0
+    value = str(fields.get("times", 1))
+    times = min(_TIMES, max(1, int(value))) if value.isdecimal() and len(value) < 4 else 1
     try:
         actions = _actions(action, words, marks[element - 1] if element else None, times=times)
     except ActionRefused as error:
@@ -153,19 +155,19 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
     return ToolCall(thought, "gui_action", to_source(actions), at, end, actions)
 
 
-def _numbered(number: int, mark: Mark) -> str:
+def _build_element_name(number: int, mark: Mark) -> str:
     """An element as a reply names it: a model that spells the name takes the right number."""
     return f"{number} {excerpt(mark.name or mark.kind, _NAME)}"
 
 
-def _number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
+def _read_number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
     """The number of an element, which a model may have written as a text."""
-    given = _GIVEN.match(str(fields.get(key, "")))
-    number = int(given[1]) if given else 0
+    match = _ELEMENT_NUMBER.match(str(fields.get(key, "")))
+    number = int(match[1]) if match else 0
     if 1 <= number <= len(marks):
         return number
-    there = f"1 to {len(marks)}" if marks else "none, for nothing is listed"
-    raise InvalidReply(f"{key!r} is {fields.get(key)!r:.60}; allowed: {there}")
+    allowed = f"1 to {len(marks)}" if marks else "none, for nothing is listed"
+    raise InvalidReply(f"{key!r} is {fields.get(key)!r:.60}; allowed: {allowed}")
 
 
 def _actions(action: str, words: str, mark: Mark | None, *, times: int) -> tuple[Action, ...]:

@@ -81,11 +81,11 @@ def _of_place(
     if kind == "text":
         return [{"file": place, "equals": change.after} for change in changes]
     if kind == "document":
-        return [_printed(kind, place, changes)]
-    return [_printed(kind, place, [change]) for change in changes]
+        return [_build_print_check(kind, place, changes)]
+    return [_build_print_check(kind, place, [change]) for change in changes]
 
 
-def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]:
+def _build_print_check(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]:
     items = [change.fact.item for change in changes]
     if kind == "gsettings":
         command = shlex.join(["gsettings", "get", place, *items])

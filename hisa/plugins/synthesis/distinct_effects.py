@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise
 from hisa.plugins.synthesis.records import Change, Effect, ElementChange
 from hisa.screen.observation import Element
 from hisa.state.refusals import is_refusal
 
-__all__ = ["WINDOWS", "distinct_effects", "essential"]
+__all__ = ["WINDOWS", "distinct_effects", "select_essential"]
 
 WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "color chooser"})
 """Roles whose coming says more than that of what they hold."""
@@ -45,30 +45,32 @@ def distinct_effects(exploration: Exploration) -> list[Effect]:
     start = exploration.elements(root) if root else ()
     effects: dict[str, Effect] = {}
     for triple in triples:
-        changes = essential(noise.without(triple.differences.facts))
-        elements = () if changes else _telling(triple.differences.elements, start)
+        changes = select_essential(noise.without(triple.differences.facts))
+        elements = () if changes else _select_lasting(triple.differences.elements, start)
         if changes or elements:
-            kept = [change.model_dump() for change in changes]
-            kept += [change.model_dump(exclude={"window"}) for change in elements]
-            name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
+            plain_changes = [change.model_dump() for change in changes]
+            plain_changes += [change.model_dump(exclude={"window"}) for change in elements]
+            name = hashlib.sha256(json.dumps(plain_changes, sort_keys=True).encode()).hexdigest()[
+                :12
+            ]
             first = effects.get(name) or Effect(
                 id=name, changes=changes, elements=elements, triples=()
             )
-            alike = {"triples": (*first.triples, triple.number)}
-            effects[name] = first.model_copy(update=alike)
+            update = {"triples": (*first.triples, triple.number)}
+            effects[name] = first.model_copy(update=update)
     return list(effects.values())
 
 
-def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
+def select_essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes that are the point: a made file's text, not that there is a file as well.
 
     Left out are values of this machine alone, files of which only a hash changed, folders of
     programs, and folders that hold something else that was made.
     """
-    kept = [c for c in changes if not _only_here(c)]
-    changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
-    gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
-    made = [c.fact.place for c in kept if c.after is not None]
+    relevant = [c for c in changes if not _is_only_here(c)]
+    changed = {c.fact.place for c in relevant if c.fact.kind != "file" and c.after is not None}
+    gone = {c.fact.place for c in relevant if c.fact.kind == "file" and c.after is None}
+    new_places = [c.fact.place for c in relevant if c.after is not None]
 
     def follows(change: Change) -> bool:
         place, states = change.fact.place, (change.before, change.after)
@@ -77,13 +79,13 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
         if change.fact.kind != "file":
             return place in gone
         if change.after == "folder":
-            return "/." in place or any(other.startswith(f"{place}/") for other in made)
+            return "/." in place or any(other.startswith(f"{place}/") for other in new_places)
         return place in changed or all(state and state.startswith("file") for state in states)
 
-    return tuple(change for change in kept if not follows(change))
+    return tuple(change for change in relevant if not follows(change))
 
 
-def _only_here(change: Change) -> bool:
+def _is_only_here(change: Change) -> bool:
     """Whether a change holds a value of this machine; of documents in the open nothing is one."""
     fact = change.fact
     if "/." not in fact.place and fact.kind not in ("gsettings", "file"):
@@ -99,27 +101,27 @@ def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
     """
     if change.role in _PASSING or _OF_A_MOMENT.search(change.name):
         return False
-    said = {"came": change.name, "value": change.after}.get(change.what, "")
-    if is_refusal(said) or (change.role == "alert" and change.what == "came"):
+    message = {"came": change.name, "value": change.after}.get(change.what, "")
+    if is_refusal(message) or (change.role == "alert" and change.what == "came"):
         return False  # what says that something went wrong is nobody's goal
-    there = [e for e in start if e.role == change.role and change.name in ("", called(e))]
+    present = [e for e in start if e.role == change.role and change.name in ("", read_name(e))]
     if change.what in ("came", "went"):
-        return bool(there) == (change.what == "went")
+        return bool(present) == (change.what == "went")
     if change.what == "value":
-        return all(element.text[:4000] != change.after for element in there)
+        return all(element.text[:4000] != change.after for element in present)
     before, after = set(change.before.split()), set(change.after.split())
     if after - before:
-        return not any(after - before <= element.states for element in there)
-    return all(before - after <= element.states for element in there)
+        return not any(after - before <= element.states for element in present)
+    return all(before - after <= element.states for element in present)
 
 
-def _telling(
+def _select_lasting(
     changes: Iterable[ElementChange], start: Sequence[Element]
 ) -> tuple[ElementChange, ...]:
     """Windows that came or went, else what else of the screen changed, in an order of its own."""
     stays = [change for change in changes if _stays(change, start)]
     stays.sort(key=lambda c: (c.what, c.role, c.name, c.after))
-    came, went = ({c.role for c in stays if c.what == what} for what in ("came", "went"))
+    came, went = ({c.role for c in stays if c.what == kind} for kind in ("came", "went"))
     renamed = came & went
     windows = [c for c in stays if c.role in WINDOWS - renamed and c.what in ("came", "went")]
     rest = [c for c in stays if c.role not in WINDOWS]

@@ -16,8 +16,17 @@ from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
-__all__ = ["CELL", "SETTLE", "ActFailed", "above", "act_on", "actions_of", "alike", "called"]
-__all__ += ["find", "holders", "perform", "replay", "usable"]
+__all__ = [
+    "CELL",
+    "SETTLE",
+    "ActFailed",
+    "above",
+    "act_on",
+    "actions_of",
+    "find_candidates",
+    "read_name",
+]
+__all__ += ["find", "holders", "is_usable", "perform", "replay"]
 
 CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """The name of a cell of a spreadsheet."""
@@ -39,7 +48,7 @@ class ActFailed(ModelFacingError):
     """An act that could not be done: its element is not there, or is not usable."""
 
 
-def called(element: Element) -> str:
+def read_name(element: Element) -> str:
     """The name of an element; of an icon without one, the text below it."""
     if element.name or element.role not in {"icon", "list item", "table cell"}:
         return element.name
@@ -59,63 +68,71 @@ def above(element: Element, elements: Sequence[Element]) -> Iterator[Element]:
 def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
     """The names of what holds an element, outermost first; windows are not among them."""
     names = [
-        one.name[:80]
-        for one in above(element, elements)
-        if one.name and one.role in _HOLDERS and one.name != element.name
+        holder.name[:80]
+        for holder in above(element, elements)
+        if holder.name and holder.role in _HOLDERS and holder.name != element.name
     ]
     return tuple(reversed(names))
 
 
-def usable(element: Element, look: Observation, kind: str = "click") -> bool:
+def is_usable(element: Element, observation: Observation, kind: str = "click") -> bool:
     """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top.
 
     A wheel that is turned there (``kind`` is "scroll") moves what holds the thing on top as well.
     """
     box, centre = element.box, element.box.centre
     drawn = {"showing", "visible"} & element.states and min(box.width, box.height) >= 2
-    inside = 0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height
+    inside = 0 <= centre.x < observation.screen.width and 0 <= centre.y < observation.screen.height
     if not drawn or not inside or not {"sensitive", "enabled"} & element.states:
         return False
     if kind == "scroll":
         return True
     if element.role == "menu":  # an open menu lies over everything
         return True
-    top = element_at(centre, look)
+    top = element_at(centre, observation)
     return top is None or top.box == element.box or top.role in LAYOUT | _DRAWN_IN
 
 
-def act_on(element: Element, look: Observation, kind: str, **more: object) -> Act:
+def act_on(element: Element, observation: Observation, kind: str, **more: object) -> Act:
     """The act on an element of a look, told so that `find` finds it on another one."""
-    within, name = holders(element, look.elements or ()), called(element)
-    same = alike(element.role, name, within, look)
-    nth = next((at for at, one in enumerate(same) if one is element), 0)
-    of_it = {"role": element.role, "name": name, "within": within, "window": element.window}
-    return Act.model_validate({"kind": kind, "nth": nth} | of_it | more)
+    within, name = holders(element, observation.elements or ()), read_name(element)
+    same = find_candidates(element.role, name, within, observation)
+    nth = next((at for at, candidate in enumerate(same) if candidate is element), 0)
+    element_fields = {
+        "role": element.role,
+        "name": name,
+        "within": within,
+        "window": element.window,
+    }
+    return Act.model_validate({"kind": kind, "nth": nth} | element_fields | more)
 
 
-def find(act: Act, look: Observation) -> Element | None:
+def find(act: Act, observation: Observation) -> Element | None:
     """The element that an act is about, on this look; None: it is not there, or not usable.
 
     Where what holds it has another name by now, one that is alike and alone is taken.
     """
-    same = alike(act.role, act.name, act.within, look)
+    same = find_candidates(act.role, act.name, act.within, observation)
     if act.nth < len(same):
-        return same[act.nth] if usable(same[act.nth], look, act.kind) else None
-    same = alike(act.role, act.name, None, look)
-    alone = [one for one in same if usable(one, look, act.kind)]
+        return same[act.nth] if is_usable(same[act.nth], observation, act.kind) else None
+    same = find_candidates(act.role, act.name, None, observation)
+    alone = [candidate for candidate in same if is_usable(candidate, observation, act.kind)]
     return alone[0] if len(alone) == 1 else None
 
 
-def alike(role: str, name: str, within: tuple[str, ...] | None, look: Observation) -> list[Element]:
+def find_candidates(
+    role: str, name: str, within: tuple[str, ...] | None, observation: Observation
+) -> list[Element]:
     """The elements shown that an act may mean, in reading order; within: None is anywhere."""
-    elements = look.elements or ()
+    elements = observation.elements or ()
     same = [
-        one
-        for one in elements
-        if (one.role, called(one)) == (role, name) and {"showing", "visible"} & one.states
-        if within is None or holders(one, elements) == within
+        element
+        for element in elements
+        if (element.role, read_name(element)) == (role, name)
+        and {"showing", "visible"} & element.states
+        if within is None or holders(element, elements) == within
     ]
-    return sorted(same, key=lambda one: (one.box.top, one.box.left))
+    return sorted(same, key=lambda element: (element.box.top, element.box.left))
 
 
 async def perform(environment: Environment, act: Act, element: Element | None) -> None:
@@ -132,7 +149,7 @@ async def perform(environment: Environment, act: Act, element: Element | None) -
 
 def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
     """The GUI actions of an act, in screen pixels; element: as for `perform`."""
-    at = Point(*element.box.centre.rounded(), "screen") if element is not None else None
+    at = Point(*element.box.centre.to_pixels(), "screen") if element is not None else None
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"
         yield Click(at, button=button, count=2 if act.kind == "double_click" else 1)
@@ -158,13 +175,13 @@ async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
         ActFailed: which act could not be done, and why.
         EnvironmentFailed: the machine does not answer.
     """
-    look = await environment.observe(elements=True, settle=SETTLE)
+    observation = await environment.observe(elements=True, settle=SETTLE)
     for act in acts:
-        element, limit = find(act, look) if act.role else None, Deadline(_PATIENCE)
+        element, limit = find(act, observation) if act.role else None, Deadline(_PATIENCE)
         while act.role and element is None and not limit.passed:
             await asyncio.sleep(0.4)
-            look = await environment.observe(elements=True, settle=SETTLE)
-            element = find(act, look)
+            observation = await environment.observe(elements=True, settle=SETTLE)
+            element = find(act, observation)
         await perform(environment, act, element)
-        look = await environment.observe(elements=True, settle=SETTLE)
-    return look
+        observation = await environment.observe(elements=True, settle=SETTLE)
+    return observation

@@ -46,12 +46,12 @@ def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
     file.append(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
 
 
-def keep_look(look: Observation, images: Path, elements: Path) -> tuple[Path, Path]:
+def keep_look(observation: Observation, images: Path, elements: Path) -> tuple[Path, Path]:
     """Keep the picture and the elements of a look in folders; the files, named by their hashes."""
-    plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
-    image = images / f"{look.screenshot.sha256}.png"
+    plain = json.dumps([plain_element(element) for element in observation.elements or ()]).encode()
+    image = images / f"{observation.screenshot.sha256}.png"
     listed = elements / f"{hashlib.sha256(plain).hexdigest()}.json"
-    replace_file(image, look.screenshot.png)
+    replace_file(image, observation.screenshot.png)
     replace_file(listed, plain)
     return image, listed
 
@@ -60,8 +60,8 @@ def keep_look(look: Observation, images: Path, elements: Path) -> tuple[Path, Pa
 def working_in(lock_file: Path) -> Iterator[None]:
     """Hold a lock file. Raises: UsageError where another process has it."""
     if (lock := Lock.take(lock_file)) is None:
-        where = f"{lock_file.parent}: process {Lock.holder(lock_file)} is at work there"
-        raise UsageError(where, fix="wait for it")
+        message = f"{lock_file.parent}: process {Lock.holder(lock_file)} is at work there"
+        raise UsageError(message, fix="wait for it")
     try:
         yield
     finally:
@@ -86,7 +86,7 @@ def run_alone(work: Callable[[], Coroutine[Any, Any, Done]], lock_file: Path) ->
             return None
 
 
-_kept = lru_cache(maxsize=2000)(read_elements)
+_read_cached_elements = lru_cache(maxsize=2000)(read_elements)
 """The files are named by what is in them, so they do not change."""
 
 
@@ -124,15 +124,17 @@ class Exploration:
         if lock is None:
             raise UsageError(f"{folder}: process {Lock.holder(folder / '.lock')} explores into it")
         path = folder / "subject.json"
-        if path.exists() and (there := cls.open(folder).subject.name) != subject.name:
+        if path.exists() and (stored_name := cls.open(folder).subject.name) != subject.name:
             lock.release()
-            raise UsageError(f"{folder} holds an exploration of {there!r}", fix="-o another folder")
+            raise UsageError(
+                f"{folder} holds an exploration of {stored_name!r}", fix="-o another folder"
+            )
         replace_file(path, subject.model_dump_json(indent=1).encode())
-        made = cls(folder, subject)
-        made._lock = lock
-        made._files[State] = AppendOnlyFile(folder / "states.jsonl")
-        made._files[Triple] = AppendOnlyFile(folder / "triples.jsonl")
-        return made
+        exploration = cls(folder, subject)
+        exploration._lock = lock
+        exploration._files[State] = AppendOnlyFile(folder / "states.jsonl")
+        exploration._files[Triple] = AppendOnlyFile(folder / "triples.jsonl")
+        return exploration
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -148,22 +150,22 @@ class Exploration:
 
     def numbers(self) -> dict[str, str | float]:
         """Counts and rates; ``without_effect`` and ``lasting`` are shares of the acts done."""
-        done = [triple for triple in self.triples if not triple.failed]
-        count = max(1, len(done))
+        acts = [triple for triple in self.triples if not triple.failed]
+        count = max(1, len(acts))
         return {
             "subject": self.subject.name,
             "states": len(self.states),
-            "transitions": len(done),
-            "failures": len(self.triples) - len(done),
+            "transitions": len(acts),
+            "failures": len(self.triples) - len(acts),
             "fresh_desktops": len({triple.desktop for triple in self.triples}),
-            "without_effect": round(sum(not one.differences for one in done) / count, 3),
-            "lasting": round(sum(bool(one.differences.facts) for one in done) / count, 3),
+            "without_effect": round(sum(not triple.differences for triple in acts) / count, 3),
+            "lasting": round(sum(bool(triple.differences.facts) for triple in acts) / count, 3),
         }
 
-    async def keep(self, look: Observation) -> tuple[str, str]:
+    async def keep(self, observation: Observation) -> tuple[str, str]:
         """Keep the picture and the elements of a look; their hashes, for a `State`."""
         folders = self.folder / "images", self.folder / "elements"
-        image, elements = await asyncio.to_thread(keep_look, look, *folders)
+        image, elements = await asyncio.to_thread(keep_look, observation, *folders)
         return image.stem, elements.stem
 
     def add_state(self, state: State) -> None:
@@ -186,23 +188,23 @@ class Exploration:
 
         Raises: OSError, ValueError where the file is gone or damaged.
         """
-        return _kept(self.folder / "elements" / f"{state.elements}.json")
+        return _read_cached_elements(self.folder / "elements" / f"{state.elements}.json")
 
     def route(self, state: str, *, over_screens: bool = False) -> list[Triple] | None:
         """The fewest triples from a fresh start to a state, or to its screen; None: no way."""
         states = self.states.values()
-        places = {one.id: one.screen if over_screens else one.id for one in states}
+        places = {node.id: node.screen if over_screens else node.id for node in states}
         leaving: dict[str, list[Triple]] = defaultdict(list)
         for triple in self.triples:
             if not triple.failed:
                 leaving[places[triple.before]].append(triple)
-        start, end = (places.get(one, one) for one in (self.root, state))
+        start, end = (places.get(name, name) for name in (self.root, state))
         ways: dict[str, list[Triple]] = {start: []}
         queue = deque([start])
         while queue and end not in ways:
-            here = queue.popleft()
-            for triple in leaving[here]:
+            place = queue.popleft()
+            for triple in leaving[place]:
                 if places[triple.after] not in ways:
-                    ways[places[triple.after]] = [*ways[here], triple]
+                    ways[places[triple.after]] = [*ways[place], triple]
                     queue.append(places[triple.after])
         return ways.get(end)

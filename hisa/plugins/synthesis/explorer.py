@@ -23,8 +23,8 @@ from hisa.machine.patience import patience
 from hisa.plugins.synthesis import offers as screens
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Choice, restored, screen_id, state_id
-from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.frontier import Choice, restore_frontier, screen_id, state_id
+from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
@@ -66,7 +66,7 @@ class Session:
     ) -> None:
         triples = exploration.triples
         self.exploration, self.machine, self.tasks = exploration, machine, tasks
-        self.frontier, self.noise = restored(exploration), Noise()
+        self.frontier, self.noise = restore_frontier(exploration), Noise()
         self.transitions = self.desktops = self._repeated = self._idle = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
         self.earlier_desktops = max((triple.desktop for triple in triples), default=-1)
@@ -108,7 +108,7 @@ class Session:
         """Write a triple down, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
-        known = ((one.before, one.act.key, one.after) for one in self.exploration.triples)
+        known = ((other.before, other.act.key, other.after) for other in self.exploration.triples)
         repeats = edge in known
         self._idle = self._idle + 1 if repeats or triple.failed else 0
         if repeats and not triple.failed:
@@ -121,7 +121,7 @@ class Session:
         """Explore on one desktop after the other."""
         failures = 0
         while not self.over:
-            done = self.transitions
+            count_before = self.transitions
             try:
                 async with open_environment(self.machine) as environment:
                     if "throw_away" not in environment.capabilities:
@@ -131,7 +131,7 @@ class Session:
                         if not self.over:
                             await environment.reset()
             except EnvironmentFailed:
-                failures = failures + 1 if self.transitions == done else 1
+                failures = failures + 1 if self.transitions == count_before else 1
                 if failures >= _FAILURES:
                     raise
 
@@ -161,7 +161,7 @@ class _Desktop:
         lost = 0
         while not self._session.over and lost <= _LOST and (choice := self._choose()):
             await self._step(choice.act)
-            astray = choice.then is not None and choice.then not in self._offered()
+            astray = choice.then is not None and choice.then not in self._list_offered_keys()
             if choice.then and astray:
                 self._frontier.forget(choice.act.key, choice.then)
             lost = lost + 1 if astray or choice.act in (screens.ESCAPE, _CLOSE) else 0
@@ -179,7 +179,7 @@ class _Desktop:
             await asyncio.sleep(patience(0.5))
         self.baseline = self.facts = await read_facts(self._environment)
         await self._keep_state()
-        offered = frozenset(self._offered())
+        offered = frozenset(self._list_offered_keys())
         root = self._frontier.root = self._frontier.root or offered
         if 2 * len(root & offered) >= len(root):  # else a late dialog is in front
             self.state = self._exploration.states[self._exploration.root]
@@ -208,15 +208,15 @@ class _Desktop:
         lost: EnvironmentFailed | None = None
         try:
             await perform(self._environment, act, element)
-            seen = await self._see()
+            outcome = await self._see()
         except (ActFailed, ActionRefused, EnvironmentFailed) as error:
-            seen = {"after": "", "differences": Differences(), "failed": str(error)[:500]}
+            outcome = {"after": "", "differences": Differences(), "failed": str(error)[:500]}
             lost = error if isinstance(error, EnvironmentFailed) else None
         box = element.box if element else None
         sides = tuple(map(round, (box.left, box.top, box.right, box.bottom))) if box else None
         triple = Triple.model_validate(
             {"number": len(self._exploration.triples), "desktop": self._number, "before": before}
-            | {"act": act, "box": sides, "seconds": round(time.monotonic() - began, 2), **seen}
+            | {"act": act, "box": sides, "seconds": round(time.monotonic() - began, 2), **outcome}
         )
         self._session.add(triple)
         if lost:
@@ -224,32 +224,34 @@ class _Desktop:
         effect = bool(triple.differences)
         self._filled = effect and (act.kind == "type" or act.role in _FILLED)
         if not triple.failed:
-            self._frontier.learn(act.key, self._offered(), idle=not effect)
+            self._frontier.learn(act.key, self._list_offered_keys(), idle=not effect)
 
     async def _see(self) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
-        look, facts, saved = self.look, self.facts, False
+        observation, facts, saved = self.look, self.facts, False
         for looks in (1, 2):
             self.look = await self._observe(looks)
-            if not saved and self._to_be_saved() and not self.look.shows(look):
+            if not saved and self._to_be_saved() and not self.look.shows(observation):
                 save = Act(kind="press", keys=self._subject.save)
                 await perform(self._environment, save, None)
                 self.look, saved = await self._observe(), True
             self.facts = await read_facts(self._environment)
-            changes = changed(facts, self.facts)
-            differences = Differences(facts=changes, elements=element_changes(look, self.look))
+            changes = compare_facts(facts, self.facts)
+            differences = Differences(
+                facts=changes, elements=element_changes(observation, self.look)
+            )
             if differences.elements or self._session.noise.without(changes):
                 break
             if looks == 1:
                 await asyncio.sleep(min(patience(_LATE), _LATEST))
         await self._keep_state()
-        seen = {"after": self.state.id, "differences": differences}
-        return {**seen, "saved": saved, "looks": looks}
+        outcome = {"after": self.state.id, "differences": differences}
+        return {**outcome, "saved": saved, "looks": looks}
 
     async def _observe(self, stretch: int = 1) -> Observation:
         return await self._environment.observe(elements=True, settle=SETTLE * stretch)
 
-    def _offered(self) -> list[tuple[str, ...]]:
+    def _list_offered_keys(self) -> list[tuple[str, ...]]:
         return screens.offered_keys(self.look, self._subject)
 
     def _to_be_saved(self) -> bool:
@@ -261,14 +263,16 @@ class _Desktop:
 
     async def _keep_state(self) -> None:
         """Take the look for the state, and keep it when it is new."""
-        changes = self._session.noise.without(changed(self.baseline, self.facts))
+        changes = self._session.noise.without(compare_facts(self.baseline, self.facts))
         screen = screen_id(self.look)
         name = state_id(screen, changes)
         if name not in self._exploration.states:
             image, elements = await self._exploration.keep(self.look)
             windows = tuple(window.title for window in self.look.windows)
             size = self.look.screen.width, self.look.screen.height
-            kept = {"image": image, "elements": elements, "windows": windows, "size": size}
-            state = State.model_validate({"id": name, "screen": screen, "changed": changes} | kept)
+            fields = {"image": image, "elements": elements, "windows": windows, "size": size}
+            state = State.model_validate(
+                {"id": name, "screen": screen, "changed": changes} | fields
+            )
             self._exploration.add_state(state)
         self.state = self._exploration.states[name]

@@ -14,13 +14,13 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import ESCAPE, confirms
 from hisa.plugins.synthesis.records import Act, Change
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["Choice", "Frontier", "restored", "screen_id", "state_id"]
+__all__ = ["Choice", "Frontier", "restore_frontier", "screen_id", "state_id"]
 
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
@@ -33,25 +33,29 @@ _MARKS = re.compile(
 """Marks of a change, times and process numbers, which come and go by themselves as well."""
 
 
-def screen_id(look: Observation) -> str:
+def screen_id(observation: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(_MARKS.sub("", window.title) for window in look.windows)
-    parts = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
+    windows = sorted(_MARKS.sub("", window.title) for window in observation.windows)
+    parts = [
+        _parts(element)
+        for element in observation.elements or ()
+        if {"showing", "visible"} & element.states
+    ]
     return _hash([windows, sorted(filter(None, parts))])
 
 
 def state_id(screen: str, changes: Iterable[Change]) -> str:
     """The hash of a screen and of the facts that changed since the fresh start."""
-    return _hash([screen, sorted([*one.fact, one.after] for one in changes)])
+    return _hash([screen, sorted([*change.fact, change.after] for change in changes)])
 
 
 def _parts(element: Element) -> list[str] | None:
     """The parts of an element that tell screens apart; None where it says nothing."""
-    name = called(element)
+    name = read_name(element)
     if element.role in _PASSING or not (name or element.text):
         return None
-    kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
-    states = [one for one in _STATES if one in element.states - kept]
+    ignored = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
+    states = [state for state in _STATES if state in element.states - ignored]
     return [element.role, _MARKS.sub("", name), _MARKS.sub("", element.text), *states]
 
 
@@ -74,7 +78,7 @@ class Frontier:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()  # keys that the fresh start offers
         self._tried: set[tuple[str, Key]] = set()
-        self._leads: dict[Key, dict[Key, None]] = {}
+        self._next_keys: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()
         self._claimed: dict[int, Key] = {}
 
@@ -85,7 +89,7 @@ class Frontier:
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
-        self._leads.setdefault(key, {}).update(dict.fromkeys(offered))
+        self._next_keys.setdefault(key, {}).update(dict.fromkeys(offered))
         self.counts[key] += _IDLE * idle
 
     def forget(self, key: Key, then: Key) -> None:
@@ -111,11 +115,11 @@ class Frontier:
         if filled and ends:
             return Choice(offered[min(ends, key=self.counts.__getitem__)][0], None, 0)
         ways = self._ways(offered)
-        others = {key for one, key in self._claimed.items() if one != worker}
+        other_targets = {key for owner, key in self._claimed.items() if owner != worker}
         targets = [
             (self.counts[key], len(way), at, key)
             for at, (key, way) in enumerate(ways.items())
-            if key not in others and key != ESCAPE.key
+            if key not in other_targets and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
         ]
         if not targets:
@@ -123,8 +127,8 @@ class Frontier:
         count, *_, target = min(targets)
         way = ways[target]
         self._claimed[worker] = target
-        alike, then = offered[way[0]], way[1] if len(way) > 1 else None
-        return Choice(alike[self.counts[way[0]] % len(alike)], then, count)
+        choices, then = offered[way[0]], way[1] if len(way) > 1 else None
+        return Choice(choices[self.counts[way[0]] % len(choices)], then, count)
 
     def untried_from_root(self) -> bool:
         """Whether known ways lead from a fresh start to an act that nobody tried."""
@@ -137,24 +141,24 @@ class Frontier:
         queue = deque(ways)
         while queue:
             key = queue.popleft()
-            led = self.root if key == ESCAPE.key else ()  # in the end, whatever is open
-            for then in (*self._leads.get(key, ()), *led):
-                if then not in ways and (key, then) not in self._forgotten:
-                    ways[then] = (*ways[key], then)
-                    queue.append(then)
+            root_keys = self.root if key == ESCAPE.key else ()  # in the end, whatever is open
+            for next_key in (*self._next_keys.get(key, ()), *root_keys):
+                if next_key not in ways and (key, next_key) not in self._forgotten:
+                    ways[next_key] = (*ways[key], next_key)
+                    queue.append(next_key)
         return ways
 
 
-def restored(exploration: Exploration) -> Frontier:
+def restore_frontier(exploration: Exploration) -> Frontier:
     """The frontier that an exploration's triples make.
 
     What a state offered without being tried is learned again when a known way comes by.
     """
-    frontier, done = Frontier(), defaultdict[str, list[Key]](list)
+    frontier, tried_keys = Frontier(), defaultdict[str, list[Key]](list)
     for triple in exploration.triples:
-        done[triple.before].append(triple.act.key)
+        tried_keys[triple.before].append(triple.act.key)
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)
         if not triple.failed:
-            frontier.learn(triple.act.key, done[triple.after], idle=not triple.differences)
+            frontier.learn(triple.act.key, tried_keys[triple.after], idle=not triple.differences)
     return frontier

@@ -19,7 +19,7 @@ __all__ = ["Cut", "document"]
 UNPACKED = 40_000_000
 Items = Iterator[tuple[str, str]]  # facts of one file: an item, and its value
 UNSPOKEN = ("annotation", "note", "frame", "custom-shape", "change")
-MOST_ALIKE = 200
+MOST_REPEATED = 200
 """Cells and rows that one element may stand for: more are the empty rest of a sheet."""
 
 
@@ -27,7 +27,7 @@ class Cut(Exception):
     """A file that is larger, deeper or slower than a person's."""
 
 
-def parsed(data: bytes) -> Element:
+def parse_xml(data: bytes) -> Element:
     """The root of an XML file that defines no entities; names are without namespaces.
 
     Raises: Cut where it does.
@@ -51,7 +51,7 @@ def document(data: bytes) -> Items:
         text = file.read(UNPACKED + 1)
     if len(text) > UNPACKED:
         raise Cut("unpacked size")
-    for kind in parsed(text).iterfind("body/*"):
+    for kind in parse_xml(text).iterfind("body/*"):
         if kind.tag == "spreadsheet":
             yield from sheets(kind)
         else:
@@ -77,12 +77,12 @@ def letters(number: int) -> str:
     return (letters(number // 26 - 1) if number > 25 else "") + chr(65 + number % 26)
 
 
-def repeated(nodes: Iterable[Element], way: str) -> Iterator[tuple[int, Element]]:
+def expand_repeated(nodes: Iterable[Element], way: str) -> Iterator[tuple[int, Element]]:
     """Cells or rows with their places, those that stand for several once for each."""
     at = 0
     for node in nodes:
         many = int(node.get(f"number-{way}-repeated", 1))
-        for place in range(at, at + (many if many <= MOST_ALIKE else 0)):
+        for place in range(at, at + (many if many <= MOST_REPEATED else 0)):
             yield place, node
         at += many
 
@@ -92,9 +92,9 @@ def sheets(body: Element) -> Items:
     tables = {table.get("name", ""): table for table in body.iterfind("table")}
     yield "sheets", json.dumps([*tables], ensure_ascii=False)
     for sheet, table in tables.items():
-        for line, row in repeated(table.iter("table-row"), "rows"):
+        for line, row in expand_repeated(table.iter("table-row"), "rows"):
             cells = (cell for cell in row if cell.tag in ("table-cell", "covered-table-cell"))
-            for at, cell in repeated(cells, "columns"):
+            for at, cell in expand_repeated(cells, "columns"):
                 place = f"{sheet}.{letters(at)}{line + 1}"
                 yield from ((f"{place}/{key}", value) for key, value in cell_values(cell))
 

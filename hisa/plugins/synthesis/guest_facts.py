@@ -113,11 +113,11 @@ def of_file(path: str, place: str) -> Iterator[Row]:
         yield "file", place, "", "file"
         yield from known
         return
-    seen = f"file {os.path.getsize(path)}"
+    summary = f"file {os.path.getsize(path)}"
     with contextlib.suppress(OSError, Cut):
         data = content(path)
-        seen += f" {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
-    yield "file", place, "", seen
+        summary += f" {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
+    yield "file", place, "", summary
 
 
 def of_path(path: str, place: str) -> Iterator[Row]:
@@ -153,16 +153,16 @@ def main() -> None:
     """Print the facts, and why where not all are there."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, stop)
-    kept = []
+    rows = []
     for row in islice(facts_below(), MOST + 1):
         texts = [text.encode("utf-8", "replace").decode() for text in row]
         if len(texts[3]) > LONGEST:
             digest = hashlib.sha256(texts[3].encode()).hexdigest()
             texts[3] = f"… {len(texts[3])} {digest}"
         if len(texts[1]) + len(texts[2]) < 2000:
-            kept.append(texts)
-    cut = f"more than {MOST} facts" if len(kept) > MOST else ""
-    json.dump({"facts": kept, "cut": cut}, sys.stdout)
+            rows.append(texts)
+    cut = f"more than {MOST} facts" if len(rows) > MOST else ""
+    json.dump({"facts": rows, "cut": cut}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis import guest_documents, guest_facts
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.records import Act, Change, ElementChange, Fact, FactKind, Facts
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 
-__all__ = ["Noise", "changed", "element_changes", "guest_source", "read_facts"]
+__all__ = ["Noise", "compare_facts", "element_changes", "guest_source", "read_facts"]
 
 _LIMIT, _SECONDS = 40_000_000, 90.0
 """Characters of what the machine prints, and seconds that it may take."""
@@ -42,8 +42,8 @@ class _Answer(BaseModel):
 def guest_source(*parts: Any) -> str:
     """The program that reads the facts, or only these of its parts, for a machine's own Python."""
     sources = [inspect.getsource(part) for part in parts or (guest_documents, guest_facts)]
-    own = re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", "\n\n".join(sources))
-    return f"from __future__ import annotations\n\n{own}"
+    program = re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", "\n\n".join(sources))
+    return f"from __future__ import annotations\n\n{program}"
 
 
 async def read_facts(environment: Environment) -> Facts:
@@ -65,7 +65,7 @@ async def read_facts(environment: Environment) -> Facts:
     return {Fact(kind, place, item): value for kind, place, item, value in answer.facts}
 
 
-def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
+def compare_facts(before: Facts, after: Facts) -> tuple[Change, ...]:
     """The facts that two readings differ in, in order of their addresses."""
     return tuple(
         Change(fact=fact, before=before.get(fact), after=after.get(fact))
@@ -128,28 +128,35 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
     Elements are the same by role, name and place among those alike: a window's title, which often
     holds the document's, tells none apart. At most 200 changes.
     """
-    old, new = _shown(before), _shown(after)
+    old, new = _index_shown(before), _index_shown(after)
     changes: list[ElementChange] = []
     for key in old.keys() | new.keys():
-        was, now = old.get(key, _Look()), new.get(key, _Look())
-        values = {"value": (was.text, now.text), "states": (was.states, now.states)}
-        values = {what: pair for what, pair in values.items() if pair[0] != pair[1]}
+        old_look, new_look = old.get(key, _Look()), new.get(key, _Look())
+        values = {
+            "value": (old_look.text, new_look.text),
+            "states": (old_look.states, new_look.states),
+        }
+        values = {kind: pair for kind, pair in values.items() if pair[0] != pair[1]}
         if key not in old or key not in new:
-            values = {"came" if key in new else "went": (was.states, now.states)}
-        named = {"role": key[0], "name": key[1][:200], "window": (now.window or was.window)[:200]}
-        for what, (left, came) in values.items():
-            change = {"what": what, "before": left[:4000], "after": came[:4000]}
+            values = {"came" if key in new else "went": (old_look.states, new_look.states)}
+        named = {
+            "role": key[0],
+            "name": key[1][:200],
+            "window": (new_look.window or old_look.window)[:200],
+        }
+        for kind, (left, came) in values.items():
+            change = {"what": kind, "before": left[:4000], "after": came[:4000]}
             changes.append(ElementChange.model_validate(named | change))
     order = ("states", "value", "came", "went")
     changes.sort(key=lambda c: (order.index(c.what), c.role, c.name, c.after))
     return tuple(changes[:_MOST_ELEMENTS])
 
 
-def _shown(look: Observation) -> dict[tuple[str, str, int], _Look]:
+def _index_shown(observation: Observation) -> dict[tuple[str, str, int], _Look]:
     counts: Counter[tuple[str, str]] = Counter()
     shown = {}
-    for element in look.elements or ():
-        named = element.role, called(element)
+    for element in observation.elements or ():
+        named = element.role, read_name(element)
         if {"showing", "visible"} & element.states and (named[1] or element.text):
             states = " ".join(sorted(element.states & _STATES))
             shown[(*named, counts[named])] = _Look(element.window, element.text, states)

@@ -25,13 +25,13 @@ from hisa.models.budget import Budget
 from hisa.models.correction import with_correction
 from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration, append_record
 from hisa.plugins.synthesis.records import Instruction, State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, same_place
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
 from hisa.screen.observation import Element, Screenshot
-from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
+from hisa.text.prompt_text import guard_tags, mark_untrusted, one_line, sections
 from hisa.text.prompts import render
 
 __all__ = [
@@ -89,7 +89,7 @@ async def open_writer(
             yield Writer(models[role], models.profiles[role].sees_pictures, role)
 
 
-class _Written(BaseModel):
+class _GoalReply(BaseModel):
     sub_instruction: _Line
     analysis: str = Field(max_length=6_000)
     high_level_instruction: _Line
@@ -115,7 +115,7 @@ async def model_goal(
     system = render("triple_task", pictures=writer.sees)
     texts, pictures = _texts(writer, exploration, way), _pictures(exploration, way[-1])
     written, turn = await ask_writer(
-        writer, system, texts, pictures, properties, _Written, _require_order
+        writer, system, texts, pictures, properties, _GoalReply, _require_order
     )
     steps = tuple(step.number for step in way)
     return Instruction(
@@ -130,7 +130,7 @@ async def model_goal(
     )
 
 
-def _require_order(written: _Written) -> None:
+def _require_order(written: _GoalReply) -> None:
     if re.match(r"(the |a )?user\b", written.high_level_instruction.casefold().strip()):
         raise InvalidReply("high_level_instruction tells of a user: write it as an order")
 
@@ -153,11 +153,11 @@ async def reference_batch(
         InvalidReply: no usable reply, also when asked again, or nothing new in it.
         BudgetExceeded, ModelUnavailable: from the model.
     """
-    shown = [one.high for one in written if one.way == way][-_EARLIER:]
+    shown = [instruction.high for instruction in written if instruction.way == way][-_EARLIER:]
     if drawn := way == "self_instruct":
-        pool = [one.high for one in written if one.way == "task_driven"]
+        pool = [instruction.high for instruction in written if instruction.way == "task_driven"]
         shown = random.Random(f"{seed} {len(shown)}").sample(pool, min(_DRAWN, len(pool)))
-    known = {one.high.casefold() for one in written}
+    known = {instruction.high.casefold() for instruction in written}
 
     def fits(ideas: _Ideas) -> None:
         if all(one_line(idea).casefold() in known for idea in ideas.instructions):
@@ -166,10 +166,10 @@ async def reference_batch(
     states = first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
-        seen = "\n".join(_element_lines(exploration.elements(state), None) for state in states)
-        texts[untrusted("elements")] = "\n".join(dict.fromkeys(seen.splitlines()))
+        lines = "\n".join(_element_lines(exploration.elements(state), None) for state in states)
+        texts[mark_untrusted("elements")] = "\n".join(dict.fromkeys(lines.splitlines()))
     texts["examples" if drawn else "candidates"] = "\n".join(shown) or "None yet."
-    pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
+    pictures = (Screenshot.from_png(exploration.picture(state).read_bytes()) for state in states)
     array: dict[str, Any] = {"type": "array", "minItems": _BATCH, "maxItems": _BATCH}
     properties = {"instructions": array | {"items": {"type": "string", "maxLength": 300}}}
     system = render("first_screen_tasks", pictures=writer.sees, count=_BATCH)
@@ -185,9 +185,9 @@ async def reference_batch(
 
 def first_screens(exploration: Exploration) -> list[State]:
     """Returns the fresh start, and the first screens that one act led to."""
-    near = [one.after for one in exploration.triples if one.before == exploration.root]
-    ids = dict.fromkeys([exploration.root, *(one for one in near if one)])
-    return [exploration.states[one] for one in ids][:_SCREENS]
+    near = [triple.after for triple in exploration.triples if triple.before == exploration.root]
+    ids = dict.fromkeys([exploration.root, *(state_id for state_id in near if state_id)])
+    return [exploration.states[state_id] for state_id in ids][:_SCREENS]
 
 
 async def ask_writer(
@@ -228,8 +228,8 @@ def _read(text: str, kind: type[Reply], fits: Callable[[Reply], None]) -> Reply:
         reply = kind.model_validate_json(text[text.find("{") : text.rfind("}") + 1])
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the answer"
-        raise InvalidReply(f"{where}: {first['msg']}") from error
+        field_path = ".".join(map(str, first["loc"])) or "the answer"
+        raise InvalidReply(f"{field_path}: {first['msg']}") from error
     fits(reply)
     return reply
 
@@ -248,8 +248,8 @@ def _texts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> d
             one_line(f"{c.what}: {c.role} {c.name[:80]!r}: {c.before[:80]!r} -> {c.after[:80]!r}")
             for c in triple.differences.elements[:_SHOWN]
         ]
-        texts[untrusted("elements")] = _element_lines(elements, control)
-        texts[untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
+        texts[mark_untrusted("elements")] = _element_lines(elements, control)
+        texts[mark_untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
     return texts
 
 
@@ -260,15 +260,25 @@ def _act_line(triple: Triple) -> str:
 
 def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
     """The named elements that show, in words, at most 60: those nearest to one of them."""
-    shown = [one for one in elements if "showing" in one.states and (called(one) or one.text)]
+    shown = [
+        element
+        for element in elements
+        if "showing" in element.states and (read_name(element) or element.text)
+    ]
     if near is not None:
         at = near.box.centre
-        shown.sort(key=lambda one: abs(one.box.centre.x - at.x) + abs(one.box.centre.y - at.y))
+        shown.sort(
+            key=lambda element: abs(element.box.centre.x - at.x) + abs(element.box.centre.y - at.y)
+        )
     lines = []
-    for one in sorted(shown[:_SHOWN], key=lambda one: (one.box.top, one.box.left)):
-        states = " ".join(sorted(one.states & {"checked", "selected", "pressed", "focused"}))
-        mark = " <- the control" if one == near else ""
-        lines.append(one_line(f"{one.role} {called(one)[:80]!r} {one.text[:80]!r} {states}{mark}"))
+    for element in sorted(shown[:_SHOWN], key=lambda element: (element.box.top, element.box.left)):
+        states = " ".join(sorted(element.states & {"checked", "selected", "pressed", "focused"}))
+        mark = " <- the control" if element == near else ""
+        lines.append(
+            one_line(
+                f"{element.role} {read_name(element)[:80]!r} {element.text[:80]!r} {states}{mark}"
+            )
+        )
     return "\n".join(lines)
 
 
@@ -278,8 +288,8 @@ def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
     for name in (triple.before, triple.after):
         state = exploration.states[name]
         picture = Screenshot.from_png(exploration.picture(state).read_bytes())
-        there = control and same_place(control, exploration.elements(state))
-        if there and triple.box:
+        match = control and same_place(control, exploration.elements(state))
+        if match and triple.box:
             left, top, right, bottom = triple.box
             around = (left - 2, top - 2, right + 2, bottom + 2)
             pixels = picture.pixels.copy()

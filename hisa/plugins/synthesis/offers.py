@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from hisa.plugins.guard.policy.effect_words import effects_said, is_app
-from hisa.plugins.synthesis.doing import CELL, above, act_on, called, usable
+from hisa.plugins.guard.policy.effect_words import is_app, read_effects
+from hisa.plugins.synthesis.doing import CELL, above, act_on, is_usable, read_name
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.observation import Element, Observation
@@ -45,7 +45,7 @@ _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
 _SCROLLED = frozenset({"scroll pane", "document web", "document text", "document spreadsheet"})
 _MANY = TEXTS | {"table cell", "list item", "tree item", "icon", "option", "link"}
-_MOST_ALIKE = 4
+_MOST_SIMILAR = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _CONFIRM = re.compile(
@@ -75,7 +75,7 @@ _EFFECTS = frozenset({"pay", "send", "install", "security"})
 """Left alone, of what the core's policy says a button does: deleting is undone by a reset."""
 
 
-def offers(look: Observation, subject: Subject) -> list[Act]:
+def offers(observation: Observation, subject: Subject) -> list[Act]:
     """The acts that a look offers: texts, clicks, menus, the wheel, and what ends a dialog.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
@@ -83,30 +83,41 @@ def offers(look: Observation, subject: Subject) -> list[Act]:
     open menu is none of the bar's. Else it is the window in front that counts, unless it is one
     beside the main window.
     """
-    elements, title = in_front(look), look.active.title if look.active else subject.main
-    beside = subject.main not in title and any(subject.main in one.title for one in look.windows)
-    if beside and at_rest(look):
+    elements, title = (
+        in_front(observation),
+        observation.active.title if observation.active else subject.main,
+    )
+    beside = subject.main not in title and any(
+        subject.main in window.title for window in observation.windows
+    )
+    if beside and at_rest(observation):
         return []
-    entries = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
+    entries = [
+        entry for entry in elements if entry.role in MENU_ITEMS and is_usable(entry, observation)
+    ]
     if entries:
-        elements = _of_open_menus(entries, elements, look)
-    acts = [act for one in _few_alike(elements) for act in _acts_on(one, look, subject)]
+        elements = _of_open_menus(entries, elements, observation)
+    acts = [
+        act
+        for element in _limit_similar(elements)
+        for act in _acts_on(element, observation, subject)
+    ]
     first = {act.role: act for act in reversed(acts) if act.kind == "right_click" and not entries}
-    kept = (act for act in acts if act.kind != "right_click" or first.get(act.role) == act)
-    return sorted(dict.fromkeys(kept), key=_rank)
+    remaining = (act for act in acts if act.kind != "right_click" or first.get(act.role) == act)
+    return sorted(dict.fromkeys(remaining), key=_rank)
 
 
 def _of_open_menus(
-    entries: Iterable[Element], elements: Iterable[Element], look: Observation
+    entries: Iterable[Element], elements: Iterable[Element], observation: Observation
 ) -> list[Element]:
     """The menus and entries that a click may meet; not open menus, which it would close."""
-    opened = [holder for entry in entries for holder in above(entry, look.elements or ())]
-    bar = any(one.role == "menu bar" for one in opened)
+    opened = [holder for entry in entries for holder in above(entry, observation.elements or ())]
+    bar = any(holder.role == "menu bar" for holder in opened)
     return [
-        one
-        for one in elements
-        if one.role in MENU_ITEMS | {"menu"} and one not in opened
-        if bar or "menu bar" not in _roles_above(one, look)
+        element
+        for element in elements
+        if element.role in MENU_ITEMS | {"menu"} and element not in opened
+        if bar or "menu bar" not in _roles_above(element, observation)
     ]
 
 
@@ -125,38 +136,51 @@ def confirms(act: Act) -> bool:
     return act.role in _BUTTONS and _CONFIRM.match(act.name) is not None
 
 
-def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
+def offered_keys(observation: Observation, subject: Subject) -> list[tuple[str, ...]]:
     """The keys of what a look offers, and Escape's where it leaves something."""
-    keys = [act.key for act in offers(look, subject)]
-    return keys if at_rest(look) else [*keys, ESCAPE.key]
+    keys = [act.key for act in offers(observation, subject)]
+    return keys if at_rest(observation) else [*keys, ESCAPE.key]
 
 
-def in_front(look: Observation) -> list[Element]:
+def in_front(observation: Observation) -> list[Element]:
     """The elements of the window that has the focus; all where none is known to have it.
 
     None of a window of another program than the lowest window's, which that one opened: it is not
     explored. The elements tell the window in front before its title does: messages may have none.
     """
-    elements = look.elements or ()
-    tops = [one.window for one in elements if one.parent == -1 and "active" in one.states]
-    active = tops[-1] if tops else look.active.title if look.active else None
-    own = [one for one in elements if active is None or one.window in (active, "")] or elements
-    apps = {one.app for one in own if one.window}
-    lowest = {one.app for one in elements if one.window in [w.title for w in look.windows[:1]]}
+    elements = observation.elements or ()
+    tops = [
+        element.window
+        for element in elements
+        if element.parent == -1 and "active" in element.states
+    ]
+    active = tops[-1] if tops else observation.active.title if observation.active else None
+    own = [
+        element for element in elements if active is None or element.window in (active, "")
+    ] or elements
+    apps = {element.app for element in own if element.window}
+    lowest = {
+        element.app
+        for element in elements
+        if element.window in [w.title for w in observation.windows[:1]]
+    }
     return [] if apps and lowest and apps.isdisjoint(lowest) else list(own)
 
 
-def at_rest(look: Observation) -> bool:
+def at_rest(observation: Observation) -> bool:
     """Whether a window of the program is in front, without a dialog or an open menu."""
-    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
+    elements = [
+        element for element in in_front(observation) if {"showing", "visible"} & element.states
+    ]
     return bool(elements) and not any(
-        one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
+        element.role in _DIALOGS or (element.role in MENU_ITEMS and is_usable(element, observation))
+        for element in elements
     )
 
 
 def is_left_alone(element: Element, subject: Subject) -> bool:
     """Whether a control is dangerous, or the subject names it as one to leave."""
-    name, button = (called(element) or element.label).strip(), element.role in _BUTTONS
+    name, button = (read_name(element) or element.label).strip(), element.role in _BUTTONS
     if name.casefold().rstrip(".…") in map(str.casefold, subject.leave):
         return True
     if element.role in FIELDS | TEXTS:
@@ -165,7 +189,7 @@ def is_left_alone(element: Element, subject: Subject) -> bool:
     if dangerous and _GO_ON.match(name, dangerous.end()):
         of_dialog = button and subject.main not in element.window
         return not (of_dialog and dangerous[0].casefold() == "close")
-    effects = effects_said(name, label=True, first=True) & _EFFECTS
+    effects = read_effects(name, label=True, first=True) & _EFFECTS
     if button and _is_local(subject):  # such a page is there to send something
         effects -= {"send", "pay"}
     return bool(effects)
@@ -177,43 +201,43 @@ def _is_local(subject: Subject) -> bool:
     return subject.domain == "browser" and {*hosts} <= {"", "localhost", "127.0.0.1"}
 
 
-def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
+def _limit_similar(elements: Iterable[Element]) -> Iterator[Element]:
     """Leaves out most of many that are alike, and all but the first cell of a list's row."""
     counts: Counter[tuple[str, int | None]] = Counter()
     rows: set[tuple[int | None, float]] = set()
-    for one in elements:
-        row = one.parent, one.box.top
-        if one.role == "table cell" and not CELL.fullmatch(one.name):
-            if row in rows or not called(one):
+    for element in elements:
+        row = element.parent, element.box.top
+        if element.role == "table cell" and not CELL.fullmatch(element.name):
+            if row in rows or not read_name(element):
                 continue
             rows.add(row)
-        counts[one.role, one.parent] += 1
-        if one.role not in _MANY or counts[one.role, one.parent] <= _MOST_ALIKE:
-            yield one
+        counts[element.role, element.parent] += 1
+        if element.role not in _MANY or counts[element.role, element.parent] <= _MOST_SIMILAR:
+            yield element
 
 
-def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[Act]:
-    if element.role in _SCROLLED and usable(element, look, "scroll"):
+def _acts_on(element: Element, observation: Observation, subject: Subject) -> Iterator[Act]:
+    if element.role in _SCROLLED and is_usable(element, observation, "scroll"):
         for way in ("down", "up"):
-            yield act_on(element, look, "scroll", text=way)
-    if not usable(element, look) or is_left_alone(element, subject):
+            yield act_on(element, observation, "scroll", text=way)
+    if not is_usable(element, observation) or is_left_alone(element, subject):
         return
     page = is_app("browsers", [element.app.casefold()])
-    role, name, many = element.role, called(element), MULTI_LINE & element.states
+    role, name, many = element.role, read_name(element), MULTI_LINE & element.states
     cell = role == "table cell" and bool(subject.documents) and CELL.fullmatch(name)
     part = role in TEXTS and "editable" in element.states
     if cell or part or role == "spin button" or (role in FIELDS and "editable" in element.states):
-        bar = not many and "tool bar" in _roles_above(element, look)
+        bar = not many and "tool bar" in _roles_above(element, observation)
         keys = ("enter",) if cell or bar or (role in _ENTERED and not page) else ()
         for text in ("12", "3") if role == "spin button" else subject.words or ("Berlin",):
-            yield act_on(element, look, "type", text=text, keys=keys)
+            yield act_on(element, observation, "type", text=text, keys=keys)
     if role in _CLICKED and (name or role in _UNNAMED) and not (page and role == "table cell"):
-        yield act_on(element, look, "click")
+        yield act_on(element, observation, "click")
     if part or (role == "icon" and name):
-        yield act_on(element, look, "double_click")
+        yield act_on(element, observation, "double_click")
     if role in _RIGHT and not page and (role != "text" or many):
-        yield act_on(element, look, "right_click")
+        yield act_on(element, observation, "right_click")
 
 
-def _roles_above(element: Element, look: Observation) -> set[str]:
-    return {one.role for one in above(element, look.elements or ())}
+def _roles_above(element: Element, observation: Observation) -> set[str]:
+    return {holder.role for holder in above(element, observation.elements or ())}

@@ -13,7 +13,7 @@ from itertools import islice
 
 from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
-from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
+from hisa.plugins.synthesis.doing import ActFailed, find, read_name, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
@@ -47,11 +47,11 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
         yield "keyboard", _by_keys
     if any(act.kind == "type" for act in candidate.acts):
         yield "paste", _by_pasting
-    for acts in islice(_elsewhere(candidate, exploration), 2):
+    for acts in islice(_by_other_control(candidate, exploration), 2):
         yield "other place", partial(_by_acts, acts)
 
 
-def _elsewhere(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[Act, ...]]:
+def _by_other_control(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[Act, ...]]:
     """Acts by which exploration came to the same changes, each ending with another control."""
     used = {act.key for act in candidate.acts}
     for triple in exploration.triples:
@@ -101,8 +101,8 @@ async def _by_pasting(desktop: ProofDesktop) -> str:
         if (await desktop.environment.execute(copy)).exit_code:
             raise ToolFailed("the clipboard takes no text")
         click = act.model_copy(update={"kind": "click", "text": "", "keys": ()})
-        look = await replay(desktop.environment, [click] if act.role else [])
-        field = find(act, look) if act.role else None
+        observation = await replay(desktop.environment, [click] if act.role else [])
+        field = find(act, observation) if act.role else None
         if field and field.role != "table cell" and not MULTI_LINE & field.states:
             await _press(desktop.environment, "ctrl", "a")
         await _press(desktop.environment, "ctrl", "v")
@@ -117,39 +117,41 @@ async def _press(environment: Environment, *keys: str) -> Observation:
 
 
 async def _reach(
-    environment: Environment, look: Observation, act: Act, keys: Sequence[str]
+    environment: Environment, observation: Observation, act: Act, keys: Sequence[str]
 ) -> tuple[Observation, bool]:
     """Press keys until the keyboard is on the act's element; the last look, and whether it is."""
     for key in (*keys, ""):
-        for element in look.elements or ():
-            same = element.role == act.role and called(element) == act.name
+        for element in observation.elements or ():
+            same = element.role == act.role and read_name(element) == act.name
             if same and {"selected", "focused"} & element.states:
-                return look, True
+                return observation, True
         if key:
-            look = await _press(environment, key)
-    return look, False
+            observation = await _press(environment, key)
+    return observation, False
 
 
 async def _by_menu(environment: Environment, path: list[Act]) -> str:
     """Open the menu bar, go to each of the path, and enter."""
-    look = await _press(environment, "f10")
+    observation = await _press(environment, "f10")
     for depth, act in enumerate(path):
         key = "down" if depth else "right"
-        look, there = await _reach(environment, look, act, [key] * _STEPS)
-        if not there:
+        observation, is_reached = await _reach(environment, observation, act, [key] * _STEPS)
+        if not is_reached:
             raise ActFailed(f'{key} does not come to the {act.role} "{act.name}"')
         if act.role != "menu":
             await _press(environment, "enter")
         elif depth:
-            look = await _press(environment, "right")
+            observation = await _press(environment, "right")
     return "f10, arrows, enter: " + " > ".join(act.name for act in path)
 
 
 async def _by_list(environment: Environment, box: Act, option: Act) -> str:
     """Open a list, go to an option by arrows, and enter."""
-    look = await replay(environment, [box])
-    _, there = await _reach(environment, look, option, [*["up"] * 9, *["down"] * _STEPS])
-    if not there:
+    observation = await replay(environment, [box])
+    _, is_reached = await _reach(
+        environment, observation, option, [*["up"] * 9, *["down"] * _STEPS]
+    )
+    if not is_reached:
         raise ActFailed(f'arrows do not come to the {option.role} "{option.name}"')
     await _press(environment, "enter")
     return f'arrows, enter: "{option.name}"'
@@ -160,20 +162,22 @@ async def _by_tab(environment: Environment, act: Act) -> str:
 
     A shortcut that the control's name or description ends with, as "Bold (Ctrl+B)", is taken.
     """
-    look = await environment.observe(elements=True, settle=_REST)
-    element = find(act, look)
+    observation = await environment.observe(elements=True, settle=_REST)
+    element = find(act, observation)
     if match := _SHORTCUT.search(f"{element.name} {element.description}" if element else ""):
         await _press(environment, *match[1].lower().split("+"))
         return match[1]
     opens = act.role == "link" or act.kind == "double_click"
     keys, last = (_ARROWS, "") if act.role in _BY_ARROWS else ((), "space")
     for _ in range(_STEPS):
-        focused = {one.role for one in look.elements or () if "focused" in one.states}
+        focused = {
+            element.role for element in observation.elements or () if "focused" in element.states
+        }
         if not keys or focused & {*_GROUPS, act.role}:
-            look, there = await _reach(environment, look, act, keys)
-            if there:
+            observation, is_reached = await _reach(environment, observation, act, keys)
+            if is_reached:
                 if key := "enter" if opens else last:
                     await _press(environment, key)
                 return f'tab, {"arrows" if keys else key}: "{act.name}"'
-        look = await _press(environment, "tab")
+        observation = await _press(environment, "tab")
     raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')

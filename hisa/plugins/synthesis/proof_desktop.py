@@ -10,26 +10,26 @@ from typing import Literal
 from hisa.config import TaskSettings
 from hisa.errors import ToolFailed, UsageError
 from hisa.machine.patience import Deadline, patience
-from hisa.plugins.synthesis.doing import SETTLE, alike
+from hisa.plugins.synthesis.doing import SETTLE, find_candidates
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Candidate, Change, Differences, ElementChange, Facts
 from hisa.plugins.synthesis.task_files import task_of
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["ProofDesktop", "Refused", "telling"]
+__all__ = ["ProofDesktop", "ProofFailure", "select_content_changes"]
 
 _LATE = 6.0
 """Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
 _POLL = 0.7
 _ROUTES = "cat /proc/net/route; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'"
-_KEPT = "/tmp/.kept-at-start.tar"
+_TAR = "/tmp/.kept-at-start.tar"
 Side = Literal["before", "after"]
 
 
-class Refused(Exception):
+class ProofFailure(Exception):
     """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -48,7 +48,7 @@ class ProofDesktop:
     ) -> None:
         self.environment, self._past = environment, past
         self.detail = ""
-        self.take(candidate)
+        self.take_candidate(candidate)
         self._late = 0.0  # the longest that the right end ever took to show, in seconds
         self._scorer = TaskScorer(settings=tasks)
         self._start: tuple[Facts, Observation]
@@ -56,11 +56,11 @@ class ProofDesktop:
         for triple in past.triples:
             self._noise.learn(triple.act, triple.differences.facts)
 
-    def take(self, candidate: Candidate) -> None:
+    def take_candidate(self, candidate: Candidate) -> None:
         """Go on with another check."""
         self.candidate, self._task = candidate, task_of(self._past, candidate)
 
-    async def fresh(self) -> None:
+    async def start_afresh(self) -> None:
         """Start it anew, and set the subject up.
 
         Raises: EnvironmentFailed where it does not come up, or the subject does not.
@@ -72,7 +72,7 @@ class ProofDesktop:
         """Remember the state, and keep a copy of the files that will change."""
         self._start = await self._state()
         if paths := dict.fromkeys(filter(None, map(_path, self.candidate.changes))):
-            keep = f"tar cf {_KEPT} -P --ignore-failed-read -- {' '.join(paths)}"
+            keep = f"tar cf {_TAR} -P --ignore-failed-read -- {' '.join(paths)}"
             await self.environment.execute(keep)
 
     async def require_no_network(self) -> None:
@@ -88,7 +88,7 @@ class ProofDesktop:
                 fix="--set environment.kind=desktop",
             )
 
-    async def score(self, wanted: Literal[0, 1]) -> float:
+    async def score(self, expected: Literal[0, 1]) -> float:
         """The score once programs are at rest.
 
         Another one than is wanted is looked at again for some seconds: programs write late. A 0 is
@@ -97,7 +97,7 @@ class ProofDesktop:
         Raises:
             Refused: the check could not be carried out.
         """
-        if not wanted:
+        if not expected:
             await asyncio.sleep(self._late + patience(_POLL))
         limit = Deadline(_LATE)
         while True:
@@ -105,44 +105,45 @@ class ProofDesktop:
             scoring = await self._scorer.score(self._task, self.environment, "succeeded")
             self.detail = scoring.detail
             if scoring.value is None:
-                raise Refused("the check has no score", scoring.detail)
-            if scoring.value == wanted or limit.passed:
+                raise ProofFailure("the check has no score", scoring.detail)
+            if scoring.value == expected or limit.passed:
                 break
             await asyncio.sleep(_POLL)
-        if wanted:
+        if expected:
             self._late = max(self._late, began)
         return scoring.value
 
     async def _state(self) -> tuple[Facts, Observation]:
-        look = await self.environment.observe(elements=True, settle=SETTLE)
-        return await read_facts(self.environment), look
+        observation = await self.environment.observe(elements=True, settle=SETTLE)
+        return await read_facts(self.environment), observation
 
     async def since_start(self) -> tuple[Differences, bool]:
         """The differences from the first start, and whether they are the candidate's end.
 
         The check is not asked.
         """
-        facts, look = await self._state()
+        facts, observation = await self._state()
         differences = Differences(
-            facts=self._noise.without(changed(self._start[0], facts)),
-            elements=element_changes(self._start[1], look),
+            facts=self._noise.without(compare_facts(self._start[0], facts)),
+            elements=element_changes(self._start[1], observation),
         )
-        return differences, self._is_at("after", facts, look)
+        return differences, self._is_at("after", facts, observation)
 
-    async def undone(self) -> bool:
+    async def is_undone(self) -> bool:
         """Whether the candidate's facts, or elements without such, are as at the start."""
         await asyncio.sleep(max(self._late, patience(_POLL)))
         return self._is_at("before", *await self._state())
 
-    def _is_at(self, side: Side, facts: Facts, look: Observation) -> bool:
+    def _is_at(self, side: Side, facts: Facts, observation: Observation) -> bool:
         """Whether what the candidate changes is as at its start or its end."""
-        if changes := telling(self.candidate.changes):
+        if changes := select_content_changes(self.candidate.changes):
             start = self._start[0]
             return all(
-                facts.get(one.fact) == (one.after if side == "after" else start.get(one.fact))
-                for one in changes
+                facts.get(change.fact)
+                == (change.after if side == "after" else start.get(change.fact))
+                for change in changes
             )
-        return all(_element_is(one, look, side) for one in self.candidate.elements)
+        return all(_element_is(change, observation, side) for change in self.candidate.elements)
 
     async def put_back(self) -> None:
         """Set the facts from a shell as they were at the start, files from the copy.
@@ -150,9 +151,9 @@ class ProofDesktop:
         Raises: ToolFailed where a command failed.
         """
         lines: dict[str, None] = {}
-        for change in telling(self.candidate.changes):
+        for change in select_content_changes(self.candidate.changes):
             if path := _path(change):
-                line = f"rm -rf -- {path}; ! tar tf {_KEPT} -P {path} || tar xf {_KEPT} -P {path}"
+                line = f"rm -rf -- {path}; ! tar tf {_TAR} -P {path} || tar xf {_TAR} -P {path}"
             else:
                 value = self._start[0].get(change.fact)
                 words = ["gsettings", "reset" if value is None else "set"]
@@ -173,21 +174,21 @@ def _path(change: Change) -> str:
     return f"~/{shlex.quote(place[2:])}" if place.startswith("~/") else ""
 
 
-def telling(changes: Iterable[Change]) -> list[Change]:
+def select_content_changes(changes: Iterable[Change]) -> list[Change]:
     """The changes of what files say; those of their hashes only where there are no others."""
     listed = list(changes)
-    return [one for one in listed if one.fact.kind != "file"] or listed
+    return [change for change in listed if change.fact.kind != "file"] or listed
 
 
-def _element_is(change: ElementChange, look: Observation, side: Side) -> bool:
+def _element_is(change: ElementChange, observation: Observation, side: Side) -> bool:
     """Whether an element is as before or after a change; states that stayed are not asked for."""
-    same = alike(change.role, change.name, None, look)
+    same = find_candidates(change.role, change.name, None, observation)
     if change.what in ("came", "went"):
         return bool(same) == ((change.what == "came") == (side == "after"))
-    here, there = change.before, change.after
+    own, other = change.before, change.after
     if side == "after":
-        here, there = there, here
+        own, other = other, own
     if change.what == "value":
-        return any(one.text == here for one in same)
-    has, lacks = set(here.split()) - set(there.split()), set(there.split()) - set(here.split())
-    return any(has <= one.states and not lacks & one.states for one in same)
+        return any(element.text == own for element in same)
+    has, lacks = set(own.split()) - set(other.split()), set(other.split()) - set(own.split())
+    return any(has <= element.states and not lacks & element.states for element in same)

@@ -19,20 +19,20 @@ from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.distinct_effects import essential
-from hisa.plugins.synthesis.doing import act_on, alike, called, holders, replay
+from hisa.plugins.synthesis.distinct_effects import select_essential
+from hisa.plugins.synthesis.doing import act_on, find_candidates, holders, read_name, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import MENU_ITEMS
 from hisa.plugins.synthesis.other_ways import other_ways
-from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
+from hisa.plugins.synthesis.proof_desktop import ProofDesktop, ProofFailure
 from hisa.plugins.synthesis.records import Act, Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.plugins.synthesis.task_files import act_in_words, task_of
 from hisa.screen.observation import Observation, Screenshot
 from hisa.tasks.scorer import check_possible
 
-__all__ = ["NO_OP", "WANTED_MUTANTS", "Draft", "mutants", "prove"]
+__all__ = ["NO_OP", "REQUIRED_MUTANTS", "Draft", "mutants", "prove"]
 
-WANTED_MUTANTS = 3
+REQUIRED_MUTANTS = 3
 NO_OP = "; changed nothing"
 """Ends the detail of a mutant that left everything as it was; of such, one counts."""
 _DRAFTS = 9  # mutants that are begun at most: some cannot be done, some turn out to be right
@@ -68,7 +68,7 @@ class _Trial:
         self._mutants = mutants(candidate, exploration)
         self._save = Act(kind="press", keys=exploration.subject.save)
         self._stages: list[Stage] = []
-        self._done: list[Mutant] = []
+        self._executed_mutants: list[Mutant] = []
         self._ways: list[OtherWay] = []
         self._equivalent = self._not_done = self._desktops = 0
         self._undone_by = ""
@@ -86,8 +86,8 @@ class _Trial:
                 await self._without_each_act()
                 await self._near_misses()
                 await self._second_desktop()
-                await self._otherwise()
-        except Refused as refused:
+                await self._try_other_ways()
+        except ProofFailure as refused:
             reason, detail = refused.reason, refused.detail
         if detail:
             self._note(None, False, detail)
@@ -97,7 +97,7 @@ class _Trial:
             proved=not reason,
             reason=reason,
             stages=tuple(self._stages),
-            mutants=tuple(self._done),
+            mutants=tuple(self._executed_mutants),
             other_ways=tuple(self._ways),
             undone_by=self._undone_by,
             equivalent=self._equivalent,
@@ -110,32 +110,32 @@ class _Trial:
         try:
             check_possible(task_of(self._exploration, self._candidate), tasks)
         except UsageError as error:
-            raise Refused("the check has no score", str(error)) from error
-        if len(self._mutants) < WANTED_MUTANTS:
-            raise Refused("too few mutants", "exploration saw nothing to make them of")
+            raise ProofFailure("the check has no score", str(error)) from error
+        if len(self._mutants) < REQUIRED_MUTANTS:
+            raise ProofFailure("too few mutants", "exploration saw nothing to make them of")
         if not list(other_ways(self._candidate, self._exploration)):
-            raise Refused("no other way passes", "exploration saw none")
+            raise ProofFailure("no other way passes", "exploration saw none")
 
     def _note(self, score: float | None, held: bool, detail: str) -> None:
         name = _PARTS[min(len(self._stages), len(_PARTS) - 1)]
         self._stages.append(Stage(name=name, held=held, score=score, detail=detail[:1000]))
 
-    async def _expect(self, wanted: Literal[0, 1], reason: str) -> None:
-        score = await self._desktop.score(wanted)
-        self._note(score, score == wanted, self._desktop.detail)
-        if score != wanted:
-            raise Refused(reason)
+    async def _expect(self, expected: Literal[0, 1], reason: str) -> None:
+        score = await self._desktop.score(expected)
+        self._note(score, score == expected, self._desktop.detail)
+        if score != expected:
+            raise ProofFailure(reason)
 
     async def _replay(self, acts: tuple[Act, ...]) -> None:
         try:
             await replay(self._desktop.environment, acts)
         except ModelFacingError as error:
-            raise Refused("the acts cannot be repeated", str(error)) from error
+            raise ProofFailure("the acts cannot be repeated", str(error)) from error
 
     async def _ready(self) -> None:
         """A desktop as at the start; it is not, after what is done next."""
         if not self._clean:
-            await self._desktop.fresh()
+            await self._desktop.start_afresh()
             self._desktops += 1
         self._clean = False
 
@@ -149,10 +149,10 @@ class _Trial:
         await self._expect(1, "the end fails")
         await self._complete_check()
         if not self._candidate.changes and await self._desktop.score(0) != 1:  # after some seconds
-            raise Refused("the end passes by itself")
+            raise ProofFailure("the end passes by itself")
         self._undone_by = await self._undo()
         if not self._undone_by:
-            raise Refused("it cannot be undone", "neither by hand nor from a shell")
+            raise ProofFailure("it cannot be undone", "neither by hand nor from a shell")
         await self._expect(0, "undone, it passes")
         if self._save not in self._candidate.acts:
             self._clean = not (await self._desktop.since_start())[0]
@@ -163,32 +163,36 @@ class _Trial:
         Exploration saw the last act alone, after others that had changed some of it before.
         """
         differences, _ = await self._desktop.since_start()
-        asked = {change.fact for change in self._candidate.changes}
-        more = tuple(one for one in essential(differences.facts) if one.fact not in asked)
+        checked_facts = {change.fact for change in self._candidate.changes}
+        more = tuple(
+            change
+            for change in select_essential(differences.facts)
+            if change.fact not in checked_facts
+        )
         if not more:
             return
         checks = check_of(Effect(id="more", changes=more, triples=()))
         if isinstance(checks, str):
-            raise Refused("it changes more than a check can ask for", checks)
+            raise ProofFailure("it changes more than a check can ask for", checks)
         known = self._candidate
         self._candidate = self._completed = known.model_copy(
             update={"check": (*known.check, *checks), "changes": (*known.changes, *more)}
         )
-        self._desktop.take(self._candidate)
+        self._desktop.take_candidate(self._candidate)
         if await self._desktop.score(1) != 1:
-            raise Refused("the end fails", self._desktop.detail)
+            raise ProofFailure("the end fails", self._desktop.detail)
 
     async def _undo(self) -> str:
         """The first way that brings the facts back; empty: none does."""
         for name, acts in self._ways_back():
             with suppress(ModelFacingError):
                 await replay(self._desktop.environment, acts)
-                if await self._desktop.undone():
+                if await self._desktop.is_undone():
                     return name
         with suppress(ToolFailed):
             for _ in range(2):  # a save that was asked for by hand may come after the first
                 await self._desktop.put_back()
-                if await self._desktop.undone():
+                if await self._desktop.is_undone():
                     return "shell"
         return ""
 
@@ -196,14 +200,14 @@ class _Trial:
         candidate = self._candidate
         if candidate.changes:  # from a shell
             return
-        if [one.what for one in candidate.elements] == ["states"]:
+        if [change.what for change in candidate.elements] == ["states"]:
             yield "the same act", _tail(candidate.acts, self._exploration)
-        for one in candidate.elements:
-            if one.what == "value" and (acts := _former_value(candidate.acts, one.before)):
+        for change in candidate.elements:
+            if change.what == "value" and (acts := _former_value(candidate.acts, change.before)):
                 yield "the former value", acts
             # Of several, another one was chosen before.
-            if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
-                yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
+            if {"selected", "checked"} & (set(change.before.split()) - set(change.after.split())):
+                yield "the former choice", (Act(kind="click", role=change.role, name=change.name),)
         for keys in _WAYS_OUT:
             yield "+".join(keys), (Act(kind="press", keys=keys),)
 
@@ -214,22 +218,22 @@ class _Trial:
         """
         acts = self._candidate.acts
         for at, act in enumerate(acts if len(acts) > 1 else ()):
-            if _only_leads(acts, at):
+            if _only_opens_menu(acts, at):
                 continue
             await self._ready()
             try:
                 await replay(self._desktop.environment, (*acts[:at], *acts[at + 1 :]))
                 passes = await self._desktop.score(0) == 1
-            except (ModelFacingError, LimitPassed, Refused):
+            except (ModelFacingError, LimitPassed, ProofFailure):
                 continue
             if passes:
                 detail = f"it passes without act {at + 1}: {act_in_words(act)}"
-                raise Refused("an act is not needed", detail)
+                raise ProofFailure("an act is not needed", detail)
 
     async def _near_misses(self) -> None:
         """All of the mutants are done, though one that passes is enough to refuse."""
         for draft in self._mutants[:_DRAFTS]:
-            if self._counted >= WANTED_MUTANTS:
+            if self._counted >= REQUIRED_MUTANTS:
                 break
             await self._ready()
             try:
@@ -238,15 +242,15 @@ class _Trial:
                 self._not_done += 1
                 continue
             await self._take(draft)
-        if not all(one.killed for one in self._done):
-            raise Refused("a mutant passes")
-        if self._counted < WANTED_MUTANTS:
-            raise Refused("too few mutants")
+        if not all(mutant.killed for mutant in self._executed_mutants):
+            raise ProofFailure("a mutant passes")
+        if self._counted < REQUIRED_MUTANTS:
+            raise ProofFailure("too few mutants")
 
     @property
     def _counted(self) -> int:
-        without_change = sum(one.detail.endswith(NO_OP) for one in self._done)
-        return len(self._done) - max(without_change - 1, 0)
+        without_change = sum(mutant.detail.endswith(NO_OP) for mutant in self._executed_mutants)
+        return len(self._executed_mutants) - max(without_change - 1, 0)
 
     async def _take(self, draft: Draft) -> None:
         """Score a mutant that was done; one whose end is right is none."""
@@ -259,7 +263,7 @@ class _Trial:
         counts = f"{len(differences.facts)} facts, {len(differences.elements)} elements"
         detail = draft.detail + (f"; changed {counts}" if differences else NO_OP)
         mutant = Mutant(kind=draft.kind, acts=draft.acts, killed=score == 0, detail=detail)
-        self._done.append(mutant)
+        self._executed_mutants.append(mutant)
 
     async def _second_desktop(self) -> None:
         self._clean = False
@@ -267,7 +271,7 @@ class _Trial:
         await self._replay(self._candidate.acts)
         await self._expect(1, "a fresh desktop differs")
 
-    async def _otherwise(self) -> None:
+    async def _try_other_ways(self) -> None:
         for kind, way in other_ways(self._candidate, self._exploration):
             await self._ready()
             try:
@@ -278,7 +282,7 @@ class _Trial:
             self._ways.append(OtherWay(kind=kind, passed=passed, detail=detail))
             if passed:
                 return
-        raise Refused("no other way passes")
+        raise ProofFailure("no other way passes")
 
 
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -323,7 +327,7 @@ def _tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
     return acts[first:]
 
 
-def _only_leads(acts: tuple[Act, ...], at: int) -> bool:
+def _only_opens_menu(acts: tuple[Act, ...], at: int) -> bool:
     """Whether an act opens the menu that the next one needs."""
     after = acts[at + 1 : at + 2]
     return acts[at].role == "menu" and any(e.role in MENU_ITEMS | {"menu"} for e in after)
@@ -351,18 +355,18 @@ def _drafts(
 ) -> Iterator[Draft]:
     """Every place but saves and menus that only lead on: another act there, or none."""
     for at, act in reversed(list(enumerate(acts))):
-        here, after = acts[:at], acts[at + 1 :]
+        before, after = acts[:at], acts[at + 1 :]
         if _is_save(act, exploration):
-            if here and not after:
-                yield Draft("nothing saved", here, "the last save is left out")
+            if before and not after:
+                yield Draft("nothing saved", before, "the last save is left out")
             continue
-        if _only_leads(acts, at):
+        if _only_opens_menu(acts, at):
             continue
         for kind, other, detail in _others(act, exploration, draw):
-            yield Draft(kind, (*here, other, *after), detail)
-        led = len(_tail(acts[: at + 1], exploration))
-        rest = (*acts[: at + 1 - led], *after)
-        if not all(_is_save(one, exploration) for one in rest):
+            yield Draft(kind, (*before, other, *after), detail)
+        tail_length = len(_tail(acts[: at + 1], exploration))
+        rest = (*acts[: at + 1 - tail_length], *after)
+        if not all(_is_save(other_act, exploration) for other_act in rest):
             yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
 
 
@@ -373,7 +377,10 @@ def _others(
     if act.kind == "type":
         for kind, text in _texts(act.text, exploration.subject.words, draw):
             yield kind, act.model_copy(update={"text": text}), f"{text!r} for {act.text!r}"
-    kind, family = "neighbour control", next((one for one in _FAMILIES if act.role in one), None)
+    kind, family = (
+        "neighbour control",
+        next((group for group in _FAMILIES if act.role in group), None),
+    )
     if act.role in _CHOICES:
         kind = "other cell" if act.role == "table cell" else "other value"
         family = frozenset({act.role})
@@ -396,28 +403,37 @@ def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[
     First those of the same group, then the rest of the window; last, what is known to change
     nothing.
     """
-    before = next((one.before for one in exploration.triples if one.act.key == act.key), "")
+    before = next(
+        (triple.before for triple in exploration.triples if triple.act.key == act.key), ""
+    )
     if before not in exploration.states:
         return []
     state = exploration.states[before]
     picture = Screenshot.from_png(exploration.picture(state).read_bytes())
-    look = Observation(picture, picture.size, (), exploration.elements(state))
-    elements, same = look.elements or (), alike(act.role, act.name, act.within, look)
+    observation = Observation(picture, picture.size, (), exploration.elements(state))
+    elements, same = (
+        observation.elements or (),
+        find_candidates(act.role, act.name, act.within, observation),
+    )
     if not same:
         return []
     target = same[min(act.nth, len(same) - 1)]
     at, within = elements.index(target), holders(target, elements)
-    dead = {one.act.key for one in exploration.triples if not one.failed and not one.differences}
+    dead = {
+        triple.act.key
+        for triple in exploration.triples
+        if not triple.failed and not triple.differences
+    }
     places = [
         place
-        for place, one in enumerate(elements)
-        if one.role in family
-        and one.window == target.window
-        and called(one) not in ("", act.name, *exploration.subject.leave)
-        and {"showing", "visible"} & one.states
-        and {"sensitive", "enabled"} & one.states
+        for place, element in enumerate(elements)
+        if element.role in family
+        and element.window == target.window
+        and read_name(element) not in ("", act.name, *exploration.subject.leave)
+        and {"showing", "visible"} & element.states
+        and {"sensitive", "enabled"} & element.states
     ]
     places.sort(key=lambda place: (holders(elements[place], elements) != within, abs(place - at)))
     more = {"text": act.text, "keys": act.keys}
-    acts = [act_on(elements[place], look, act.kind, **more) for place in places]
+    acts = [act_on(elements[place], observation, act.kind, **more) for place in places]
     return sorted(acts, key=lambda other: other.key in dead)[:_NEIGHBOURS]

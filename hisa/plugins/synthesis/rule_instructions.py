@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hisa.plugins.synthesis.doing import CELL, above, called
+from hisa.plugins.synthesis.doing import CELL, above, read_name
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Instruction, Triple
-from hisa.plugins.synthesis.ways_there import ITEMS, selected
+from hisa.plugins.synthesis.ways_there import ITEMS, list_selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line
@@ -31,7 +31,7 @@ _WAYS_OUT = (("esc",), ("alt", "f4"))
 _LONGEST = 80  # characters of a name or text that an instruction repeats
 
 
-class _Untold(Exception):
+class _NoWords(Exception):
     """An act that cannot be told in words: why."""
 
 
@@ -46,7 +46,7 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     try:
         parts = clauses(exploration, way)
         sub = clauses(exploration, [last.model_copy(update={"saved": False})])
-    except _Untold as reason:
+    except _NoWords as reason:
         return str(reason)
     return Instruction(
         triples=(last.number,),
@@ -74,7 +74,7 @@ def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
     parts: list[str] = []
     documents = exploration.subject.documents
     for triple, following in zip(way, [*way[1:], None], strict=True):
-        if following is None or not _only_leads(triple.act, following.act):
+        if following is None or not _is_implied_by_next(triple.act, following.act):
             step = _Step(exploration, triple)
             in_document = triple.saved or not documents
             chosen = step.selection(" ".join(parts)) if in_document else ""
@@ -84,7 +84,7 @@ def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
     return parts
 
 
-def _only_leads(act: Act, following: Act) -> bool:
+def _is_implied_by_next(act: Act, following: Act) -> bool:
     """Whether an act is told by the one after it: a menu by its item, a click by the typing."""
     if act.kind == "click" and following.kind in ("type", "double_click", "right_click"):
         return act.key[1:] == following.model_copy(update={"keys": act.keys}).key[1:]
@@ -96,7 +96,7 @@ def element_of(exploration: Exploration, triple: Triple) -> Element | None:
     for element in exploration.elements(exploration.states[triple.before]) if triple.box else ():
         sides = (element.box.left, element.box.top, element.box.right, element.box.bottom)
         near = all(abs(a - b) <= 2 for a, b in zip(sides, triple.box or (), strict=True))
-        if near and (element.role, called(element)) == (triple.act.role, triple.act.name):
+        if near and (element.role, read_name(element)) == (triple.act.role, triple.act.name):
             return element
     return None
 
@@ -104,7 +104,7 @@ def element_of(exploration: Exploration, triple: Triple) -> Element | None:
 def same_place(element: Element, look: Sequence[Element]) -> Element | None:
     """The same element on another look, where it is still in its place."""
     place = (element.role, element.box)
-    return next((one for one in look if (one.role, one.box) == place), None)
+    return next((candidate for candidate in look if (candidate.role, candidate.box) == place), None)
 
 
 class _Step:
@@ -113,43 +113,45 @@ class _Step:
     def __init__(self, exploration: Exploration, triple: Triple) -> None:
         self.act = triple.act
         ids = (triple.before, triple.after, exploration.root)
-        states = [exploration.states[one] for one in ids]
+        states = [exploration.states[state_id] for state_id in ids]
         self.before, self.after, self.root = map(exploration.elements, states)
         self.windows = [len(state.windows) for state in states]
         self.main = exploration.subject.main.casefold()
         self.element = element_of(exploration, triple)
 
     def words(self) -> str:
-        """The act in words; raises `_Untold`."""
+        """The act in words; raises `_NoWords`."""
         kind = self.act.kind
         if kind == "press":
             if self.act.keys in _WAYS_OUT:
-                raise _Untold("what only leaves a window is no task")
+                raise _NoWords("what only leaves a window is no task")
             return f"press {_keys(self.act.keys)}"
         if self.element is None:
-            raise _Untold("the control is not on the look before")
+            raise _NoWords("the control is not on the look before")
         if kind == "type":
-            return self._typed(self.element)
+            return self._describe_typing(self.element)
         if kind == "scroll":
             return f"scroll {self.act.text}{self._place()}"
         thing = self._thing(self.element)
         if kind == "click":
-            return self._clicked(self.element, thing)
+            return self._describe_click(self.element, thing)
         words = "open the context menu of" if kind == "right_click" else "double-click"
         return f"{words} {thing}{self._place()}"
 
-    def _clicked(self, element: Element, thing: str) -> str:
+    def _describe_click(self, element: Element, thing: str) -> str:
         role, where = element.role, self._place()
         around = list(above(element, self.before))
-        menus = [_shown(one.name) for one in around if one.role == "menu" and one.name]
+        menus = [
+            _quote_name(holder.name) for holder in around if holder.role == "menu" and holder.name
+        ]
         if role == "menu":
             return f"open the {thing} menu"
-        if any(one.role in ("menu", "popup menu") for one in around):
-            listed = any(one.role == "combo box" for one in around)
+        if any(holder.role in ("menu", "popup menu") for holder in around):
+            listed = any(holder.role == "combo box" for holder in around)
             menu = " > ".join(reversed(menus)) or "context"
             where = " in the list" if listed else f" in the {menu} menu"
         if role in _TOGGLES and not (role == "toggle button" and self._springs_back(element)):
-            return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
+            return f"turn {'on' if self._is_turned_on(element) else 'off'} {thing}{where}"
         if role == "menu item":
             return f"{'open' if self.windows[1] > self.windows[0] else 'choose'} {thing}{where}"
         if role == "table cell" and CELL.fullmatch(element.name):
@@ -162,13 +164,13 @@ class _Step:
         still = after is not None and _ON & after.states == _ON & element.states
         return still and self.before != self.after
 
-    def _turned_on(self, element: Element) -> bool:
+    def _is_turned_on(self, element: Element) -> bool:
         after = same_place(element, self.after)
         if after and bool(_ON & after.states) == bool(_ON & element.states):
-            raise _Untold("the act left the control as it was")
+            raise _NoWords("the act left the control as it was")
         return not _ON & element.states
 
-    def _typed(self, element: Element) -> str:
+    def _describe_typing(self, element: Element) -> str:
         text, after = self.act.text, same_place(element, self.after)
         if element.role == "table cell" and CELL.fullmatch(element.name):
             return f"make cell {element.name} hold {text}"
@@ -178,7 +180,7 @@ class _Step:
         if element.role == "spin button":
             words = f"set {self._thing(element)} to {after.text if after else text}"
         elif after and text not in after.text:
-            raise _Untold("the field does not hold what was typed")
+            raise _NoWords("the field does not hold what was typed")
         else:
             lone = not _name(element, self.before) and _only_field(element, self.before)
             field = "the only input field" if lone else f"the field {self._thing(element)}"
@@ -187,22 +189,22 @@ class _Step:
         return f"{words}{self._place()}{enter}"
 
     def _thing(self, element: Element) -> str:
-        """The name of an element; raises `_Untold` where it has none, or several are called so."""
+        """The name of an element; raises `_NoWords` where it has none, or several are called so."""
         name = _name(element, self.before)
         if not name or len(name) > _LONGEST:
-            raise _Untold(f"a {element.role} without a name that can be said")
-        shown = [one for one in self.before if "showing" in one.states]
+            raise _NoWords(f"a {element.role} without a name that can be said")
+        shown = [candidate for candidate in self.before if "showing" in candidate.states]
         same = [e for e in shown if e.role == element.role and _name(e, self.before) == name]
         if len(same) < 2:
-            return _shown(name)
+            return _quote_name(name)
         same.sort(key=lambda control: (control.box.top, control.box.left))
-        return f"{_shown(name)}, number {same.index(element) + 1} of {len(same)} from the top"
+        return f"{_quote_name(name)}, number {same.index(element) + 1} of {len(same)} from the top"
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""
         window = one_line(self.act.window)
         alone = self.windows[0] < 2 or self.main in window.casefold()
-        return "" if not window or alone else f" in the window {_shown(window)}"
+        return "" if not window or alone else f" in the window {_quote_name(window)}"
 
     def selection(self, clauses: str) -> str:
         """Names the items that are selected, where an act is about them and no word says so."""
@@ -210,12 +212,12 @@ class _Step:
         buttons = {"toggle button", "push button", "menu item"}
         if self.windows[0] > 1 or not (act.kind == "press" or act.role in buttons):
             return ""
-        chosen = selected(self.before)
-        usual = act.role == "menu item" and chosen == selected(self.root)
+        chosen = list_selected(self.before)
+        usual = act.role == "menu item" and chosen == list_selected(self.root)
         if not 0 < len(chosen) <= 3 or usual or all(name in clauses for name in chosen):
             return ""
         cell = "cell " if CELL.fullmatch(chosen[0]) else ""
-        return cell + " and ".join(map(_shown, chosen))
+        return cell + " and ".join(map(_quote_name, chosen))
 
 
 def _spot(text: str, before: str, after: str) -> str:
@@ -229,35 +231,41 @@ def _spot(text: str, before: str, after: str) -> str:
             return f"at the end of the text{'' if line else ' on a new line'}"
         if 3 <= len(line) <= _LONGEST and before.count(line) == 1:
             return f'right after "{line}"'
-    raise _Untold("the place that the text came to cannot be told")
+    raise _NoWords("the place that the text came to cannot be told")
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:
     """An element's name, its label's, or that of what stands left of a field."""
-    own = called(element) or element.label
-    labels = (one for one in elements if one.role in {"label", "static", "check box"} and one.name)
-    for one in labels if element.role in FIELDS and not own else ():
-        left = 0 <= element.box.left - one.box.right <= 40 and one.window == element.window
-        if left and one.box.top <= element.box.centre.y <= one.box.bottom:
-            own = one.name
+    own = read_name(element) or element.label
+    labels = (
+        label for label in elements if label.role in {"label", "static", "check box"} and label.name
+    )
+    for label in labels if element.role in FIELDS and not own else ():
+        left = 0 <= element.box.left - label.box.right <= 40 and label.window == element.window
+        if left and label.box.top <= element.box.centre.y <= label.box.bottom:
+            own = label.name
             break
-    return _bare(own)
+    return _strip_name(own)
 
 
 def _only_field(element: Element, elements: Sequence[Element]) -> bool:
     """Whether a window has no other field of one line."""
-    fields = (one for one in elements if {"editable", "showing"} <= one.states)
-    own = [one for one in fields if one.window == element.window and not MULTI_LINE & one.states]
+    fields = (candidate for candidate in elements if {"editable", "showing"} <= candidate.states)
+    own = [
+        candidate
+        for candidate in fields
+        if candidate.window == element.window and not MULTI_LINE & candidate.states
+    ]
     return own == [element]
 
 
-def _bare(name: str) -> str:
+def _strip_name(name: str) -> str:
     return one_line(name).rstrip(" .…:") or one_line(name)
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name as a sentence has it: in quotes but where every word begins with a capital."""
-    name = _bare(name)
+    name = _strip_name(name)
     plain = re.fullmatch(r"[A-Z0-9][\w-]*( [A-Z0-9][\w-]*){0,4}", name)
     return name if plain else f'"{name}"'
 

@@ -44,8 +44,8 @@ class ElementsKind(PlannerKind):
 
     grounder: GrounderKind | None = "elements"
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
         """See `PlannerKind`.
 

@@ -18,7 +18,7 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Candidate, Instruction, Proof, Triple
 from hisa.protocols import Task
 from hisa.tasks.hisa_format import OWN, Check, SetupStep
-from hisa.tasks.task_context import host_file, quoted
+from hisa.tasks.task_context import host_file, quote_word
 from hisa.text.safe_text import encodable
 from hisa.version import __version__
 
@@ -29,7 +29,7 @@ _WRITTEN = frozenset(
     {"task.yaml", "provenance.json", "reference.json", "osworld.json", "instruction.json"}
 )
 """Files that are written beside a task: none of its own may be called so."""
-_DEEDS = {
+_ACT_WORDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press",
 }  # fmt: skip
@@ -62,7 +62,7 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
         OSError: it cannot be written.
     """
     task, tree = task_of(exploration, candidate), _tree(exploration, candidate)
-    part, there = folder / f".{candidate.id}.part", folder / candidate.id
+    part, task_folder = folder / f".{candidate.id}.part", folder / candidate.id
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     osworld, origin = osworld_tree(task), _provenance(exploration, candidate, proof)
@@ -76,8 +76,8 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
     for name, text in {"task.yaml": as_yaml(tree), **texts}.items():
         (part / name).write_text(text, "utf-8")
     _copy_setup(task, part)
-    shutil.rmtree(there, ignore_errors=True)
-    part.rename(there)
+    shutil.rmtree(task_folder, ignore_errors=True)
+    part.rename(task_folder)
 
 
 def write_goal(folder: Path, exploration: Exploration, instruction: Instruction) -> None:
@@ -90,11 +90,13 @@ def write_goal(folder: Path, exploration: Exploration, instruction: Instruction)
     tree = {"id": f"{subject.name}-goal-{digest}", "domain": subject.domain}
     plain = json.loads(json.dumps(tree | {"instruction": instruction.high, "setup": subject.setup}))
     task = OWN.read(Path(subject.folder or exploration.folder) / "task.yaml", plain)
-    there = folder / plain["id"]
-    there.mkdir(parents=True, exist_ok=True)
-    _copy_setup(task, there)
-    (there / "instruction.json").write_text(instruction.model_dump_json(indent=1) + "\n", "utf-8")
-    (there / "task.yaml").write_text(as_yaml(plain), "utf-8")
+    task_folder = folder / plain["id"]
+    task_folder.mkdir(parents=True, exist_ok=True)
+    _copy_setup(task, task_folder)
+    (task_folder / "instruction.json").write_text(
+        instruction.model_dump_json(indent=1) + "\n", "utf-8"
+    )
+    (task_folder / "task.yaml").write_text(as_yaml(plain), "utf-8")
 
 
 def _copy_setup(task: Task, part: Path) -> None:
@@ -137,7 +139,7 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
     return {
         "subject": exploration.subject.model_dump(mode="json", exclude={"folder"}),
         "candidate": candidate.model_dump(mode="json"),
-        "triples": [one.model_dump(mode="json") for one in _triples(exploration, candidate)],
+        "triples": [triple.model_dump(mode="json") for triple in _triples(exploration, candidate)],
         "proof": proof.model_dump(mode="json"),
         "versions": {"hisa": __version__},
     }
@@ -145,7 +147,7 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
 
 def act_in_words(act: Act) -> str:
     """An act as a person says it: ``Click the menu item "Copy" in Edit``."""
-    words = [_DEEDS[act.kind]]
+    words = [_ACT_WORDS[act.kind]]
     if act.kind == "type":
         words = ["Type", json.dumps(act.text, ensure_ascii=False), *["into"] * bool(act.role)]
     if act.role:
@@ -184,7 +186,10 @@ def _steps(task: Task, folder: str) -> Iterator[dict[str, Any]]:
 def _line(step: SetupStep) -> str:
     """The bash of a step that waits for its end."""
     if step.write is not None:
-        path, text = quoted(step.write.path), base64.b64encode(step.write.text.encode()).decode()
+        path, text = (
+            quote_word(step.write.path),
+            base64.b64encode(step.write.text.encode()).decode(),
+        )
         return f'mkdir -p "$(dirname {path})" && printf %s {text} | base64 -d > {path}'
     if step.wait_window is not None:
         look = f"wmctrl -l | grep -qF -- {quote(step.wait_window.title)}"
@@ -198,7 +203,7 @@ def _checks(task: Task) -> list[str | None]:
     lines: list[str | None] = []
     for raw in (task.check or {})["all"]:
         check = Check.model_validate(raw)
-        command = check.command if check.file is None else f"cat -- {quoted(check.file)}"
+        command = check.command if check.file is None else f"cat -- {quote_word(check.file)}"
         run = f"text=$(/bin/bash -c {quote(command or '')}; ended=$?; printf .; exit $ended)"
         tests = [run, "text=${text%.}"]
         if check.equals is not None:

@@ -12,21 +12,24 @@ from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.records import Candidate, Change, Proof
 from hisa.plugins.synthesis.task_files import act_in_words, main_triple
 
-__all__ = ["candidates_shown", "task_lines"]
+__all__ = ["list_candidates", "task_lines"]
 
-Shown = tuple[Candidate, Proof | None]
+CandidateProof = tuple[Candidate, Proof | None]
 
 
-def candidates_shown(exploration: Exploration) -> list[Shown]:
+def list_candidates(exploration: Exploration) -> list[CandidateProof]:
     """The candidates of an exploration, each with its last proof; the proved ones come first.
 
     Raises: UsageError where a file is damaged.
     """
     folder = exploration.folder
-    proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
-    candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
+    proofs = {proof.candidate: proof for proof in read_records(folder / "proofs.jsonl", Proof)}
+    candidates = {
+        candidate.id: candidate
+        for candidate in read_records(folder / "candidates.jsonl", Candidate)
+    }
     shown = [(candidate, proofs.get(key)) for key, candidate in candidates.items()]
-    return sorted(shown, key=lambda one: (one[1] is None, one[1] and not one[1].proved))
+    return sorted(shown, key=lambda pair: (pair[1] is None, pair[1] and not pair[1].proved))
 
 
 def task_lines(exploration: Exploration, written: Candidate, proof: Proof | None) -> Iterator[str]:

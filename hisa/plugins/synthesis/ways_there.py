@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hisa.plugins.synthesis.doing import CELL, called, holders
+from hisa.plugins.synthesis.doing import CELL, holders, read_name
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS
 
-__all__ = ["ITEMS", "acts_of", "selected", "way_of", "ways_to"]
+__all__ = ["ITEMS", "acts_of", "list_selected", "way_of", "ways_to"]
 
 ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
 """Elements that are selected, for something to be done with them."""
@@ -30,28 +30,30 @@ def ways_to(exploration: Exploration, *triples: Triple) -> list[tuple[Triple, ..
     for triple in triples:
         route = exploration.route(triple.before, over_screens=True)
         if route is not None:
-            ways += _shortened(exploration, [*route, triple])
+            ways += _shorten_path(exploration, [*route, triple])
     return sorted((way for way in ways if len(way) <= _LONGEST), key=len)
 
 
-def _shortened(exploration: Exploration, path: list[Triple]) -> list[tuple[Triple, ...]]:
+def _shorten_path(exploration: Exploration, path: list[Triple]) -> list[tuple[Triple, ...]]:
     """The ways that a path has in it, the whole one too."""
     needed = path[-1:]
     for step in reversed(path[:-1]):
-        if not (_aside(step) and _can_follow(exploration, needed[0], step.before)):
+        if not (_is_dispensable(step) and _can_follow(exploration, needed[0], step.before)):
             needed.insert(0, step)
     ends = [tuple(path[at:]) for at in range(1, len(path)) if path[at].act.name]
     ways = dict.fromkeys([*ends, tuple(needed), tuple(path)])
-    return [_as_needed(exploration, way) for way in ways if _joins(exploration, way)]
+    return [
+        _drop_needless_saves(exploration, way) for way in ways if _is_connected(exploration, way)
+    ]
 
 
 def way_of(exploration: Exploration, steps: Iterable[int]) -> tuple[Triple, ...]:
     """The way whose triples have these numbers."""
-    of = {triple.number: triple for triple in exploration.triples}
-    return _as_needed(exploration, [of[number] for number in steps])
+    by_number = {triple.number: triple for triple in exploration.triples}
+    return _drop_needless_saves(exploration, [by_number[number] for number in steps])
 
 
-def _as_needed(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple, ...]:
+def _drop_needless_saves(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple, ...]:
     """A way that saves only where a document changed."""
     documents = set(exploration.subject.documents)
     return tuple(
@@ -62,7 +64,7 @@ def _as_needed(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple,
     )
 
 
-def _joins(exploration: Exploration, way: Sequence[Triple]) -> bool:
+def _is_connected(exploration: Exploration, way: Sequence[Triple]) -> bool:
     """Whether each step of a way can follow on the one before, and the first on a fresh start."""
     states, came = exploration.states, exploration.root
     for step in way:
@@ -75,42 +77,48 @@ def _joins(exploration: Exploration, way: Sequence[Triple]) -> bool:
 
 def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
     """Whether a state offers a triple's control, with the same things selected as then."""
-    there = exploration.elements(exploration.states[state])
-    then = exploration.elements(exploration.states[triple.before])
+    elements = exploration.elements(exploration.states[state])
+    old_elements = exploration.elements(exploration.states[triple.before])
     act = triple.act
     shown = [
-        one
-        for one in there
-        if (one.role, called(one)) == (act.role, act.name)
-        and {"showing", "visible"} & one.states
-        and {"sensitive", "enabled"} & one.states
-        and holders(one, there) == act.within
+        element
+        for element in elements
+        if (element.role, read_name(element)) == (act.role, act.name)
+        and {"showing", "visible"} & element.states
+        and {"sensitive", "enabled"} & element.states
+        and holders(element, elements) == act.within
     ]
-    return selected(there) == selected(then) and (not act.role or len(shown) > act.nth)
+    return list_selected(elements) == list_selected(old_elements) and (
+        not act.role or len(shown) > act.nth
+    )
 
 
-def selected(elements: Sequence[Element]) -> list[str]:
+def list_selected(elements: Sequence[Element]) -> list[str]:
     """The names of selected items; in a spreadsheet, the cell that the name box holds."""
-    if any(one.role == "table cell" and CELL.fullmatch(one.name) for one in elements):
-        boxes = (one.text.strip() for one in elements if one.role in FIELDS)
+    if any(element.role == "table cell" and CELL.fullmatch(element.name) for element in elements):
+        boxes = (element.text.strip() for element in elements if element.role in FIELDS)
         return [text for text in boxes if CELL.fullmatch(text)][:1]
-    chosen = (one for one in elements if {"selected", "showing"} <= one.states)
-    return [called(one) for one in chosen if one.role in ITEMS and called(one)]
+    chosen = (element for element in elements if {"selected", "showing"} <= element.states)
+    return [
+        read_name(element) for element in chosen if element.role in ITEMS and read_name(element)
+    ]
 
 
-def _aside(step: Triple) -> bool:
+def _is_dispensable(step: Triple) -> bool:
     """Whether what follows may do without a step: it was done with, or only opened something."""
     if step.differences.facts or step.act.role == "menu":
         return True
-    kept = any(
+    has_lasting_change = any(
         change.what in ("value", "states") and not change.role.endswith(("menu", "menu item"))
         for change in step.differences.elements
     )
     opens = step.act.role.endswith("menu item") or step.act.kind == "right_click"
-    return opens and not kept
+    return opens and not has_lasting_change
 
 
 def acts_of(exploration: Exploration, way: Iterable[Triple]) -> tuple[Act, ...]:
     """The acts of a way, saves included."""
     save = Act(kind="press", keys=exploration.subject.save)
-    return tuple(act for one in way for act in ((one.act, save) if one.saved else (one.act,)))
+    return tuple(
+        act for triple in way for act in ((triple.act, save) if triple.saved else (triple.act,))
+    )

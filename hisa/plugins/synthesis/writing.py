@@ -34,7 +34,15 @@ from hisa.plugins.synthesis.task_files import write_goal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
 
-__all__ = ["ELSEWHERE", "Wish", "Written", "make_candidates", "names_of", "no_task", "write_all"]
+__all__ = [
+    "ELSEWHERE",
+    "Wish",
+    "WritingResult",
+    "make_candidates",
+    "names_of",
+    "no_task",
+    "write_all",
+]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
@@ -51,7 +59,7 @@ class Wish:
 
 
 @dataclass
-class Written:
+class WritingResult:
     """All that there is of one writer, earlier instructions of the folder too."""
 
     writer: str
@@ -68,7 +76,7 @@ class Written:
 
 async def write_all(
     settings: Settings | None, folder: Path, wish: Wish, tell: Callable[[str], object]
-) -> Written:
+) -> WritingResult:
     """Write into the folder of an exploration; what is there is kept.
 
     Args:
@@ -90,40 +98,42 @@ async def write_all(
         return await _by_model(settings, exploration, wish, tell)
 
 
-def _by_rules(exploration: Exploration, limit: int | None) -> Written:
+def _by_rules(exploration: Exploration, limit: int | None) -> WritingResult:
     """An instruction for each effect, and candidates; a way that a proof refused is not taken."""
     folder, effects = exploration.folder, distinct_effects(exploration)
-    failed = _failed(folder)
+    failed = _read_failed_ways(folder)
     before = read_records(folder / "instructions.jsonl", Instruction)
     own = [(entry, way_of(exploration, entry.steps)) for entry in before if entry.way == "reverse"]
-    kept = [entry for entry, way in own if acts_of(exploration, way) not in failed]
-    written = Written("rules", kept, effects=len(effects))
-    done = {number for entry in kept for number in entry.triples}
-    left = [effect for effect in effects if done.isdisjoint(effect.triples)]
+    instructions = [entry for entry, way in own if acts_of(exploration, way) not in failed]
+    written = WritingResult("rules", instructions, effects=len(effects))
+    covered_numbers = {number for entry in instructions for number in entry.triples}
+    left = [effect for effect in effects if covered_numbers.isdisjoint(effect.triples)]
     left.sort(key=lambda effect: not effect.lasting)
-    of = {triple.number: triple for triple in exploration.triples}
+    by_number = {triple.number: triple for triple in exploration.triples}
     for effect in left[:limit]:
-        ways = ways_to(exploration, *[of[number] for number in effect.triples])
+        ways = ways_to(exploration, *[by_number[number] for number in effect.triples])
         ways = [way for way in ways if acts_of(exploration, way) not in failed]
         tries = [rule_instruction(exploration, way) for way in ways]
         good = [attempt for attempt in tries if isinstance(attempt, Instruction)]
         if good:
             _append(folder / "instructions.jsonl", good[0])
-            kept.append(good[0])
+            instructions.append(good[0])
         else:
             reason = str(tries[0]) if tries else _NO_WAY
             written.refusals.append(Refusal(triples=effect.triples, reason=reason))
-    written.candidates, refusals = make_candidates(exploration, effects, kept)
+    written.candidates, refusals = make_candidates(exploration, effects, instructions)
     written.refusals += refusals
     known = {entry.id for entry in written.candidates}
     earlier = read_records(folder / "candidates.jsonl", Candidate)
-    spoken_of = [one for one in earlier if one.acts in failed and one.id not in known]  # by a proof
+    spoken_of = [
+        candidate for candidate in earlier if candidate.acts in failed and candidate.id not in known
+    ]  # by a proof
     _replace(folder / "candidates.jsonl", [*spoken_of, *written.candidates])
     _replace(folder / "refused.jsonl", written.refusals)
     return written
 
 
-def _failed(folder: Path) -> set[tuple[Act, ...]]:
+def _read_failed_ways(folder: Path) -> set[tuple[Act, ...]]:
     """Ways that a proof found to lead elsewhere."""
     proofs = read_records(folder / "proofs.jsonl", Proof)
     refused = {proof.candidate for proof in proofs if proof.reason in ELSEWHERE}
@@ -133,13 +143,13 @@ def _failed(folder: Path) -> set[tuple[Act, ...]]:
 
 async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
-) -> Written:
+) -> WritingResult:
     """Ask for what is left until it is there, or a model or a budget ends."""
     file = exploration.folder / "instructions.jsonl"
     async with open_writer(settings, exploration.folder, Ledger()) as writer:
         name = writer.model.name
         known = [entry for entry in read_records(file, Instruction) if entry.writer == name]
-        written = Written(name, known)
+        written = WritingResult(name, known)
         try:
             await _goals(writer, exploration, written, wish.limit, tell)
             await _references(writer, exploration, written, wish)
@@ -151,14 +161,14 @@ async def _by_model(
 async def _goals(
     writer: Writer,
     exploration: Exploration,
-    written: Written,
+    written: WritingResult,
     limit: int | None,
     tell: Callable[[str], object],
 ) -> None:
     """A broader goal for each act that changed something, of the same one for the first."""
     folder = exploration.folder
     refused = read_records(folder / "goals_refused.jsonl", Refusal)
-    written.refusals = [one for one in refused if one.writer == written.writer]
+    written.refusals = [refusal for refusal in refused if refusal.writer == written.writer]
     tried = {number for goal in written.of_way("broad") for number in goal.triples}
     tried |= {number for refusal in written.refusals for number in refusal.triples}
     acted = [step for step in exploration.triples if step.differences and not step.failed]
@@ -181,14 +191,14 @@ async def _goals(
 
 
 async def _references(
-    writer: Writer, exploration: Exploration, written: Written, wish: Wish
+    writer: Writer, exploration: Exploration, written: WritingResult, wish: Wish
 ) -> None:
     """Ask for the paper's two references, as many of each as are wished."""
     for way in REFERENCES:
         while (left := wish.references - len(written.of_way(way))) > 0:
-            there = [entry for entry in written.instructions if entry.way in REFERENCES]
+            references = [entry for entry in written.instructions if entry.way in REFERENCES]
             try:
-                batch = await reference_batch(writer, exploration, way, there, seed=wish.seed)
+                batch = await reference_batch(writer, exploration, way, references, seed=wish.seed)
             except InvalidReply as error:
                 written.stopped += f"{way}: no usable reply: {redact(str(error))[:300]}; "
                 break
@@ -228,34 +238,34 @@ def make_candidates(
     for instruction in instructions:
         if not of_triple.keys() & set(instruction.triples):
             continue
-        made = _candidate(exploration, instruction, of_triple)
-        if isinstance(made, Candidate):
-            candidates.append(made)
+        result = _candidate(exploration, instruction, of_triple)
+        if isinstance(result, Candidate):
+            candidates.append(result)
         else:
-            refusals.append(Refusal(triples=instruction.triples, reason=made))
-    candidates.sort(key=lambda one: (len(one.acts), one.id))
+            refusals.append(Refusal(triples=instruction.triples, reason=result))
+    candidates.sort(key=lambda candidate: (len(candidate.acts), candidate.id))
     checks: dict[str, Candidate] = {}
     for candidate in candidates:
-        if checks.setdefault(_asked(candidate), candidate) is not candidate:
+        if checks.setdefault(_normalise_check(candidate), candidate) is not candidate:
             reason = "another task has the same check"
             refusals.append(Refusal(triples=candidate.triples, reason=reason))
     return list(checks.values()), refusals
 
 
-def _asked(candidate: Candidate) -> str:
+def _normalise_check(candidate: Candidate) -> str:
     """Returns the conditions of its check, in an order of its own."""
     return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
 
 
 def _candidate(
-    exploration: Exploration, one: Instruction, of_triple: Mapping[int, Effect]
+    exploration: Exploration, instruction: Instruction, of_triple: Mapping[int, Effect]
 ) -> Candidate | str:
     """The candidate of an instruction, or the reason why there is none."""
-    effect = of_triple[one.triples[0]]
+    effect = of_triple[instruction.triples[0]]
     check = check_of(effect)
     if isinstance(check, str):
         return check
-    on_the_way = [of_triple[number] for number in one.steps if number in of_triple]
+    on_the_way = [of_triple[number] for number in instruction.steps if number in of_triple]
     changed = {change.fact for passed in on_the_way for change in passed.changes}
     filled = {
         (e.role, e.name) for passed in on_the_way for e in passed.elements if e.what == "value"
@@ -263,16 +273,18 @@ def _candidate(
     unasked = () if effect.changes else filled - {(e.role, e.name) for e in effect.elements}
     if changed - {change.fact for change in effect.changes} or unasked:
         return "a step on the way changes what the check does not ask for"
-    acts = acts_of(exploration, way_of(exploration, one.steps))
-    if reasons := no_task(one.high, names_of(exploration, acts)):
+    acts = acts_of(exploration, way_of(exploration, instruction.steps))
+    if reasons := no_task(instruction.high, names_of(exploration, acts)):
         return f"no task: {reasons[0].partition(':')[0]}"
-    name = hashlib.sha256("\n".join((one.writer, one.high, effect.id)).encode()).hexdigest()[:10]
+    name = hashlib.sha256(
+        "\n".join((instruction.writer, instruction.high, effect.id)).encode()
+    ).hexdigest()[:10]
     return Candidate(
         id=f"{exploration.subject.name}-{name}",
         subject=exploration.subject.name,
         effects=(effect.id,),
-        triples=one.triples,
-        instruction=one.high,
+        triples=instruction.triples,
+        instruction=instruction.high,
         check=check,
         acts=acts,
         changes=effect.changes,

@@ -34,13 +34,13 @@ async def restart(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await call_guest(
+    answer = await call_guest(
         context.environment, "browser_restart", "restart", seconds=patience(150)
     )
-    gone = (Counter(told["before"] or ()) - Counter(told["tabs"])).elements()
-    lines = ["The browser runs with a DevTools port. Tabs:", *told["tabs"]]
+    gone = (Counter(answer["before"] or ()) - Counter(answer["tabs"])).elements()
+    lines = ["The browser runs with a DevTools port. Tabs:", *answer["tabs"]]
     lines += [f"Not there any more: {url}" for url in gone]
-    if told["before"] is None:
+    if answer["before"] is None:
         lines.append("Which tabs there were before is not known.")
     return "\n".join(lines)
 
@@ -51,21 +51,21 @@ _SHOWN = 6_000
 Nth = Annotated[int, Field(ge=0, le=1000)]
 
 
-async def _pages(context: ToolContext, function: str, /, **given: Any) -> Any:
+async def _call_pages(context: ToolContext, function: str, /, **arguments: Any) -> Any:
     return await call_guest(
-        context.environment, "browser_pages", function, seconds=patience(_SECONDS), **given
+        context.environment, "browser_pages", function, seconds=patience(_SECONDS), **arguments
     )
 
 
-async def _aim(context: ToolContext, **given: Any) -> Aim | None:
+async def _find_aim(context: ToolContext, **arguments: Any) -> Aim | None:
     """Tell what a call of click, fill or check would press; see `Traits`."""
-    fields = list(given.get("fields", ""))
-    if fields and not given["submit"]:
+    fields = list(arguments.get("fields", ""))
+    if fields and not arguments["submit"]:
         return None
-    target = fields[-1] if fields else given.get("target", given.get("field", ""))
-    nth, enter = given.get("nth", 0), bool(fields)
-    told = await _pages(context, "aim", target=target, nth=nth, enter=enter)
-    return None if told is None else Aim(tuple(told["names"]), (told["around"],))
+    target = fields[-1] if fields else arguments.get("target", arguments.get("field", ""))
+    nth, enter = arguments.get("nth", 0), bool(fields)
+    answer = await _call_pages(context, "aim", target=target, nth=nth, enter=enter)
+    return None if answer is None else Aim(tuple(answer["names"]), (answer["around"],))
 
 
 @tool(reads=True)
@@ -78,22 +78,22 @@ async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> 
     Examples:
         6000
     """
-    told = await _pages(context, "look", function="outline")
-    text, head = told["text"], await _pages(context, "info")
+    outline = await _call_pages(context, "look", function="outline")
+    text, head = outline["text"], await _call_pages(context, "info")
     part = text[start : start + _SHOWN]
     end = start + len(part)
     notes = []
     if start or end < len(text):
         more = f"; go on with start={end}" if end < len(text) else ""
         notes.append(f"characters {start} to {end} of {len(text)}{more}")
-    if told["cut"]:
+    if outline["cut"]:
         notes.append("the page is larger than is read")
-    if told["unread"]:
-        notes.append(f"{told['unread']} frames of other sites are not read")
-    return "\n".join([_page(head), *(f"({note})" for note in notes), part])
+    if outline["unread"]:
+        notes.append(f"{outline['unread']} frames of other sites are not read")
+    return "\n".join([_describe_page(head), *(f"({note})" for note in notes), part])
 
 
-@tool(aim=_aim)
+@tool(aim=_find_aim)
 async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = False) -> str:
     """Click a link, button or other element of the page by its text.
 
@@ -107,12 +107,12 @@ async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = 
         {"target": "Delete", "nth": 2}
         {"target": "css=#menu li:nth-child(3)"}
     """
-    told = await _pages(context, "click", target=target, nth=nth, double=double)
-    opened = "".join(f"\nIt opened a tab: {url}" for url in told["opened"])
-    return f"Clicked {told['what']}.{opened}\n{_page(told['page'])}"
+    answer = await _call_pages(context, "click", target=target, nth=nth, double=double)
+    opened = "".join(f"\nIt opened a tab: {url}" for url in answer["opened"])
+    return f"Clicked {answer['what']}.{opened}\n{_describe_page(answer['page'])}"
 
 
-@tool(aim=_aim)
+@tool(aim=_find_aim)
 async def fill(context: ToolContext, fields: dict[str, str], submit: bool = False) -> str:
     """Fill one or more fields of the page by their labels; what was in them goes.
 
@@ -125,15 +125,18 @@ async def fill(context: ToolContext, fields: dict[str, str], submit: bool = Fals
         {"fields": {"E-mail": "ada@example.org", "Name": "Ada"}}
         {"fields": {"Search": "tea"}, "submit": true}
     """
-    told = await _pages(context, "fill", fields=fields, submit=submit)
+    answer = await _call_pages(context, "fill", fields=fields, submit=submit)
     lines = [
-        f"{each['what']} says {each['says']!r}" + ("" if each["fits"] else ", not what was typed")
-        for each in told["fields"]
+        f"{field['what']} says {field['says']!r}"
+        + ("" if field["fits"] else ", not what was typed")
+        for field in answer["fields"]
     ]
-    return "\n".join([*lines, *([f"Pressed Enter. {_page(told['page'])}"] if submit else [])])
+    return "\n".join(
+        [*lines, *([f"Pressed Enter. {_describe_page(answer['page'])}"] if submit else [])]
+    )
 
 
-@tool(aim=_aim)
+@tool(aim=_find_aim)
 async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0) -> str:
     """Tick a check box or radio button of the page, or take the tick away.
 
@@ -146,8 +149,8 @@ async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0)
         {"field": "Remember me"}
         {"field": "Newsletter", "on": false}
     """
-    told = await _pages(context, "check", field=field, on=on, nth=nth)
-    return f"{told['what']} is {told['says']}; it was {told['was']}"
+    answer = await _call_pages(context, "check", field=field, on=on, nth=nth)
+    return f"{answer['what']} is {answer['says']}; it was {answer['was']}"
 
 
 @tool()
@@ -158,8 +161,8 @@ async def visit(context: ToolContext, address: str, new_tab: bool = False) -> st
         {"address": "https://example.org/prices"}
         {"address": "chrome://settings/privacy", "new_tab": true}
     """
-    whole = address if ":" in address.split("/", 1)[0] else f"https://{address}"
-    return _page(await _pages(context, "open", address=whole, new_tab=new_tab))
+    url = address if ":" in address.split("/", 1)[0] else f"https://{address}"
+    return _describe_page(await _call_pages(context, "open", address=url, new_tab=new_tab))
 
 
 @tool(reads=True)
@@ -169,7 +172,7 @@ async def tabs(context: ToolContext) -> str:
     Examples:
         {}
     """
-    return _tabs(await _pages(context, "tabs"))
+    return _list_tabs(await _call_pages(context, "tabs"))
 
 
 @tool()
@@ -180,7 +183,7 @@ async def switch(context: ToolContext, tab: str) -> str:
         Inbox
         5F03A1
     """
-    return _page(await _pages(context, "switch", tab=tab))
+    return _describe_page(await _call_pages(context, "switch", tab=tab))
 
 
 @tool()
@@ -193,8 +196,8 @@ async def close(context: ToolContext, tab: str = "") -> str:
     Examples:
         Inbox
     """
-    told = await _pages(context, "close", tab=tab)
-    return f"Closed {told['closed']!r}. Left:\n{_tabs(told['left'])}"
+    answer = await _call_pages(context, "close", tab=tab)
+    return f"Closed {answer['closed']!r}. Left:\n{_list_tabs(answer['left'])}"
 
 
 @tool()
@@ -204,7 +207,7 @@ async def go(context: ToolContext, to: Literal["back", "forward", "reload"]) -> 
     Examples:
         back
     """
-    return _page(await _pages(context, "go", to=to))
+    return _describe_page(await _call_pages(context, "go", to=to))
 
 
 @tool(reads=True)
@@ -214,8 +217,8 @@ async def fields(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await _pages(context, "look", function="fields")
-    return "\n".join(map(_field, told)) or "the page has no fields"
+    form_fields = await _call_pages(context, "look", function="fields")
+    return "\n".join(map(_describe_field, form_fields)) or "the page has no fields"
 
 
 @tool(seconds=180)
@@ -233,27 +236,27 @@ async def download(
         {"link": "Annual report (PDF)"}
         {"link": "Export", "folder": "~/Documents"}
     """
-    told = await _pages(context, "download", link=link, folder=folder, nth=nth, limit=60)
-    return f"{told['path']}: {told['bytes']} bytes"
+    answer = await _call_pages(context, "download", link=link, folder=folder, nth=nth, limit=60)
+    return f"{answer['path']}: {answer['bytes']} bytes"
 
 
-def _page(told: Mapping[str, Any]) -> str:
+def _describe_page(page: Mapping[str, Any]) -> str:
     """Title, address and state of a page on one line."""
-    if not told:
+    if not page:
         return "The page is not known: it changes just now."
-    state = "" if told["state"] == "complete" else f" (still loading: {told['state']})"
-    return f"Page {told['title']!r} {told['url']}{state}"
+    state = "" if page["state"] == "complete" else f" (still loading: {page['state']})"
+    return f"Page {page['title']!r} {page['url']}{state}"
 
 
-def _tabs(told: Sequence[Mapping[str, str]]) -> str:
-    return "\n".join(f"{each['id'][:6]} {each['title']!r} {each['url']}" for each in told)
+def _list_tabs(open_tabs: Sequence[Mapping[str, str]]) -> str:
+    return "\n".join(f"{tab['id'][:6]} {tab['title']!r} {tab['url']}" for tab in open_tabs)
 
 
-def _field(told: Mapping[str, Any]) -> str:
-    marks = [name for name in ("required", "disabled", "read_only") if told[name]]
-    shown = f"{told['kind']} {told['name']!r} = {told['value']!r}"
-    options = told["options"][:30]
-    more = len(told["options"]) - len(options)
+def _describe_field(field: Mapping[str, Any]) -> str:
+    marks = [name for name in ("required", "disabled", "read_only") if field[name]]
+    shown = f"{field['kind']} {field['name']!r} = {field['value']!r}"
+    options = field["options"][:30]
+    more = len(field["options"]) - len(options)
     listed = f"; options: {', '.join(options)}" + (f" and {more} more" if more else "")
     return shown + (listed if options else "") + "".join(f", {mark}" for mark in marks)
 

@@ -38,24 +38,24 @@ Line = Annotated[int, Field(ge=0, le=10_000_000)]
 Value = bool | int | float | str | list[Any] | dict[str, Any] | None
 
 
-async def _code(context: ToolContext, function: str, /, **given: Any) -> Any:
+async def _call_code(context: ToolContext, function: str, /, **arguments: Any) -> Any:
     return await call_guest(
-        context.environment, "code_program", function, seconds=patience(_SECONDS), **given
+        context.environment, "code_program", function, seconds=patience(_SECONDS), **arguments
     )
 
 
-async def _titled(context: ToolContext, *names: str) -> str:
+async def _wait_for_title(context: ToolContext, *names: str) -> str:
     """The title of the window that has the names, once there is one."""
     limit = time.monotonic() + patience(_SHOWN)
     while True:
-        look = await context.environment.observe()
-        for window in look.windows:
+        observation = await context.environment.observe()
+        for window in observation.windows:
             loading = "/?" in window.title  # the address of a page that is not there yet
             if all(name in window.title for name in names) and not loading:
                 return window.title
         if time.monotonic() > limit:
-            told = ", ".join(repr(window.title) for window in look.windows) or "none"
-            raise ToolFailed(f"no window's title has {' and '.join(names)}; windows: {told}")
+            titles = ", ".join(repr(window.title) for window in observation.windows) or "none"
+            raise ToolFailed(f"no window's title has {' and '.join(names)}; windows: {titles}")
         await asyncio.sleep(0.3)
 
 
@@ -79,10 +79,10 @@ async def show(
         {"path": "~/project", "window": "same"}
         {"path": "~/project/main.py", "line": 12}
     """
-    told = await _code(context, "show", path=path, line=line, column=column, window=window)
+    answer = await _call_code(context, "show", path=path, line=line, column=column, window=window)
     if window == "add":
-        return f"The editor was told to add {told['path']} to its window."
-    return f"Window {await _titled(context, told['name'])!r} shows {told['path']}"
+        return f"The editor was told to add {answer['path']} to its window."
+    return f"Window {await _wait_for_title(context, answer['name'])!r} shows {answer['path']}"
 
 
 @tool(reads=True)
@@ -97,9 +97,9 @@ async def settings(context: ToolContext, words: str = "", folder: str = "") -> s
         {}
         {"words": "font", "folder": "~/project"}
     """
-    told = await _code(context, "settings", words=words, folder=folder)
-    lines = [f"{name} = {json.dumps(value)}" for name, value in told["set"].items()]
-    return "\n".join([f"{told['path']}:", *(lines or ["nothing is set"])])
+    answer = await _call_code(context, "settings", words=words, folder=folder)
+    lines = [f"{name} = {json.dumps(value)}" for name, value in answer["set"].items()]
+    return "\n".join([f"{answer['path']}:", *(lines or ["nothing is set"])])
 
 
 @tool(effects=("security",))
@@ -118,9 +118,9 @@ async def setting(context: ToolContext, name: str, value: Value, folder: str = "
         {"name": "workbench.colorTheme", "value": "Default Light Modern"}
         {"name": "files.exclude", "value": {"**/*.pyc": true}, "folder": "~/project"}
     """
-    told = await _code(context, "setting", name=name, value=value, folder=folder)
-    before = "not set" if told["before"] is None else json.dumps(told["before"])
-    return f"{told['path']}: {name} = {json.dumps(told['now'])}; it was {before}. {_LATER}"
+    answer = await _call_code(context, "setting", name=name, value=value, folder=folder)
+    before = "not set" if answer["before"] is None else json.dumps(answer["before"])
+    return f"{answer['path']}: {name} = {json.dumps(answer['now'])}; it was {before}. {_LATER}"
 
 
 @tool(effects=("security",))
@@ -130,8 +130,8 @@ async def unset(context: ToolContext, name: str, folder: str = "") -> str:
     Examples:
         {"name": "editor.fontSize"}
     """
-    told = await _code(context, "unset", name=name, folder=folder)
-    return f"{told['path']}: {name} is not set any more; it was {json.dumps(told['before'])}"
+    answer = await _call_code(context, "unset", name=name, folder=folder)
+    return f"{answer['path']}: {name} is not set any more; it was {json.dumps(answer['before'])}"
 
 
 @tool(seconds=180)
@@ -141,28 +141,30 @@ async def reload(context: ToolContext) -> str:
     Examples:
         {}
     """
-    look = await context.environment.observe()
-    if look.active is None or not CODE.needs.in_front(look):
+    observation = await context.environment.observe()
+    if observation.active is None or not CODE.needs.in_front(observation):
         raise ToolFailed("the editor is not in front: click its window first")
-    before = look.active.title
+    before = observation.active.title
     await context.environment.act([Press(key="f1")])
-    if not await _until(context, _has_palette):
+    if not await _wait_until(context, _has_palette):
         raise ToolFailed("F1 did not bring up the list of commands; look at the screen")
     await context.environment.act([Write(text=_RELOAD), Sleep(seconds=1.0), Press(key="enter")])
 
     def has_gone(now: Observation) -> bool:
         return all(window.title != before for window in now.windows)
 
-    if not await _until(context, has_gone):
+    if not await _wait_until(context, has_gone):
         raise ToolFailed(f"the window's title is still {before!r}: it was not seen to load again")
-    return f"Window {await _titled(context, before.rsplit(' - ', 1)[-1])!r} is loaded again"
+    return f"Window {await _wait_for_title(context, before.rsplit(' - ', 1)[-1])!r} is loaded again"
 
 
-def _has_palette(look: Observation) -> bool:
-    return any(_PALETTE in f"{each.name} {each.text}" for each in look.elements or ())
+def _has_palette(observation: Observation) -> bool:
+    return any(
+        _PALETTE in f"{element.name} {element.text}" for element in observation.elements or ()
+    )
 
 
-async def _until(context: ToolContext, holds: Callable[[Observation], bool]) -> bool:
+async def _wait_until(context: ToolContext, holds: Callable[[Observation], bool]) -> bool:
     """Whether something holds of a look within some seconds."""
     limit = time.monotonic() + patience(_SHOWN / 2)
     while time.monotonic() < limit:
@@ -179,8 +181,8 @@ async def extensions(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await _code(context, "extensions")
-    return "\n".join(f"{name} {version}" for name, version in told.items()) or "no extensions"
+    versions = await _call_code(context, "extensions")
+    return "\n".join(f"{name} {version}" for name, version in versions.items()) or "no extensions"
 
 
 @tool(effects=("install",), seconds=300)
@@ -191,9 +193,9 @@ async def install(context: ToolContext, which: str) -> str:
         ms-python.python
         ~/Downloads/theme.vsix
     """
-    told = await _code(context, "install", which=which)
-    new = ", ".join(f"{name} {version}" for name, version in told["new"].items())
-    return f"New: {new or 'nothing, it was there'}; {told['count']} extensions"
+    answer = await _call_code(context, "install", which=which)
+    new = ", ".join(f"{name} {version}" for name, version in answer["new"].items())
+    return f"New: {new or 'nothing, it was there'}; {answer['count']} extensions"
 
 
 @tool(effects=("install",), seconds=300)
@@ -203,7 +205,9 @@ async def uninstall(context: ToolContext, name: str) -> str:
     Examples:
         ms-python.python
     """
-    return f"{name} is gone; {await _code(context, 'uninstall', name=name)} extensions are left"
+    return (
+        f"{name} is gone; {await _call_code(context, 'uninstall', name=name)} extensions are left"
+    )
 
 
 @tool(reads=True)
@@ -213,8 +217,8 @@ async def keys(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await _code(context, "keys")
-    return "\n".join(json.dumps(each) for each in told) or "no keys of the user's own"
+    bindings = await _call_code(context, "keys")
+    return "\n".join(json.dumps(binding) for binding in bindings) or "no keys of the user's own"
 
 
 @tool()
@@ -232,8 +236,8 @@ async def bind(
         {"key": "ctrl+alt+n", "command": "workbench.action.files.newUntitledFile"}
         {"key": "ctrl+d", "command": "-editor.action.addSelectionToNextFindMatch"}
     """
-    told = await _code(context, "bind", key=key, command=command, when=when, args=args)
-    lines = (json.dumps(each) for each in told)
+    bindings = await _call_code(context, "bind", key=key, command=command, when=when, args=args)
+    lines = (json.dumps(binding) for binding in bindings)
     return "\n".join(["The user's own for this key:", *lines, _LATER])
 
 
@@ -244,7 +248,7 @@ async def unbind(context: ToolContext, key: str, command: str = "") -> str:
     Examples:
         {"key": "ctrl+alt+n"}
     """
-    return f"{await _code(context, 'unbind', key=key, command=command)} taken out"
+    return f"{await _call_code(context, 'unbind', key=key, command=command)} taken out"
 
 
 @tool()
@@ -266,8 +270,8 @@ async def task(
     """
     new: dict[str, Any] = {"label": label, "type": "shell", "command": command}
     new |= {} if group == "none" else {"group": {"kind": group, "isDefault": True}}
-    told = await _code(context, "entry", kind="tasks", folder=folder, new=new)
-    return f"{told['path']}: {', '.join(map(str, told['names']))}"
+    answer = await _call_code(context, "entry", kind="tasks", folder=folder, new=new)
+    return f"{answer['path']}: {', '.join(map(str, answer['names']))}"
 
 
 @tool()
@@ -289,8 +293,8 @@ async def launch(
         {"folder": "~/project", "name": "Run", "debugger": "node", "options": {"program": "a.js"}}
     """
     new = {"request": "launch", **options, "name": name, "type": debugger}
-    told = await _code(context, "entry", kind="launch", folder=folder, new=new)
-    return f"{told['path']}: {', '.join(map(str, told['names']))}"
+    answer = await _call_code(context, "entry", kind="launch", folder=folder, new=new)
+    return f"{answer['path']}: {', '.join(map(str, answer['names']))}"
 
 
 CODE = Toolkit(

@@ -22,13 +22,13 @@ _READ = 12_000
 """Characters of a file that a result holds, both ends of it."""
 
 
-def _plain(name: str) -> str:
+def _quote_name(name: str) -> str:
     """Returns a file's name on one line: quoted where a space or a control character hides."""
     hides = not name.isprintable() or name != name.strip() or "  " in name
     return repr(name) if hides else one_line(name)
 
 
-def _amount(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     """Returns a number with its noun: "1 file", "2 files"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
@@ -50,14 +50,16 @@ async def read(
         context.environment, _TEXT, "read", path=path, first=first, last=last, encoding=encoding
     )
     span = f"lines {answer['first']} to {answer['last']} of {answer['lines']}"
-    head = f"{_plain(answer['path'])}: {span}, {answer['encoding']}"
+    head = f"{_quote_name(answer['path'])}: {span}, {answer['encoding']}"
     return f"{head}\n{ends(answer['text'], _READ)}"
 
 
-def _written(answer: Mapping[str, Any]) -> str:
-    size = f"{_amount(answer['lines'], 'line')}, {answer['bytes']:,} bytes, {answer['encoding']}"
+def _describe_file(answer: Mapping[str, Any]) -> str:
+    size = (
+        f"{_format_count(answer['lines'], 'line')}, {answer['bytes']:,} bytes, {answer['encoding']}"
+    )
     note = f"; {answer['note']}" if answer.get("note") else ""
-    return f"{_plain(answer['path'])} reads back as written: {size}{note}"
+    return f"{_quote_name(answer['path'])} reads back as written: {size}{note}"
 
 
 @tool()
@@ -74,7 +76,7 @@ async def write(
         {"path": "~/Documents/notes.txt", "text": "First line\\nSecond line\\n"}
         {"path": "~/list.csv", "text": "a,b\\n1,2\\n", "overwrite": true}
     """
-    return _written(
+    return _describe_file(
         await call_guest(
             context.environment,
             _TEXT,
@@ -113,7 +115,7 @@ async def replace(
         replacement=replacement,
         regex=regex,
     )
-    head = f"{_amount(answer['made'], 'replacement')}. {_written(answer)}"
+    head = f"{_format_count(answer['made'], 'replacement')}. {_describe_file(answer)}"
     return "\n".join([head, *map(one_line, answer["changed"])])
 
 

@@ -75,24 +75,24 @@ async def call_guest(
         ToolFailed: what the program says went wrong, or that it broke or did not end in time.
         EnvironmentFailed: the machine does not answer.
     """
-    folder = await _placed(environment)
+    folder = await _place_programs(environment)
     sent = json.dumps(arguments, default=BaseModel.model_dump)
     words = [PYTHON, "-I", f"{folder}/{_START}", program, function, sent]
     if len(sent.encode()) > _ARGUMENTS:
-        held = f"{folder}/{hashlib.sha256(sent.encode()).hexdigest()[:16]}.json"
-        await environment.write_file(held, sent.encode())
-        words[-1] = f"@{held}"
-    done = await environment.execute(words, timeout=seconds, limit=_ANSWER)
-    if done.timed_out:
+        arguments_path = f"{folder}/{hashlib.sha256(sent.encode()).hexdigest()[:16]}.json"
+        await environment.write_file(arguments_path, sent.encode())
+        words[-1] = f"@{arguments_path}"
+    result = await environment.execute(words, timeout=seconds, limit=_ANSWER)
+    if result.timed_out:
         raise ToolFailed(f"{function} did not end within {seconds:g} s")
-    line = done.output.rstrip().rsplit("\n", 1)[-1]
+    line = result.output.rstrip().rsplit("\n", 1)[-1]
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or not ({"value", "error"} & set(answer)):
-        said = ends((done.error or done.output).strip(), 800)
-        raise ToolFailed(f"{function} broke (exit status {done.exit_code}): {said}")
+        message = ends((result.error or result.output).strip(), 800)
+        raise ToolFailed(f"{function} broke (exit status {result.exit_code}): {message}")
     if "error" in answer:
         raise ToolFailed(str(answer["error"]))
     return answer["value"]
@@ -111,7 +111,7 @@ class GuestTool:
     program: str
     seconds: float
     """Time limit of a function, where a tool states none of its own."""
-    told: Callable[[Any], str] = str
+    format_answer: Callable[[Any], str] = str
     """Returns the text for what a function answers."""
 
     def __call__(
@@ -136,32 +136,34 @@ class GuestTool:
             async def call(*args: Inputs.args, **kwargs: Inputs.kwargs) -> str:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
-                given = {renamed.get(name, name): value for name, value in bound.arguments.items()}
-                machine: Environment = given.pop("context").environment
+                arguments = {
+                    renamed.get(name, name): value for name, value in bound.arguments.items()
+                }
+                machine: Environment = arguments.pop("context").environment
                 answer = await call_guest(
                     machine,
                     self.program,
                     function.__name__,
                     seconds=seconds or self.seconds,
-                    **given,
+                    **arguments,
                 )
-                return self.told(answer)
+                return self.format_answer(answer)
 
             return call
 
         return declare
 
 
-async def _placed(environment: Environment) -> str:
+async def _place_programs(environment: Environment) -> str:
     """The folder of the programs on the machine; it is put there where it is not."""
     folder, programs = _programs()
     start = f"{folder}/{_START}"
     starter = _STARTER.format(folder=folder).encode()
     try:
-        there = await environment.read_file(start, limit=len(starter))
+        stored_starter = await environment.read_file(start, limit=len(starter))
     except (FileNotFoundError, FileRefused):
-        there = b""
-    if there != starter:
+        stored_starter = b""
+    if stored_starter != starter:
         for name, source in programs.items():
             await environment.write_file(f"{folder}/guest/{name}", source)
         await environment.write_file(start, starter)
@@ -171,12 +173,12 @@ async def _placed(environment: Environment) -> str:
 @cache
 def _programs() -> tuple[str, Mapping[str, bytes]]:
     """The folder's name, which tells of its contents, and the files by name."""
-    found = {
+    sources = {
         item.name: item.read_bytes()
         for item in files("hisa.plugins.toolkits.guest").iterdir()
         if item.name.endswith((".py", ".js"))
     }
     digest = hashlib.sha256()
-    for name in sorted(found):
-        digest.update(name.encode() + b"\0" + found[name] + b"\0")
-    return f"{_FOLDER}/{digest.hexdigest()[:16]}", found
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name] + b"\0")
+    return f"{_FOLDER}/{digest.hexdigest()[:16]}", sources

@@ -39,7 +39,7 @@ Which = Annotated[str, Field(coerce_numbers_to_str=True)]
 """A slide, slides or a shape, by number or otherwise."""
 
 
-impress_tool = GuestTool("impress_program", SLOW, lambda said: ends(str(said), _READ))
+impress_tool = GuestTool("impress_program", SLOW, lambda answer: ends(str(answer), _READ))
 
 
 @impress_tool(reads=True)

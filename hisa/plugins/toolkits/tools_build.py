@@ -37,7 +37,7 @@ _ABOUT = "A text on how programs on the machine reach the application."
 @click.option("--out", metavar="DIR", help="The review folder (APP-review); must not be there.")
 @click.option("--model", metavar="NAME", help="Writes plans, tests and programs.")
 @click.pass_context
-def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
+def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
     """Let a model write tools for APP, the class of the application's windows in small letters.
 
     Tests and programs run on the real application, in a private desktop and nowhere else. What
@@ -47,19 +47,23 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     hisa tools build mousepad --examples tasks.jsonl --task editor.yaml --model gpt-5
     hisa tools accept mousepad-review
     """
-    from hisa.plugins.toolkits.tools_chosen import initial_task
+    from hisa.plugins.toolkits.tools_chosen import load_initial_task
 
-    settings = _with_model(ctx.obj, how["model"])
+    settings = _select_model(ctx.obj, options["model"])
     if not _APP.fullmatch(app):
         message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
         raise UsageError(message, fix="hisa tools build libreoffice-calc …")
-    about = _text(how["about"])[:20_000] if how["about"] else ""
-    given = {"app": app, "about": about, "examples": _examples(_text(how["examples"]))}
-    task = initial_task(how["task_file"])
-    folder = Path(how["out"] or f"{app}-review")
+    about = _read_text(options["about"])[:20_000] if options["about"] else ""
+    builder_arguments = {
+        "app": app,
+        "about": about,
+        "examples": _read_examples(_read_text(options["examples"])),
+    }
+    task = load_initial_task(options["task_file"])
+    folder = Path(options["out"] or f"{app}-review")
     if folder.exists():
         raise UsageError(f"{folder} is there already, and is left as it is", fix="--out DIR")
-    build = asyncio.run(_built(settings, given, task, folder))
+    build = asyncio.run(_run_build(settings, builder_arguments, task, folder))
     say(f"{len(build.passed)} of {len(build.functions)} functions pass")
     for built in build.functions:
         problems = "; ".join(built.failures[-1]) if built.failures else built.given_up
@@ -72,27 +76,27 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     ctx.exit(0 if build.passed else 1)
 
 
-def _with_model(settings: Settings, model: str | None) -> Settings:
-    from hisa.models.announced import announced
+def _select_model(settings: Settings, model: str | None) -> Settings:
+    from hisa.models.announced import find_announced
     from hisa.models.open_models import require_models
 
     planner = settings.models.planner.model_copy(update={"model": model} if model else {})
     models = settings.models.model_copy(update={"planner": planner})
-    if (brought := announced(planner.model)) is not None and brought.by_rules:
+    if (announcement := find_announced(planner.model)) is not None and announcement.by_rules:
         message = f"the {planner.model} model follows rules and writes no programs"
         raise UsageError(message, fix="hisa tools build APP … --model NAME")
     require_models(models, settings.planner)
     return settings.model_copy(update={"models": models})
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", fix="name a file of text") from error
 
 
-def _examples(text: str) -> list[str]:
+def _read_examples(text: str) -> list[str]:
     """The instructions of a file, which has an object with one on each line."""
     try:
         lines = filter(str.strip, text.splitlines())
@@ -105,7 +109,9 @@ def _examples(text: str) -> list[str]:
     return instructions
 
 
-async def _built(settings: Settings, given: Mapping[str, Any], task: Task, folder: Path) -> Build:
+async def _run_build(
+    settings: Settings, builder_arguments: Mapping[str, Any], task: Task, folder: Path
+) -> Build:
     from hisa.environments.open_environment import open_environment
     from hisa.models.budget import Budget
     from hisa.models.open_models import open_models
@@ -122,7 +128,7 @@ async def _built(settings: Settings, given: Mapping[str, Any], task: Task, folde
     existing = [
         tool
         for tool in discover()[0]
-        if any(fnmatchcase(given["app"], pattern) for pattern in tool.traits.needs.apps)
+        if any(fnmatchcase(builder_arguments["app"], pattern) for pattern in tool.traits.needs.apps)
     ]
     async with (
         open_models(settings.models, settings.planner, lambda _: None, budget, ledger) as models,
@@ -134,7 +140,7 @@ async def _built(settings: Settings, given: Mapping[str, Any], task: Task, folde
             prepare=lambda machine: scorer.prepare(task, machine),
             existing=existing,
             report=say_error,
-            **given,
+            **builder_arguments,
         )
         build = await builder.build()
     write_review(new_folder(folder), build)
@@ -153,10 +159,10 @@ def accept_tools(folder: str) -> None:
     \b
     hisa tools accept mousepad-review
     """
-    from hisa.plugins.toolkits.builder.built_toolkit import accept
+    from hisa.plugins.toolkits.builder.built_toolkit import accept_review
     from hisa.plugins.toolkits.tools_new import install_command
 
-    package, build, left_out = accept(Path(folder))
+    package, build, left_out = accept_review(Path(folder))
     say(f"wrote {package}; what each tool says that it may do to a machine, unchecked:")
     for built in build.functions:
         effects = ", ".join(built.described.effects)

@@ -16,11 +16,11 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import InvalidReply, ModelFacingError
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_chosen import as_object, chosen_tools
+from hisa.plugins.toolkits.tools_chosen import parse_object, select_tools
 from hisa.protocols import Environment
 from hisa.text.prompt_text import excerpt
 from hisa.tools.base import BaseTool
-from hisa.tools.calling import Input, call_tool, grounded
+from hisa.tools.calling import Input, build_grounded_call, call_tool
 from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def check_tools(ctx: click.Context, /, which: str, no_run: bool, as_json: bool) 
     hisa tools check word_count
     hisa tools check "calc_*" --no-run
     """
-    tools, broken = chosen_tools(which)
+    tools, broken = select_tools(which)
     checks = list(map(check_tool, tools))
     if not no_run:
         checks = asyncio.run(_run_all(tools, checks, ctx.obj))
@@ -97,8 +97,8 @@ async def _run_all(
     tools: Sequence[BaseTool], checks: Sequence[ToolCheck], settings: Settings
 ) -> list[ToolCheck]:
     pairs = list(zip(tools, checks, strict=True))
-    tried = [tool for tool, check in pairs if tool.examples and not check.problems]
-    if not any(tool.uses_machine or tool.traits.needs.apps for tool in tried):
+    runnable = [tool for tool, check in pairs if tool.examples and not check.problems]
+    if not any(tool.uses_machine or tool.traits.needs.apps for tool in runnable):
         return [await run_examples(tool, check, NoMachine()) for tool, check in pairs]
     environment = settings.environment.model_copy(update={"kind": "desktop"})
     async with open_environment(environment, settings.run.image_limit) as machine:
@@ -120,7 +120,7 @@ async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -
         return check
     results, failed = [], False
     for line in tool.examples:
-        missing = await _missing(tool, line, machine)
+        missing = await _find_missing_need(tool, line, machine)
         state, output = "not run", missing
         if not missing:
             try:
@@ -135,15 +135,15 @@ async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -
     return replace(check, results=tuple(results), failed=failed)
 
 
-async def _missing(tool: BaseTool, line: str, machine: Environment) -> str:
+async def _find_missing_need(tool: BaseTool, line: str, machine: Environment) -> str:
     """Return what an example cannot run without; empty if nothing is missing."""
     needs = tool.traits.needs
     if tool.always:
         try:
-            grounded(tool, _input_of(line))
+            build_grounded_call(tool, _input_of(line))
         except InvalidReply as error:
             return str(error)
-    if lacking := needs.lacking(machine.capabilities):
+    if lacking := needs.describe_missing(machine.capabilities):
         return lacking
     if needs.apps and not needs.is_open(await machine.observe()):
         return f"needs {tool.title or needs.apps[0]} open; hisa tools run takes --task FILE"
@@ -151,17 +151,17 @@ async def _missing(tool: BaseTool, line: str, machine: Environment) -> str:
 
 
 def _input_of(line: str) -> Input:
-    fields = as_object(line)
+    fields = parse_object(line)
     return line if fields is None else fields
 
 
 def check_tool(tool: BaseTool) -> ToolCheck:
     """Check a description, its examples included, without calling anything."""
     shown = tool.describe() if tool.always else offered_line(tool)
-    return ToolCheck(tool.name, tool.source, tuple(_problems(tool)), estimate_tokens(shown))
+    return ToolCheck(tool.name, tool.source, tuple(_list_problems(tool)), estimate_tokens(shown))
 
 
-def _problems(tool: BaseTool) -> Iterator[str]:
+def _list_problems(tool: BaseTool) -> Iterator[str]:
     if not _NAME.fullmatch(tool.name):
         yield f"name {tool.name!r}: letters, digits, _ and - alone, at most 64, a letter first"
     first = tool.summary.strip().rstrip(".")
@@ -176,11 +176,11 @@ def _problems(tool: BaseTool) -> Iterator[str]:
     for name, field in tool.parameters.get("properties", {}).items():
         if not typed & set(field):
             yield f"argument {name!r}: any value fits; give it a type"
-    yield from _wrong_traits(tool)
-    yield from _wrong_examples(tool)
+    yield from _check_traits(tool)
+    yield from _check_examples(tool)
 
 
-def _wrong_traits(tool: BaseTool) -> Iterator[str]:
+def _check_traits(tool: BaseTool) -> Iterator[str]:
     for app in tool.traits.needs.apps:
         if app != app.lower() or not app.strip():
             yield f"needs the application {app!r}: classes of windows are compared in small letters"
@@ -190,9 +190,9 @@ def _wrong_traits(tool: BaseTool) -> Iterator[str]:
         yield f"it only reads, and may {', '.join(tool.traits.effects)}: one of both is wrong"
 
 
-def _wrong_examples(tool: BaseTool) -> Iterator[str]:
+def _check_examples(tool: BaseTool) -> Iterator[str]:
     for line in tool.examples:
-        if as_object(line) is None and not tool.takes_text:
+        if parse_object(line) is None and not tool.takes_text:
             yield f"example {line[:200]}: no JSON object, and {tool.name} takes several values"
             continue
         try:

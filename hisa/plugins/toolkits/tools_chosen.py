@@ -17,41 +17,41 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.protocols import Task
 
-__all__ = ["as_object", "chosen_tools", "initial_task", "one_tool", "with_kind"]
+__all__ = ["load_initial_task", "parse_object", "require_tool", "select_tools", "with_kind"]
 
 _OURS = "hisa-agent"
 
 
-def one_tool(name: str) -> BaseTool:
+def require_tool(name: str) -> BaseTool:
     """Returns the installed tool of a name.
 
     Raises:
         UsageError: there is none, or it failed to load.
     """
     refuse_path(name)
-    found, broken = discover()
-    for tool in found:
+    tools, broken = discover()
+    for tool in tools:
         if tool.name == name:
             return tool
     if any(plugin.name == name for plugin in broken):
         raise UsageError(f"tool {name!r} failed to load", fix=f"hisa tools show {name}")
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [tool.name for tool in found], n=5, cutoff=0.5)
+    near = get_close_matches(name, [tool.name for tool in tools], n=5, cutoff=0.5)
     like = f"; there are {', '.join(near)}" if near else ""
     raise UsageError(f"no tool {name[:80]!r}{like}", fix="hisa tools ls")
 
 
-def chosen_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]]:
+def select_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]]:
     """Returns the installed tools of a name, a toolkit or a pattern, and those that are broken.
 
     Raises:
         UsageError: there are none.
     """
-    found, broken = discover()
+    tools, broken = discover()
     if not which:
-        return [tool for tool in found if tool.source != _OURS], broken
-    chosen = [t for t in found if t.kit == which or fnmatchcase(t.name, which)]
+        return [tool for tool in tools if tool.source != _OURS], broken
+    chosen = [t for t in tools if t.kit == which or fnmatchcase(t.name, which)]
     failed = [plugin for plugin in broken if fnmatchcase(plugin.name, which)]
     if not chosen and not failed:
         refuse_path(which)
@@ -59,7 +59,7 @@ def chosen_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]
     return chosen, failed
 
 
-def initial_task(file: str) -> Task:
+def load_initial_task(file: str) -> Task:
     """Returns the task of a file, whose setup brings a machine to its initial state.
 
     Raises:
@@ -79,7 +79,7 @@ def with_kind(settings: Settings, kind: str | None) -> Settings:
     return settings.model_copy(update={"environment": environment})
 
 
-def as_object(text: str) -> dict[str, Any] | None:
+def parse_object(text: str) -> dict[str, Any] | None:
     """Returns the JSON object that a text is; None where it is none."""
     try:
         value = json.loads(text)

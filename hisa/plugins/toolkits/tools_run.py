@@ -13,10 +13,15 @@ from hisa.cli.out import print_json, say, say_error
 from hisa.environments.open_environment import open_environment
 from hisa.errors import InvalidReply, ModelFacingError, UsageError
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_chosen import as_object, initial_task, one_tool, with_kind
+from hisa.plugins.toolkits.tools_chosen import (
+    load_initial_task,
+    parse_object,
+    require_tool,
+    with_kind,
+)
 from hisa.tasks.scorer import TaskScorer
 from hisa.tools.base import BaseTool
-from hisa.tools.calling import Input, call_tool, grounded
+from hisa.tools.calling import Input, build_grounded_call, call_tool
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -34,7 +39,7 @@ _TASK = "Bring the machine to the initial state of this task file first."
 @click.option("--task", "task_file", metavar="FILE", help=_TASK)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def run_tool(ctx: click.Context, /, name: str, words: tuple[str, ...], **how: Any) -> None:
+def run_tool(ctx: click.Context, /, name: str, words: tuple[str, ...], **options: Any) -> None:
     """Call a tool, on a fresh private desktop if it needs a machine.
 
     Its output is printed as a model would read it. Exit status 1: the tool failed.
@@ -44,14 +49,14 @@ def run_tool(ctx: click.Context, /, name: str, words: tuple[str, ...], **how: An
     hisa tools run bash_execution "uname -a"
     hisa tools run calc_read '{"cells": "A1:B2"}' --task sheet.yaml
     """
-    tool = one_tool(name)
-    settings = with_kind(ctx.obj, how["env"])
-    task = initial_task(how["task_file"]) if how["task_file"] else None
+    tool = require_tool(name)
+    settings = with_kind(ctx.obj, options["env"])
+    task = load_initial_task(options["task_file"]) if options["task_file"] else None
     try:
         outcome = asyncio.run(_outcome(tool, words, settings, task))
     except ModelFacingError as error:
         raise UsageError(str(error), fix=f"hisa tools show {name}") from error
-    _print(tool, outcome, as_json=how["as_json"])
+    _print(tool, outcome, as_json=options["as_json"])
     ctx.exit(0 if outcome.ok else 1)
 
 
@@ -61,7 +66,7 @@ async def _outcome(
     value = input_of_words(tool, words)
     if tool.always and isinstance(value, dict) and tool.takes_text:
         value = str(next(iter(value.values()), ""))
-    grounded(tool, value)
+    build_grounded_call(tool, value)
     tool.arguments(value)  # before a machine starts
     needs = tool.traits.needs
     if not (tool.uses_machine or needs.apps or needs.capabilities or task):
@@ -101,15 +106,15 @@ def input_of_words(tool: BaseTool, words: Sequence[str]) -> Input:
     Raises:
         InvalidReply: none of these.
     """
-    if len(words) == 1 and (found := as_object(words[0])) is not None:
-        return found
+    if len(words) == 1 and (json_input := parse_object(words[0])) is not None:
+        return json_input
     fields: Mapping[str, Any] = tool.parameters.get("properties", {})
     pairs = [word.partition("=") for word in words]
     if all(equals and name in fields for name, equals, _ in pairs):
-        return {name: _value(fields[name], text) for name, _, text in pairs}
+        return {name: _parse_value(fields[name], text) for name, _, text in pairs}
     if tool.takes_text and len(words) == 1:
         name = next(iter(fields))
-        return {name: _value(fields[name], words[0])}
+        return {name: _parse_value(fields[name], words[0])}
     wrong = next((name for name, equals, _ in pairs if not equals or name not in fields), "")
     raise InvalidReply(
         f"{wrong[:80]!r}: wanted is one JSON object, or NAME=VALUE with the names "
@@ -117,9 +122,9 @@ def input_of_words(tool: BaseTool, words: Sequence[str]) -> Input:
     )
 
 
-def _value(field: Mapping[str, Any], text: str) -> Any:
+def _parse_value(field: Mapping[str, Any], text: str) -> Any:
     """The value of an argument: text where text fits, else what its JSON says."""
-    kinds = {field.get("type"), *(each.get("type") for each in field.get("anyOf", ()))}
+    kinds = {field.get("type"), *(schema.get("type") for schema in field.get("anyOf", ()))}
     if "string" in kinds or kinds == {None}:
         return text
     try:

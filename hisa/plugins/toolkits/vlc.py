@@ -25,9 +25,9 @@ _SECONDS = 90.0
 """Of one call: a restart takes most of it on an emulated machine."""
 
 
-async def _vlc(context: ToolContext, function: str, /, **given: Any) -> Any:
+async def _call_vlc(context: ToolContext, function: str, /, **arguments: Any) -> Any:
     return await call_guest(
-        context.environment, "vlc_player", function, seconds=patience(_SECONDS), **given
+        context.environment, "vlc_player", function, seconds=patience(_SECONDS), **arguments
     )
 
 
@@ -38,14 +38,14 @@ async def status(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await _vlc(context, "status")
+    playback = await _call_vlc(context, "status")
     tracks = [
-        f"{name}: {each.get('Type')}, "
-        + ", ".join(f"{k} {v}" for k, v in each.items() if k != "Type")
-        for name, each in sorted(told.get("information", {}).get("category", {}).items())
+        f"{name}: {track.get('Type')}, "
+        + ", ".join(f"{k} {v}" for k, v in track.items() if k != "Type")
+        for name, track in sorted(playback.get("information", {}).get("category", {}).items())
         if name.startswith("Stream ")
     ]
-    return "\n".join([_status(told), *tracks])
+    return "\n".join([_describe_playback(playback), *tracks])
 
 
 @tool()
@@ -56,7 +56,7 @@ async def play(context: ToolContext, what: str) -> str:
         ~/Videos/holiday.mp4
         https://example.org/radio.mp3
     """
-    return _status(await _vlc(context, "play", what=what))
+    return _describe_playback(await _call_vlc(context, "play", what=what))
 
 
 @tool()
@@ -67,7 +67,7 @@ async def pause(context: ToolContext, on: bool = True) -> str:
         true
         false
     """
-    return _status(await _vlc(context, "pause", on=on))
+    return _describe_playback(await _call_vlc(context, "pause", on=on))
 
 
 @tool()
@@ -77,7 +77,7 @@ async def stop(context: ToolContext) -> str:
     Examples:
         {}
     """
-    return _status(await _vlc(context, "stop"))
+    return _describe_playback(await _call_vlc(context, "stop"))
 
 
 @tool()
@@ -89,7 +89,7 @@ async def seek(context: ToolContext, to: str) -> str:
         50%
         -10
     """
-    return _status(await _vlc(context, "seek", to=to))
+    return _describe_playback(await _call_vlc(context, "seek", to=to))
 
 
 @tool()
@@ -99,7 +99,7 @@ async def volume(context: ToolContext, percent: Annotated[int, Field(ge=0, le=20
     Examples:
         80
     """
-    return _status(await _vlc(context, "volume", percent=percent))
+    return _describe_playback(await _call_vlc(context, "volume", percent=percent))
 
 
 @tool(reads=True)
@@ -109,7 +109,7 @@ async def playlist(context: ToolContext) -> str:
     Examples:
         {}
     """
-    return _entries(await _vlc(context, "playlist"))
+    return _list_entries(await _call_vlc(context, "playlist"))
 
 
 @tool()
@@ -120,7 +120,7 @@ async def select(context: ToolContext, entry: str) -> str:
         2
         holiday
     """
-    return _status(await _vlc(context, "select", entry=entry))
+    return _describe_playback(await _call_vlc(context, "select", entry=entry))
 
 
 @tool()
@@ -133,11 +133,11 @@ async def add(
         {"items": ["~/Music/a.mp3", "~/Music/b.mp3"]}
         {"items": ["~/Videos/holiday.mp4"], "play": true}
     """
-    told = await _vlc(context, "add", items=items)
+    entries = await _call_vlc(context, "add", items=items)
     if play:
-        await _vlc(context, "select", entry=str(len(told) - len(items) + 1))
-        told = await _vlc(context, "playlist")
-    return _entries(told)
+        await _call_vlc(context, "select", entry=str(len(entries) - len(items) + 1))
+        entries = await _call_vlc(context, "playlist")
+    return _list_entries(entries)
 
 
 @tool()
@@ -147,7 +147,7 @@ async def clear(context: ToolContext) -> str:
     Examples:
         {}
     """
-    return _status(await _vlc(context, "clear")) + "\nThe playlist is empty."
+    return _describe_playback(await _call_vlc(context, "clear")) + "\nThe playlist is empty."
 
 
 @tool()
@@ -158,7 +158,7 @@ async def fullscreen(context: ToolContext, on: bool = True) -> str:
         true
         false
     """
-    return _status(await _vlc(context, "switch", name="fullscreen", on=on))
+    return _describe_playback(await _call_vlc(context, "switch", name="fullscreen", on=on))
 
 
 @tool()
@@ -169,7 +169,7 @@ async def repeat(context: ToolContext, what: Literal["one", "all", "off"]) -> st
         all
         off
     """
-    return _status(await _vlc(context, "repeat", what=what))
+    return _describe_playback(await _call_vlc(context, "repeat", what=what))
 
 
 @tool()
@@ -179,7 +179,9 @@ async def speed(context: ToolContext, rate: Annotated[float, Field(ge=0.05, le=3
     Examples:
         1.5
     """
-    return _status(await _vlc(context, "number", command="rate", name="rate", value=rate))
+    return _describe_playback(
+        await _call_vlc(context, "number", command="rate", name="rate", value=rate)
+    )
 
 
 @tool(reads=True)
@@ -190,14 +192,14 @@ async def settings(context: ToolContext, words: str) -> str:
         sound
         max volume
     """
-    told = await _vlc(context, "settings", words=words)
+    rows = await _call_vlc(context, "settings", words=words)
     lines = [
-        f"{each['name']} ({each['kind']}) "
-        + ("not set" if each["value"] is None else f"= {each['value']}")
-        + f": {each['help']}"
-        for each in told[:_LISTED]
+        f"{row['name']} ({row['kind']}) "
+        + ("not set" if row["value"] is None else f"= {row['value']}")
+        + f": {row['help']}"
+        for row in rows[:_LISTED]
     ]
-    more = [f"… {len(told) - _LISTED} more"] if len(told) > _LISTED else []
+    more = [f"… {len(rows) - _LISTED} more"] if len(rows) > _LISTED else []
     return "\n".join([*lines, *more]) or f"no setting has {words!r}"
 
 
@@ -209,10 +211,11 @@ async def setting(context: ToolContext, name: str, value: str) -> str:
         {"name": "snapshot-path", "value": "/home/user/Pictures"}
         {"name": "qt-max-volume", "value": "200"}
     """
-    told = await _vlc(context, "setting", name=name, value=value)
-    was = "not set" if told["before"] is None else told["before"]
+    change = await _call_vlc(context, "setting", name=name, value=value)
+    was = "not set" if change["before"] is None else change["before"]
     return (
-        f"{told['path']}: {name}={told['now']}; it was {was}. It holds from vlc_restart on; a VLC"
+        f"{change['path']}: {name}={change['now']}; it was {was}. "
+        f"It holds from vlc_restart on; a VLC"
         " that is closed in another way may write its file anew without it."
     )
 
@@ -226,38 +229,38 @@ async def restart(context: ToolContext) -> str:
     Examples:
         {}
     """
-    told = await _vlc(context, "restart")
-    return _status(told) + "\n" + _entries(await _vlc(context, "playlist"))
+    playback = await _call_vlc(context, "restart")
+    return _describe_playback(playback) + "\n" + _list_entries(await _call_vlc(context, "playlist"))
 
 
-def _time(seconds: int) -> str:
+def _format_time(seconds: int) -> str:
     hours, rest = divmod(max(0, seconds), 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
-def _status(told: Mapping[str, Any]) -> str:
+def _describe_playback(playback: Mapping[str, Any]) -> str:
     """The state on a line or two."""
-    entry = told.get("entry")
-    parts = [str(told["state"]).capitalize()]
-    if entry and told["state"] != "stopped":
+    entry = playback.get("entry")
+    parts = [str(playback["state"]).capitalize()]
+    if entry and playback["state"] != "stopped":
         parts = [
-            f"{parts[0]}: {entry['name']!r} {entry['uri']} at {_time(told['time'])}"
-            f" of {_time(told['length'])}"
+            f"{parts[0]}: {entry['name']!r} {entry['uri']} at {_format_time(playback['time'])}"
+            f" of {_format_time(playback['length'])}"
         ]
-    repeated = "one" if told["repeat"] else "all" if told["loop"] else "off"
-    modes = [f"volume {round(told['volume'] / 2.56)} %", f"speed {told['rate']:g}"]
-    modes += [f"repeat {repeated}", f"random {'on' if told['random'] else 'off'}"]
-    modes += [f"full screen {'on' if told['fullscreen'] else 'off'}"]
+    repeated = "one" if playback["repeat"] else "all" if playback["loop"] else "off"
+    modes = [f"volume {round(playback['volume'] / 2.56)} %", f"speed {playback['rate']:g}"]
+    modes += [f"repeat {repeated}", f"random {'on' if playback['random'] else 'off'}"]
+    modes += [f"full screen {'on' if playback['fullscreen'] else 'off'}"]
     return "\n".join([*parts, ", ".join(modes)])
 
 
-def _entries(told: Sequence[Mapping[str, Any]]) -> str:
+def _list_entries(entries: Sequence[Mapping[str, Any]]) -> str:
     lines = [
-        f"{number}{'*' if each['current'] else ''} {each['name']!r} {each['uri']}"
-        + (f" {_time(each['seconds'])}" if each["seconds"] >= 0 else "")
-        for number, each in enumerate(told[:_LISTED], 1)
+        f"{number}{'*' if entry['current'] else ''} {entry['name']!r} {entry['uri']}"
+        + (f" {_format_time(entry['seconds'])}" if entry["seconds"] >= 0 else "")
+        for number, entry in enumerate(entries[:_LISTED], 1)
     ]
-    more = [f"… {len(told) - _LISTED} more"] if len(told) > _LISTED else []
+    more = [f"… {len(entries) - _LISTED} more"] if len(entries) > _LISTED else []
     return "\n".join([*lines, *more]) or "The playlist is empty."
 
 

@@ -43,7 +43,7 @@ Position = Literal["", "normal", "superscript", "subscript"]
 Align = Literal["", "left", "center", "right", "justify"]
 
 
-writer_tool = GuestTool("writer_program", SLOW, lambda said: ends(str(said), _READ))
+writer_tool = GuestTool("writer_program", SLOW, lambda answer: ends(str(answer), _READ))
 
 
 # Text ---------------------------------------------------------------------------------------------

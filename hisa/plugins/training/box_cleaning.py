@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Cleaned",
+    "CleaningResult",
     "Detector",
-    "Dropped",
+    "DroppedTarget",
     "OtherLooks",
     "clean",
     "contact_sheet",
@@ -43,7 +43,7 @@ Detector = Callable[[Target], Sequence[Box]]
 """Returns the boxes of a target's picture; none where it saw nothing there."""
 
 
-class Dropped(NamedTuple):
+class DroppedTarget(NamedTuple):
     """A target that went, the largest IoU of its box, and the boxes that were detected."""
 
     target: Target
@@ -51,15 +51,15 @@ class Dropped(NamedTuple):
     boxes: Sequence[Box]
 
 
-class Cleaned(NamedTuple):
+class CleaningResult(NamedTuple):
     """Targets that stay, those that went, and how many of those that stay were not judged."""
 
-    kept: list[Target]
-    dropped: list[Dropped]
+    remaining: list[Target]
+    dropped: list[DroppedTarget]
     not_judged: int
 
     def __str__(self) -> str:
-        total = len(self.kept) + len(self.dropped)
+        total = len(self.remaining) + len(self.dropped)
         return (
             f"{len(self.dropped)} of {total} boxes dropped, "
             f"{self.not_judged} not judged: nothing was detected there"
@@ -88,28 +88,28 @@ def screens(
         say_error(result)
         if result.dropped:
             contact_sheet(result.dropped).save(out / "dropped.png")
-        if not result.kept:
+        if not result.remaining:
             raise UsageError(f"--clean {threshold} leaves nothing", fix="--clean 0.1")
-        targets = result.kept
+        targets = result.remaining
     return targets, {"tuning": held} if held else {}
 
 
-def clean(targets: Iterable[Target], detect: Detector, threshold: float = 0.3) -> Cleaned:
+def clean(targets: Iterable[Target], detect: Detector, threshold: float = 0.3) -> CleaningResult:
     """Drop targets whose largest IoU with a detected box is strictly below the threshold.
 
     Where nothing was detected a target stays, and is counted as not judged. The paper's threshold
     is 0.3 (section 4).
     """
-    kept, dropped, not_judged = list[Target](), list[Dropped](), 0
+    remaining, dropped, not_judged = list[Target](), list[DroppedTarget](), 0
     for target in targets:
         boxes = detect(target)
         overlap = max((iou(target.box, box) for box in boxes), default=None)
         if overlap is not None and overlap < threshold:
-            dropped.append(Dropped(target, overlap, boxes))
+            dropped.append(DroppedTarget(target, overlap, boxes))
         else:
-            kept.append(target)
+            remaining.append(target)
             not_judged += overlap is None
-    return Cleaned(kept, dropped, not_judged)
+    return CleaningResult(remaining, dropped, not_judged)
 
 
 def iou(first: Box, second: Box) -> float:
@@ -123,7 +123,7 @@ def iou(first: Box, second: Box) -> float:
     return width * height / union if union > 0 else 0.0
 
 
-def contact_sheet(dropped: Sequence[Dropped]) -> Image.Image:
+def contact_sheet(dropped: Sequence[DroppedTarget]) -> Image.Image:
     """Returns a picture of some that went: annotations blue, detected boxes red, as in fig. 3."""
     shown = dropped[:: max(1, -(-len(dropped) // 48))]
     width, height, line, columns = 240, 192, 16, 6

@@ -15,12 +15,12 @@ from click.core import ParameterSource
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import LibraryLacking, UsageError
-from hisa.machine.parts import install_command, missing
+from hisa.machine.parts import install_command, list_missing
 from hisa.plugins.training.training_settings import (
     ClickSettings,
     CloningSettings,
     GrpoSettings,
-    given,
+    build_settings,
     options,
 )
 
@@ -48,12 +48,12 @@ _POLICY = (
 
 
 def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for part in reversed(parts):
             command = part(command)
         return command
 
-    return decorated
+    return decorate
 
 
 @click.group(
@@ -72,38 +72,43 @@ def train() -> None:
 
 @contextmanager
 def _run(
-    ctx: click.Context, out: Path, how: dict[str, Any], total: str, *, workers: int = 1
+    ctx: click.Context, out: Path, values: dict[str, Any], total: str, *, workers: int = 1
 ) -> Iterator[tuple[TrainingFolder, Any, Any]]:
     """Yields the folder of a run, its rollouts and its policy; the latter two not for a grounder.
 
-    `how` gets the settings of a resumed run, but `total`.
+    `values` gets the settings of a resumed run, but `total`.
 
     Raises:
         UsageError: a resumed run is given another setting than `total`.
         LibraryLacking: there is no torch.
     """
-    if missing("train"):
+    if list_missing("train"):
         raise LibraryLacking("training needs torch", fix=install_command("train"))
     import torch
 
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
-    if resume := how.pop("resume"):
-        stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
+    if resume := values.pop("resume"):
+        stated = {n for n in values if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
         if fixed := stated - {total}:
             names = ", ".join(sorted(fixed))
             raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
-        kept = read_settings(out)
-        how.update({name: kept[name] for name in kept.keys() & how.keys() - stated})
+        stored_settings = read_settings(out)
+        values.update(
+            {
+                name: stored_settings[name]
+                for name in stored_settings.keys() & values.keys() - stated
+            }
+        )
     torch.set_num_threads(1)  # more wait for each other: the networks are small
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rollouts = policy = None
-    if "pages" in how:
-        start = how["start"]
-        policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
-        rollouts = _source(how, out, ctx.meta["hisa.settings"], workers)
-    folder = TrainingFolder(out, how, resume=resume)
+    if "pages" in values:
+        start = values["start"]
+        policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(values["seed"])
+        rollouts = _source(values, out, ctx.meta["hisa.settings"], workers)
+    folder = TrainingFolder(out, values, resume=resume)
     try:
         yield folder, rollouts, policy
     except KeyboardInterrupt as error:
@@ -116,23 +121,23 @@ def _run(
         folder.close()
 
 
-def _source(how: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
+def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
     """Pages, or with --env the tasks of a suite on machines."""
-    if not how["pages"]:
+    if not values["pages"]:
         raise UsageError("no pages", fix="hisa train sft click-button -o DIR")
-    if not how.get("env"):
+    if not values.get("env"):
         from hisa.plugins.training.page_rollouts import PageRollouts
 
-        return PageRollouts(how["pages"])
+        return PageRollouts(values["pages"])
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import open_suite
     from hisa.plugins.training.machine_rollouts import MachineRollouts
 
-    if len(how["pages"]) != 1:
-        raise UsageError(f"--env {how['env']}: one SUITE, such as own:DIR, not pages")
-    changes = {"run": {"max_steps": how["max_steps"]}, "environment": {"kind": how["env"]}}
+    if len(values["pages"]) != 1:
+        raise UsageError(f"--env {values['env']}: one SUITE, such as own:DIR, not pages")
+    changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*source, overrides=changes)
-    suite = open_suite(how["pages"][0], how["only"], settings=settings.tasks)
+    suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)
     return MachineRollouts(suite, settings, out / "runs", workers=workers)
 
 
@@ -161,7 +166,7 @@ def _progress(total: int, row: MetricsRow) -> None:
 )
 @options(CloningSettings)
 @click.pass_context
-def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
+def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Clone what rules do on PAGES of MiniWoB++: their solved episodes, on seeds from 500,000.
 
     DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
@@ -171,52 +176,54 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
     strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
     was solved, those never solved by a policy drawn anew for every action.
     """
-    with _run(ctx, out, how, "epochs") as (folder, rollouts, policy):
+    with _run(ctx, out, values, "epochs") as (folder, rollouts, policy):
         from hisa.plugins.training.curves import MetricsRow
         from hisa.plugins.training.grpo import evaluate, evaluation_draws, with_greedy
         from hisa.plugins.training.sft import adamw, clone
         from hisa.plugins.training.strata import cloning_set
 
-        settings = given(CloningSettings, how)
+        settings = build_settings(CloningSettings, values)
         optimizer = adamw(policy, settings.lr)
-        done = folder.restore(policy, optimizer)
+        completed_epochs = folder.restore(policy, optimizer)
         if folder.state is None:
-            folder.write(0, policy, optimizer, episodes=_shown(rollouts, policy, how))
+            folder.write(0, policy, optimizer, episodes=_collect_episodes(rollouts, policy, values))
         samples = cloning_set(folder.successes()).samples
 
         def after_epoch(epoch: int, loss: float, entropy: float) -> None:
             row = MetricsRow(update=epoch, phase="sft", version=policy.version, loss=loss)
             row.entropy, row.steps = entropy, len(samples)
             if epoch in (1, settings.epochs):
-                with_greedy(row, evaluate(rollouts, policy, evaluation_draws(how["pages"], 20)))
+                with_greedy(row, evaluate(rollouts, policy, evaluation_draws(values["pages"], 20)))
             names = ["one-epoch"] if epoch == 1 else []
             folder.write(epoch, policy, optimizer, rows=[row], checkpoints=names)
             _progress(settings.epochs, row)
 
-        clone(policy, samples, settings, optimizer, after_epoch, done)
+        clone(policy, samples, settings, optimizer, after_epoch, completed_epochs)
         say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")
 
 
-def _shown(rollouts: Rollouts, policy: PointerPolicy, how: dict[str, Any]) -> list[Episode]:
+def _collect_episodes(
+    rollouts: Rollouts, policy: PointerPolicy, values: dict[str, Any]
+) -> list[Episode]:
     """Demonstrations by rules, or what the policies that were named play, by strata."""
     from hisa.plugins.training.base import Draw
     from hisa.plugins.training.page_oracles import PageOracle, demonstrations
     from hisa.plugins.training.sft import clone
     from hisa.plugins.training.strata import cloning_set, collect
 
-    count = how["demonstrations"]
-    if not how["policies"]:
-        return demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
+    count = values["demonstrations"]
+    if not values["policies"]:
+        return demonstrations(rollouts, values["pages"], count, _DEMONSTRATION_SEEDS)
 
     def tune(solved: CloningSet) -> PointerPolicy:
         tuned = policy.copy()
-        clone(tuned, solved.samples, given(CloningSettings, how))
+        clone(tuned, solved.samples, build_settings(CloningSettings, values))
         return tuned
 
     load = type(policy).load
-    players = [PageOracle() if name == "rules" else load(Path(name)) for name in how["policies"]]
-    draws = [Draw(page, seed) for page in how["pages"] for seed in _DEMONSTRATION_SEEDS[:count]]
-    strata, episodes = collect(rollouts, players, draws, tune, seed=how["seed"])
+    players = [PageOracle() if name == "rules" else load(Path(name)) for name in values["policies"]]
+    draws = [Draw(page, seed) for page in values["pages"] for seed in _DEMONSTRATION_SEEDS[:count]]
+    strata, episodes = collect(rollouts, players, draws, tune, seed=values["seed"])
     for stratum in ("full", "partial", "none", "unseen"):
         say_error(f"instances solved, {stratum}: {len(getattr(strata, stratum))}")
     say_error(", ".join(f"{name} {n}" for name, n in cloning_set(episodes).counts.items()))
@@ -245,7 +252,7 @@ def _shown(rollouts: Rollouts, policy: PointerPolicy, how: dict[str, Any]) -> li
     "--max-steps", type=click.IntRange(1), default=15, help="Of a machine's episode (15)."
 )
 @click.pass_context
-def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
+def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a policy by step-level GRPO (ComputerRL, 3.2) on PAGES of MiniWoB++.
 
     With --env it is trained on the tasks of one SUITE in place of pages, such as own:DIR, whose
@@ -265,16 +272,16 @@ def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
     episode is begun only where it can be used at most that many updates after its first action,
     and is weighed by truncated importance; evaluations are made between updates, as ever.
     """
-    machines = 1 if how["max_age"] else how["workers"]
-    with _run(ctx, out, how, "updates", workers=machines) as (folder, rollouts, policy):
+    machines = 1 if values["max_age"] else values["workers"]
+    with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
         from hisa.plugins.training.grpo import StepTraining
         from hisa.plugins.training.rollout_workers import RolloutWorkers
 
-        more = {"evaluation_seeds": 1} if how["env"] else {}  # a machine has no other instances
-        settings, workers = given(GrpoSettings, how | more), None
-        if how["max_age"]:
-            source = partial(_source, how, out, ctx.meta["hisa.settings"])
-            workers = RolloutWorkers(source, how["workers"], how["max_age"])
+        more = {"evaluation_seeds": 1} if values["env"] else {}  # a machine has no other instances
+        settings, workers = build_settings(GrpoSettings, values | more), None
+        if values["max_age"]:
+            source = partial(_source, values, out, ctx.meta["hisa.settings"])
+            workers = RolloutWorkers(source, values["workers"], values["max_age"])
         after = partial(_progress, settings.updates)
         parts = (folder, policy, rollouts, rollouts.tasks, settings, after)
         run = StepTraining(*parts, workers=workers)
@@ -298,7 +305,7 @@ def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
 @options(ClickSettings)
 @_with(_RUN)
 @click.pass_context
-def grounder(ctx: click.Context, /, out: Path, **how: Any) -> None:
+def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a network of 83,000 weights to click what a description means.
 
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
@@ -311,19 +318,19 @@ def grounder(ctx: click.Context, /, out: Path, **how: Any) -> None:
     Without a cold start an entropy bonus of 0.03 is added, or the network collapses on one place.
     It sees a screen as 80x64 pixels: on real ones it does not replace HiSA's own grounder.
     """
-    if how["clean"] is not None and not how["data"]:
+    if values["clean"] is not None and not values["data"]:
         raise UsageError("--clean is for recorded screens", fix="--data DIR")
-    with _run(ctx, out, how, "updates") as (folder, _, _):
+    with _run(ctx, out, values, "updates") as (folder, _, _):
         from hisa.plugins.training.grounder import ClickTrainer, Pool
         from hisa.plugins.training.widget_pages import training_targets
 
-        trainer = ClickTrainer(given(ClickSettings, how))
-        if how["data"]:
+        trainer = ClickTrainer(build_settings(ClickSettings, values))
+        if values["data"]:
             from hisa.plugins.training.box_cleaning import screens
 
-            train_on, held = screens(Path(how["data"]), how["clean"], out)
+            train_on, held = screens(Path(values["data"]), values["clean"], out)
         else:
-            train_on, held = training_targets(how["seed"])
+            train_on, held = training_targets(values["seed"])
         pools = {name: Pool(targets) for name, targets in held.items()}
         trainer.train(Pool(train_on), pools.get("tuning"), folder)
         for name, pool in pools.items():

@@ -125,10 +125,10 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
     counted, and is in nothing else. ``version`` is the trainer's when the update starts.
     """
     every = list(episodes)
-    kept = [episode for episode in every if episode.is_sample]
-    steps = [sample for episode in kept for sample in episode.samples]
+    usable = [episode for episode in every if episode.is_sample]
+    steps = [sample for episode in usable for sample in episode.samples]
     groups, tasks = defaultdict[Any, list[Episode]](list), dict[str, TaskMetrics]()
-    for episode in kept:
+    for episode in usable:
         groups[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
         tasks.setdefault(episode.draw.task, TaskMetrics()).n += 1
     for (name, _), group in groups.items():
@@ -137,7 +137,7 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         task.groups += bool(rewards)
         task.spread_groups += len(rewards) > 1
     shares = [sum(episode.solved for episode in group) / len(group) for group in groups.values()]
-    ages = [float(version - episode.version) for episode in kept if episode.samples]
+    ages = [float(version - episode.version) for episode in usable if episode.samples]
     return {
         "reward": stats.mean(shares),
         "best_of_n": stats.mean([float(share > 0) for share in shares]),
@@ -147,11 +147,11 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         ),
         "entropy": stats.mean([sample.entropy for sample in steps]),
         "reply_length": stats.mean([_CHOICES[sample.act.kind] for sample in steps]),
-        "turns": stats.mean([len(episode.samples) for episode in kept]),
-        "episodes": len(kept),
+        "turns": stats.mean([len(episode.samples) for episode in usable]),
+        "episodes": len(usable),
         "steps": len(steps),
         "groups": len(groups),
-        "failed_episodes": len(every) - len(kept),
+        "failed_episodes": len(every) - len(usable),
         "age_mean": stats.mean(ages),
         "age_p95": stats.quantile(ages, 0.95),
         "tasks": tasks,

@@ -74,8 +74,10 @@ class PixelNetwork(nn.Module):
         super().__init__()
         self.channels = channels
 
-        def conv(size: int, stride: int = 1, seen: int = channels, to: int = channels) -> nn.Conv2d:
-            return nn.Conv2d(seen, to, size, stride, size // 2)
+        def conv(
+            size: int, stride: int = 1, in_channels: int = channels, to: int = channels
+        ) -> nn.Conv2d:
+            return nn.Conv2d(in_channels, to, size, stride, size // 2)
 
         self.eyes = nn.Sequential(
             conv(7, 4, 5, 24), nn.GELU(), conv(3, 2, 24), nn.GELU(), conv(3), nn.GELU(), conv(3)
@@ -99,8 +101,8 @@ class PixelNetwork(nn.Module):
         grid = self.grid.expand(len(pixels), -1, -1, -1)
         _, read = self.words(self.letters(letters))
         scale, shift = self.meant(read[0])[:, :, None, None].chunk(2, 1)
-        seen = self.eyes(torch.cat([pixels.float() / 255 - 0.5, grid], 1))
-        features = self.places(gelu(seen * (1 + scale) + shift))
+        visual = self.eyes(torch.cat([pixels.float() / 255 - 0.5, grid], 1))
+        features = self.places(gelu(visual * (1 + scale) + shift))
         replies = log_softmax(self.cell(features).flatten(1), 1)
         if "size" in parts:  # given the cell
             sizes = log_softmax(self.size(features).flatten(2).transpose(1, 2), 2)

@@ -30,7 +30,7 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.base import Draw, Episode, Policy, Rollouts, Sample, Trainable
 from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
-from hisa.plugins.training.sft import adamw, clone, descend, seeded
+from hisa.plugins.training.sft import adamw, clone, descend, seed_draws
 from hisa.plugins.training.strata import CloningSet, cloning_set
 from hisa.plugins.training.training_folder import TrainingFolder
 from hisa.plugins.training.training_settings import CloningSettings, GrpoSettings
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "StepTraining",
+    "build_batch",
     "draw_groups",
     "evaluate",
     "evaluation_draws",
-    "grouped",
     "pulse_set",
     "step_grpo_loss",
     "update_policy",
@@ -86,7 +86,7 @@ class Batch(NamedTuple):
     dropped: int  # groups with steps, but without spread
 
 
-def grouped(episodes: Iterable[Episode]) -> Batch:
+def build_batch(episodes: Iterable[Episode]) -> Batch:
     """Returns the steps of all groups with their advantages, (r - mean) / std of a group.
 
     Mean and std are over *all* steps of a group, so long trajectories weigh more. A group without
@@ -103,18 +103,18 @@ def grouped(episodes: Iterable[Episode]) -> Batch:
         if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
             reason = f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}"
             raise UsageError(reason, fix="play each instance as a group of its own, with a name")
-    kept, dropped = list[tuple[list[Sample], list[float]]](), 0
+    scored_groups, dropped = list[tuple[list[Sample], list[float]]](), 0
     for members in groups.values():
         played = [member for member in members if member.is_sample]
         scores = z_scores([reward for member in played for reward in member.rewards])
         steps = [sample for member in played for sample in member.samples]
         if scores:
-            kept.append((steps, scores))
+            scored_groups.append((steps, scores))
         dropped += bool(steps) and not scores
     return Batch(
-        [sample for steps, _ in kept for sample in steps],
-        [score for _, scores in kept for score in scores],
-        [1 / (len(kept) * len(steps)) for steps, _ in kept for _ in steps],
+        [sample for steps, _ in scored_groups for sample in steps],
+        [score for _, scores in scored_groups for score in scores],
+        [1 / (len(scored_groups) * len(steps)) for steps, _ in scored_groups for _ in steps],
         dropped,
     )
 
@@ -207,8 +207,12 @@ def update_policy(
         for part in parts:
             logprobs, _ = policy.log_probs(batch.samples[part])
             fixed = (old[part], acted[part], towards[part], advantages[part], weights[part])
-            how: dict[str, Any] = {"clip": settings.clip, "clip_high": clip_high, "kl": settings.kl}
-            loss, own = step_grpo_loss(logprobs, *fixed, **how)
+            loss_options: dict[str, Any] = {
+                "clip": settings.clip,
+                "clip_high": clip_high,
+                "kl": settings.kl,
+            }
+            loss, own = step_grpo_loss(logprobs, *fixed, **loss_options)
             loss.backward()
             measures = {name: measures.get(name, 0.0) + value for name, value in own.items()}
         descend(policy, optimizer)
@@ -290,7 +294,9 @@ class StepTraining:
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update, self._workers = settings, after_update, workers
         self._optimizer = adamw(policy, settings.lr)
-        self.done = folder.restore(policy, self._optimizer, self.reference)  # updates so far
+        self.completed_updates = folder.restore(
+            policy, self._optimizer, self.reference
+        )  # updates so far
         self.best: float | None = folder.state["best"] if folder.state else None
         """Best greedy score on tuning seeds; "best" is the first checkpoint that had it."""
         self.episodes: list[Episode] = []
@@ -305,11 +311,11 @@ class StepTraining:
         try:
             if self._folder.state is None:
                 self._write(MetricsRow(update=0, version=self.policy.version))
-            for update in range(self.done + 1, self._settings.updates + 1):
-                self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
+            for update in range(self.completed_updates + 1, self._settings.updates + 1):
+                self.policy.reseed(seed_draws(self._settings.seed, update).getrandbits(62))
                 began, pulsing = time.monotonic(), update == self._settings.pulse_at
                 row = self._pulse(update) if pulsing else self._update(update)
-                row.seconds, self.done = time.monotonic() - began, update
+                row.seconds, self.completed_updates = time.monotonic() - began, update
                 self._write(row)
         finally:
             if self._workers:
@@ -329,7 +335,7 @@ class StepTraining:
         else:
             self.episodes = list(self._rollouts.play(self._draws(update), self.policy))
         self.episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
-        batch = grouped(self.episodes)
+        batch = build_batch(self.episodes)
         measures = update_policy(
             self.policy,
             self.reference,

@@ -77,9 +77,9 @@ class MachineRollouts:
         """
         unknown = [draw.task for draw in draws if draw.task not in self._paths]
         if unknown:
-            why = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"
-            raise UsageError(why, fix="hisa bench tasks SUITE")
-        play = self._played(draws, policy, greedy)
+            message = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"
+            raise UsageError(message, fix="hisa bench tasks SUITE")
+        play = self._play_episodes(draws, policy, greedy)
         self._plays.add(play)
         return play
 
@@ -88,11 +88,13 @@ class MachineRollouts:
         for play in list(self._plays):
             play.close()
 
-    def _played(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> Generator[Episode]:
+    def _play_episodes(
+        self, draws: Sequence[Draw], policy: Policy, greedy: bool
+    ) -> Generator[Episode]:
         with asyncio.Runner() as runner:  # at its end what still runs is cancelled
             loop, room = runner.get_loop(), asyncio.Semaphore(self._workers)
             waiting = {
-                loop.create_task(self._episode(draw, _AskedPolicy(policy, greedy), room))
+                loop.create_task(self._episode(draw, _RecordingPolicy(policy, greedy), room))
                 for draw in draws
             }
             while waiting:
@@ -101,7 +103,9 @@ class MachineRollouts:
                 )
                 yield from (work.result() for work in ended)
 
-    async def _episode(self, draw: Draw, model: _AskedPolicy, room: asyncio.Semaphore) -> Episode:
+    async def _episode(
+        self, draw: Draw, model: _RecordingPolicy, room: asyncio.Semaphore
+    ) -> Episode:
         settings, ended = deepcopy(self._settings), RunEnded(status="defect")
         settings["run"]["seed"] = draw.seed
         settings["models"]["planner"]["temperature"] = float(not model.greedy)
@@ -140,7 +144,7 @@ def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -
     return ""
 
 
-class _AskedPolicy:
+class _RecordingPolicy:
     """The planner's model of one run; keeps its steps."""
 
     def __init__(self, policy: Policy, greedy: bool) -> None:

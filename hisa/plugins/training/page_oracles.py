@@ -81,9 +81,13 @@ def _in_turn(look: Look, names: Sequence[str]) -> Act:
 
 
 def _select(look: Look, names: Sequence[str]) -> Act:
-    wanted = names[0].split(", ")
+    required = names[0].split(", ")
     for index, item in enumerate(look.items):
-        if item.role in ("check box", "radio button") and item.name in wanted and not item.checked:
+        if (
+            item.role in ("check box", "radio button")
+            and item.name in required
+            and not item.checked
+        ):
             return Act("click", index)
     return _click(look, name="Submit")
 
@@ -106,9 +110,9 @@ def _type(look: Look, texts: Sequence[str]) -> Act:
 
 def _find_link(look: Look, names: Sequence[str]) -> Act:
     tabs = [index for index, item in enumerate(look.items) if item.role == "link"]
-    here = _click(look, "static", names[0])
-    if here.kind == "click" or not tabs:
-        return here
+    link_click = _click(look, "static", names[0])
+    if link_click.kind == "click" or not tabs:
+        return link_click
     last = next((n for n, index in enumerate(tabs) if look.items[index].focused), 0)
     return Act("click", tabs[(last + 1) % len(tabs)])
 

@@ -48,7 +48,9 @@ class _Live:
     look: Look | None = None
     samples: list[Sample] = field(default_factory=list)
 
-    def ended(self, raw: float | None, *, truncated: bool = False, failure: str = "") -> Episode:
+    def finish_episode(
+        self, raw: float | None, *, truncated: bool = False, failure: str = ""
+    ) -> Episode:
         """The whole episode with the page's reward; None: it failed."""
         score = None if raw is None else min(1.0, max(0.0, raw))
         return Episode(
@@ -105,11 +107,11 @@ class PageRollouts:
                 answers = self._wave(orders)
             except BrowserDied as error:
                 self.close()
-                yield from (run.ended(None, failure=str(error)) for run in live.values())
+                yield from (run.finish_episode(None, failure=str(error)) for run in live.values())
                 live = {}
                 continue
             for order, answer in zip(orders, answers, strict=True):
-                episode = self._judged(live[order["slot"]], answer)
+                episode = self._finish_if_over(live[order["slot"]], answer)
                 if episode is not None:
                     del live[order["slot"]]
                     yield episode
@@ -142,21 +144,21 @@ class PageRollouts:
         answers: list[dict[str, Any]] = self._browser.evaluate(f"wave({json.dumps(orders)})")
         return answers
 
-    def _judged(self, run: _Live, answer: dict[str, Any]) -> Episode | None:
+    def _finish_if_over(self, run: _Live, answer: dict[str, Any]) -> Episode | None:
         """The episode if it is over; else its next look is noted."""
         try:
             if "error" in answer:
                 raise ValueError(answer["error"])
-            run.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
+            run.look, is_over, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
         except (KeyError, TypeError, ValueError) as error:
-            return run.ended(None, failure=f"the page failed: {error!r:.300}")
+            return run.finish_episode(None, failure=f"the page failed: {error!r:.300}")
         if not run.look.items and not run.samples:
-            return run.ended(None, failure="the page shows nothing")
-        if done:
-            return run.ended(raw)
+            return run.finish_episode(None, failure="the page shows nothing")
+        if is_over:
+            return run.finish_episode(raw)
         left = not run.look.items or any(sample.act.kind == "done" for sample in run.samples)
         if left or len(run.samples) >= self._max_steps:
-            return run.ended(0.0, truncated=not left)
+            return run.finish_episode(0.0, truncated=not left)
         return None
 
 
@@ -240,13 +242,13 @@ class PageBrowser:
         self._last, self._received = 0, bytearray()
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
         flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
-        self._socket, theirs = socket.socketpair()
+        self._socket, browser_end = socket.socketpair()
         self._socket.settimeout(_SECONDS)
-        with theirs:
+        with browser_end:
             self.process = subprocess.Popen(
                 ["sh", "-c", _SHELL, profile, program, *flags],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
+                stdin=browser_end.fileno(),
+                stdout=browser_end.fileno(),
                 start_new_session=True,
             )
         self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
@@ -333,9 +335,9 @@ class PageBrowser:
         return dict(json.loads(message))
 
 
-def _end(process: subprocess.Popen[bytes], ours: socket.socket, profile: str) -> None:
+def _end(process: subprocess.Popen[bytes], own_socket: socket.socket, profile: str) -> None:
     """End Chromium, which has nothing to keep, and remove its profile."""
-    ours.close()
+    own_socket.close()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -81,7 +81,7 @@ def instruction_words(text: str) -> tuple[str, ...]:
 def features(look: Look) -> Features:
     """Returns the numbers of a look; elements beyond the 256th are left out."""
     words, items = instruction_words(look.instruction), look.items[:_MOST_ITEMS]
-    instruction = _spaced(words)
+    instruction = _join_words(words)
     numbers = [_numbers(item, instruction) for item in items]
     return Features(
         words,
@@ -99,23 +99,23 @@ def grams(text: str) -> tuple[int, ...]:
     pieces = [bounded] if len(bounded) < 30 else []
     for n in (1, 2, 3):
         pieces += [bounded[i : i + n] for i in range(len(bounded) - n + 1)]
-    kept = pieces[:_MOST_GRAMS]
-    return tuple(zlib.crc32(piece.encode("utf-8", "replace")) % GRAMS for piece in kept)
+    first_pieces = pieces[:_MOST_GRAMS]
+    return tuple(zlib.crc32(piece.encode("utf-8", "replace")) % GRAMS for piece in first_pieces)
 
 
 def _numbers(item: Item, instruction: str) -> tuple[float, ...]:
     filled = bool(item.value) and item.takes_text
-    shown = (_shown(item.name, instruction), _shown(item.value, instruction))
+    shown = (_rate_words(item.name, instruction), _rate_words(item.value, instruction))
     return (*item.box, item.checked, item.focused, filled, *shown)
 
 
-def _shown(text: str, instruction: str) -> float:
+def _rate_words(text: str, instruction: str) -> float:
     """1 where an instruction has the words of a text, half where only in other letters."""
-    words = _spaced(instruction_words(text))
+    words = _join_words(instruction_words(text))
     if words == "  ":
         return 0
     return 1 if words in instruction else 0.5 * (words.lower() in instruction.lower())
 
 
-def _spaced(words: tuple[str, ...]) -> str:
+def _join_words(words: tuple[str, ...]) -> str:
     return f" {' '.join(words)} "

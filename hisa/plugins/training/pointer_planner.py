@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from hisa.actions import Action, Click, Press, Write, to_source
 from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, InvalidReply, LibraryLacking, ModelUnavailable, UsageError
-from hisa.machine.parts import install_command, missing
+from hisa.machine.parts import install_command, list_missing
 from hisa.models.profile import Price, Profile
 from hisa.planner.call_schema import Schema
 from hisa.planner.planner import GlobalPlanner
@@ -67,7 +67,10 @@ def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingB
     parent = elements[query].parent if query >= 0 else None
     if parent is not None and parent >= 0:
         area = elements[parent].box
-    items = (_item(element, role, name, area) for element, role, name in _chosen(elements, query))
+    items = (
+        _item(element, role, name, area)
+        for element, role, name in _select_elements(elements, query)
+    )
     return Look(instruction, tuple(filter(_inside, items))), area
 
 
@@ -78,7 +81,7 @@ def _query(elements: Sequence[Element], instruction: str) -> int:
     return next(shown, -1)
 
 
-def _chosen(elements: Sequence[Element], query: int) -> Iterator[tuple[Element, str, str]]:
+def _select_elements(elements: Sequence[Element], query: int) -> Iterator[tuple[Element, str, str]]:
     """Elements that count, each with its role and name in the document's terms."""
     children = Counter(element.parent for element in elements)
     texts = {e.parent: e.name for e in elements if e.role == "static" and children[e.parent] == 1}
@@ -177,7 +180,7 @@ class PointerForm:
         area, (left, top, width, height) = self._area, self._look.items[act.item].box
         x, y = left + width / 2, top + height / 2
         point = Point(area.left + x * area.width, area.top + y * area.height, "screen")
-        return Point(*self._observation.convert(point, "image").rounded())
+        return Point(*self._observation.convert(point, "image").to_pixels())
 
 
 class PointerPlanner(PlannerKind):
@@ -186,8 +189,8 @@ class PointerPlanner(PlannerKind):
     points = True
     grounder: GrounderKind | None = "elements"
 
-    def settled(
-        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    def fit_settings(
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
         """See `PlannerKind`: it sees elements and points by itself."""
         if not lists or settings.sequence > 1:
@@ -229,7 +232,7 @@ class PointerModel:
     )
 
     def __init__(self, settings: ModelSettings) -> None:
-        if lacking := missing("train"):
+        if lacking := list_missing("train"):
             reason = f"{settings.model}: needs {lacking[0]}"
             raise LibraryLacking(reason, fix=install_command("train"))
         if settings.temperature not in (None, 0, 1):

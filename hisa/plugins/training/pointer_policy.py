@@ -105,8 +105,8 @@ class PointerNetwork(nn.Module):
         What a look does not allow has -inf.
         """
         words, items = self._words_and_items(looks)
-        is_word = _padded(np.ones(len(look.words), np.bool_) for look in looks)
-        is_item = _padded(np.ones(len(look.names), np.bool_) for look in looks)
+        is_word = _pad_rows(np.ones(len(look.words), np.bool_) for look in looks)
+        is_item = _pad_rows(np.ones(len(look.names), np.bool_) for look in looks)
         is_end = is_word.new_ones(len(looks), 1)
         end = self.part.weight[0].expand(len(looks), 1, -1)
         padding = ~torch.cat([is_end, is_word, is_item], 1)
@@ -115,7 +115,7 @@ class PointerNetwork(nn.Module):
         typing = self.field(items) @ self.typed(words).transpose(1, 2) / self.width**0.5
         typing = typing + self.typing(words).transpose(1, 2)
         of_items = torch.cat([self.click(items), typing], 2).flatten(1)
-        typable = _padded(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
+        typable = _pad_rows(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
         allowed = torch.cat([is_item[:, :, None], typable], 2).flatten(1)
         scores = torch.cat([self.done(end)[..., 0], of_items], 1)
         scores = scores.masked_fill(~torch.cat([is_end, allowed], 1), -torch.inf)
@@ -135,7 +135,7 @@ class PointerNetwork(nn.Module):
             pad_sequence(of_parts[first::3], batch_first=True) for first in range(3)
         )
         words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]
-        numbers = self.numbers(_padded(look.numbers for look in looks))
+        numbers = self.numbers(_pad_rows(look.numbers for look in looks))
         return words, items + numbers + self.role(roles) + self.part.weight[2]
 
 
@@ -252,6 +252,6 @@ def _entropy(log_probs: torch.Tensor) -> torch.Tensor:
     return -(log_probs.exp() * finite).sum(1)
 
 
-def _padded(rows: Iterable[NDArray[Any]]) -> torch.Tensor:
+def _pad_rows(rows: Iterable[NDArray[Any]]) -> torch.Tensor:
     """Rows side by side, filled up to the longest with 0."""
     return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)

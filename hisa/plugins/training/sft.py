@@ -14,10 +14,10 @@ from hisa.errors import UsageError
 from hisa.plugins.training.base import Sample, Trainable
 from hisa.plugins.training.training_settings import CloningSettings
 
-__all__ = ["adamw", "clone", "descend", "seeded"]
+__all__ = ["adamw", "clone", "descend", "seed_draws"]
 
 
-def seeded(*numbers: int) -> random.Random:
+def seed_draws(*numbers: int) -> random.Random:
     """Returns draws that these numbers alone decide, and seeds torch by them.
 
     An epoch or an update seeded by its number is the same in a run that was stopped before it.
@@ -45,12 +45,12 @@ def clone(
     settings: CloningSettings,
     optimizer: torch.optim.Optimizer | None = None,
     after_epoch: Callable[[int, float, float], None] = lambda _epoch, _loss, _entropy: None,
-    done: int = 0,
+    previous: int = 0,
 ) -> None:
     """Train a policy on samples; its version goes up by one an epoch.
 
     `after_epoch` gets the number of epochs done, and the mean loss and entropy of the last one, in
-    nats; `done` counts the epochs that an earlier call did with the same settings and samples.
+    nats; `previous` counts the epochs that an earlier call did with the same settings and samples.
 
     Raises:
         UsageError: there are no samples.
@@ -58,9 +58,9 @@ def clone(
     if not samples:
         raise UsageError("nothing to clone: no solved episode", fix="hisa train sft --help")
     optimizer = optimizer or adamw(policy, settings.lr)
-    for epoch in range(done, settings.epochs):
+    for epoch in range(previous, settings.epochs):
         order, losses, entropies = list(samples), 0.0, 0.0
-        seeded(settings.seed, epoch).shuffle(order)
+        seed_draws(settings.seed, epoch).shuffle(order)
         for start in range(0, len(order), settings.batch):
             logprobs, entropy = policy.log_probs(order[start : start + settings.batch])
             (-logprobs.mean()).backward()

@@ -45,7 +45,9 @@ def by_outcome(episodes: Iterable[Episode]) -> Strata:
     for episode in episodes:
         outcomes[episode.draw.task, episode.draw.seed].update([episode.solved] * episode.is_sample)
     strata: list[set[bool]] = [{True}, {True, False}, {False}, set()]
-    return Strata(*([task for task, seen in outcomes.items() if seen == kind] for kind in strata))
+    return Strata(
+        *([task for task, results in outcomes.items() if results == kind] for kind in strata)
+    )
 
 
 def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
@@ -57,11 +59,17 @@ def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
         if not (episode.is_sample and episode.solved):
             counts["unsolved" if episode.is_sample else "failed"] += 1
             continue
-        kept = [sample for sample in episode.samples if sample.well_formed]
-        samples += kept
+        well_formed = [sample for sample in episode.samples if sample.well_formed]
+        samples += well_formed
         tasks.add((episode.draw.task, episode.draw.seed))
-        counts.update({"episodes": 1, "steps": len(kept), f"steps by {episode.policy}": len(kept)})
-        counts["malformed"] += len(episode.samples) - len(kept)
+        counts.update(
+            {
+                "episodes": 1,
+                "steps": len(well_formed),
+                f"steps by {episode.policy}": len(well_formed),
+            }
+        )
+        counts["malformed"] += len(episode.samples) - len(well_formed)
     counts["tasks"] = len(tasks)
     return CloningSet(samples, counts)
 

@@ -83,7 +83,7 @@ class TrainingFolder:
 
     def write(
         self,
-        done: int,
+        step: int,
         policy: Weights,
         optimizer: Optimizer,
         *,
@@ -95,7 +95,7 @@ class TrainingFolder:
     ) -> None:
         """Write an update down: rows, solved episodes, checkpoints, and the state last.
 
-        `done` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
+        `step` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
         else the state is to hold.
 
         Raises:
@@ -109,7 +109,7 @@ class TrainingFolder:
         for name in ("last", *checkpoints):
             policy.save(self.checkpoint(name))
         state = {
-            "done": done,
+            "done": step,
             "version": policy.version,
             "network": policy.network.state_dict(),
             "optimizer": optimizer.state_dict(),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["ClickSettings", "CloningSettings", "GrpoSettings", "given", "options"]
+__all__ = ["ClickSettings", "CloningSettings", "GrpoSettings", "build_settings", "options"]
 
 _S = TypeVar("_S")
 _COUNT, _AT_LEAST_1 = click.IntRange(0, 1_000_000), click.IntRange(1)
@@ -21,21 +21,21 @@ def _option(default: Any, text: str, kind: Any = None) -> Any:
 def options(settings: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Returns a decorator that gives a command an option for each field with a help."""
 
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for part in reversed(fields(settings)):
             if part.metadata:
                 name = f"--{part.name.replace('_', '-')}"
-                how = {"default": part.default, "show_default": True, **part.metadata}
-                command = click.option(name, **how)(command)
+                keywords = {"default": part.default, "show_default": True, **part.metadata}
+                command = click.option(name, **keywords)(command)
         return command
 
-    return decorated
+    return decorate
 
 
-def given(settings: type[_S], how: Mapping[str, Any]) -> _S:
+def build_settings(settings: type[_S], values: Mapping[str, Any]) -> _S:
     """Returns settings with the values of a command's options."""
-    names = settings.__dataclass_fields__.keys() & how.keys()  # type: ignore[attr-defined]
-    return settings(**{name: how[name] for name in names})
+    names = settings.__dataclass_fields__.keys() & values.keys()  # type: ignore[attr-defined]
+    return settings(**{name: values[name] for name in names})
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ _compiled = cache(re.compile)
 def _shape(pattern: str) -> Callable[[str], Iterator[Span]]:
     def spans(text: str) -> Iterator[Span]:
         known = _compiled(pattern)
-        return (found.span(1 if known.groups else 0) for found in known.finditer(text))
+        return (match.span(1 if known.groups else 0) for match in known.finditer(text))
 
     return spans
 
@@ -73,7 +73,7 @@ _NAMES = (
     "shareda",
     "psk",
 )
-_TOLD = (
+_SPOKEN_HINTS = (
     *("passw", "passp", "passc"),
     *(
         f"{word} {verb}"
@@ -82,9 +82,9 @@ _TOLD = (
     ),
 )
 _FINDERS = (
-    _Finder(_NAMES, names.named, lowered=True, learn=True),
-    _Finder(tuple(f"-{name}" for name in _NAMES), names.flagged, lowered=True, learn=True),
-    _Finder(_TOLD, names.spoken_secret, lowered=True, learn=True),
+    _Finder(_NAMES, names.find_named_values, lowered=True, learn=True),
+    _Finder(tuple(f"-{name}" for name in _NAMES), names.find_flag_values, lowered=True, learn=True),
+    _Finder(_SPOKEN_HINTS, names.spoken_secret, lowered=True, learn=True),
     _Finder(("authorization", "cookie"), names.header, lowered=True),
     _Finder(("bearer",), names.bearer, lowered=True),
     _Finder(("basic", 'auth"', "auth'", "auth\\"), names.basic),
@@ -104,15 +104,15 @@ def _lower(text: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
-def _hinted(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
+def _select_finders(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
     """Those that could find something in a text; this is asked often, so without a generator."""
-    found = []
+    candidates = []
     for finder in finders:
         for hint in finder.hints:
             if hint in lowered:
-                found.append(finder)
+                candidates.append(finder)
                 break
-    return found
+    return candidates
 
 
 def _forms(value: str) -> set[str]:
@@ -120,7 +120,7 @@ def _forms(value: str) -> set[str]:
     return {value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), quote(value)}
 
 
-def _merged(spans: Iterable[Span]) -> Iterator[Span]:
+def _merge_spans(spans: Iterable[Span]) -> Iterator[Span]:
     start = end = -1
     for first, last in sorted(spans):
         if first > end:
@@ -166,29 +166,29 @@ class Redactor:
 
     def text(self, text: str, /) -> str:
         """The text without its secrets; itself where it holds none."""
-        return self._text(text, _hinted(text.lower(), _FINDERS))
+        return self._text(text, _select_finders(text.lower(), _FINDERS))
 
     def _text(self, text: str, finders: Iterable[_Finder]) -> str:
         if text in self._same:
             return text
-        given, text = text, self._without_exact(encodable(text))
+        original, text = text, self._without_exact(encodable(text))
         view = _view(text)
         lowered = _lower(view)
         spans = [
             span
-            for finder in _hinted(lowered, finders)
-            for span in self._found(finder, text, lowered if finder.lowered else view)
+            for finder in _select_finders(lowered, finders)
+            for span in self._find_spans(finder, text, lowered if finder.lowered else view)
         ]
         if not spans:
-            if text is given:
+            if text is original:
                 self._remember(self._same, (text,))
             return text
         parts: list[str] = []
-        done = 0
-        for start, end in _merged(spans):
-            parts += (text[done:start], REDACTED)
-            done = end
-        return self._without_exact("".join(parts) + text[done:])
+        position = 0
+        for start, end in _merge_spans(spans):
+            parts += (text[position:start], REDACTED)
+            position = end
+        return self._without_exact("".join(parts) + text[position:])
 
     def data(self, value: Any, /) -> Any:
         """Plain data without its secrets: in texts, under the names of fields and after flags.
@@ -200,13 +200,13 @@ class Redactor:
             return _Walk(self, _FINDERS).value(value, 0)
         fresh = [text for text in texts if text not in self._clean]
         joined = "\0".join(fresh)
-        hinted = _hinted(joined.lower(), _FINDERS)
+        hinted = _select_finders(joined.lower(), _FINDERS)
         # "Asked" hints at a key that begins with "SK": a look at all texts at once is cheap.
         view = _view(joined) if hinted else ""
         finders = [f for f in hinted if not f.shape or next(iter(f.spans(view)), None)]
         known = any(secret in joined for secret in self._exact)
-        whole = joined.isascii() or encodable(joined) is joined
-        if not finders and not known and whole:
+        is_encodable = joined.isascii() or encodable(joined) is joined
+        if not finders and not known and is_encodable:
             self._remember(self._clean, fresh)
             return value
         return _Walk(self, finders).value(value, 0)
@@ -224,12 +224,12 @@ class Redactor:
             return REDACTED
         return value
 
-    def _found(self, finder: _Finder, text: str, view: str) -> Iterator[Span]:
+    def _find_spans(self, finder: _Finder, text: str, view: str) -> Iterator[Span]:
         for start, end in finder.spans(view):
-            found = text[start:end]
-            if end > start and found.strip("[]") != "redacted" and not is_placeholder_only(found):
+            value = text[start:end]
+            if end > start and value.strip("[]") != "redacted" and not is_placeholder_only(value):
                 if finder.learn:
-                    self._learn(found)
+                    self._learn(value)
                 yield start, end
 
     def _without_exact(self, text: str) -> str:
@@ -252,7 +252,7 @@ class Redactor:
 
     def _know(self, shown: Mapping[str, str]) -> None:
         """Longest first: a secret that holds another leaves no rest."""
-        longest = sorted(shown, key=lambda each: (-len(each), each))
+        longest = sorted(shown, key=lambda value: (-len(value), value))
         self._exact = {value: shown[value] for value in longest}
         self._clean.clear()
         self._same.clear()
@@ -274,9 +274,9 @@ def _view(text: str) -> str:
     terminals escape: a secret begins after ``\\n`` too.
     """
     if "{{" in text:
-        text = _NAMED.sub(lambda found: f"[{'redacted':.<{len(found[0]) - 2}}]", text)
+        text = _NAMED.sub(lambda match: f"[{'redacted':.<{len(match[0]) - 2}}]", text)
     if "\\" in text or "\x1b" in text:
-        text = _ESCAPED.sub(lambda found: "\v" * len(found[0]), text)
+        text = _ESCAPED.sub(lambda match: "\v" * len(match[0]), text)
     return text
 
 

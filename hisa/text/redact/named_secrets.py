@@ -34,8 +34,8 @@ def placeholder(name: str) -> str:
 
 def is_placeholder_only(text: str) -> bool:
     """Whether a text holds a placeholder, and beside placeholders nothing that could be secret."""
-    rest, found = PLACEHOLDER.subn("", text)
-    return found > 0 and not any(letter.isalnum() for letter in rest)
+    rest, count = PLACEHOLDER.subn("", text)
+    return count > 0 and not any(letter.isalnum() for letter in rest)
 
 
 def forms(value: str) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def forms(value: str) -> tuple[str, ...]:
         json.dumps(json.dumps(value))[3:-3],
         repr(value)[1:-1],
         ascii(value)[1:-1],
-        *(quoted for safe in ("", "/", "/:@!$&'()*+,;=") for quoted in _quoted(value, safe)),
+        *(quoted for safe in ("", "/", "/:@!$&'()*+,;=") for quoted in _quote_for_url(value, safe)),
         html.escape(value),
         html.escape(value, quote=False),
         html.escape(value).replace("&#x27;", "&#39;"),
@@ -59,25 +59,25 @@ def forms(value: str) -> tuple[str, ...]:
         re.sub(r"([^A-Za-z0-9_@%+=:,./-])", r"\\\1", value),  # as bash's printf %q
         data.hex(),
         data.hex().upper(),
-        *_in_base64(data),
+        *_encode_base64(data),
     ]
     known = {form for form in (value, *escaped) if len(form) >= min(len(value), 4)}
     return tuple(sorted(known, key=lambda form: (-len(form), form)))
 
 
-def _quoted(value: str, safe: str) -> Iterator[str]:
+def _quote_for_url(value: str, safe: str) -> Iterator[str]:
     for quoted in (quote(value, safe=safe), quote_plus(value, safe=safe)):
         yield quoted
-        yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
 
 
-def _in_base64(data: bytes) -> Iterator[str]:
+def _encode_base64(data: bytes) -> Iterator[str]:
     """The whole in base64, and the part that is the same whatever stands before and after it."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        whole = encode(data).decode("ascii")
-        if len(whole.rstrip("=")) >= _LEAST_ENCODED:
-            yield whole
-            yield whole.rstrip("=")
+        encoded_value = encode(data).decode("ascii")
+        if len(encoded_value.rstrip("=")) >= _LEAST_ENCODED:
+            yield encoded_value
+            yield encoded_value.rstrip("=")
         for before in range(3):
             text = encode(bytes(before) + data).decode("ascii")
             first, last = -(-before * 8 // 6), (before + len(data)) * 8 // 6
@@ -120,8 +120,8 @@ class Scrubber:
     @cached_property
     def _bytes(self) -> tuple[re.Pattern[bytes], Mapping[bytes, bytes]]:
         shown = {
-            form.encode(coding, "surrogatepass"): told.encode(coding)
-            for form, told in self._shown.items()
+            form.encode(coding, "surrogatepass"): replacement.encode(coding)
+            for form, replacement in self._shown.items()
             for coding in ("utf-8", "utf-16-le", "utf-16-be")
         }
         longest = sorted(shown, key=lambda form: (-len(form), form))
@@ -129,7 +129,7 @@ class Scrubber:
 
     def text(self, text: str, /) -> str:
         """The text without values; itself where it holds none."""
-        return self._pattern.sub(lambda found: self._shown[found[0]], text)
+        return self._pattern.sub(lambda match: self._shown[match[0]], text)
 
     def without_beginning(self, text: str, /) -> str:
         """The text without the beginning of a value at its end, where it was cut off."""
@@ -142,9 +142,9 @@ class Scrubber:
     def data(self, data: bytes, /) -> bytes:
         """Bytes without values, in UTF-8 and UTF-16."""
         pattern, shown = self._bytes
-        return pattern.sub(lambda found: shown[found[0]], data)
+        return pattern.sub(lambda match: shown[match[0]], data)
 
-    def named(self, text: str, /) -> tuple[str, ...]:
+    def find_names(self, text: str, /) -> tuple[str, ...]:
         """Names of the secrets whose values a text holds."""
-        names = {self._shown[found[0]] for found in self._pattern.finditer(text)}
+        names = {self._shown[match[0]] for match in self._pattern.finditer(text)}
         return tuple(sorted(name[len("{{secret:") : -2] for name in names))

@@ -15,11 +15,11 @@ __all__ = [
     "Span",
     "basic",
     "bearer",
-    "flagged",
+    "find_flag_values",
+    "find_named_values",
     "header",
     "is_secret_field",
     "is_secret_flag",
-    "named",
     "secret_values",
     "spoken_secret",
 ]
@@ -69,7 +69,7 @@ _NAMED = re.compile(
 )
 _TAG = re.compile(r"<[\w:.-]{0,40}$")
 _FLAG = re.compile(rf"-(?P<key>{_KEY})[ \t]{{1,9}}(?![-\s])(?:{_QUOTED}|{_BARE})")
-_TOLD = re.compile(
+_SPOKEN = re.compile(
     r"(?:passw(?:or)?d|passphrase|passcode|(?P<other>(?:api|access)[ -]?key|token|secret))"
     r"[ \t]{1,3}(?:for[ \t]{1,3}\S{1,60}[ \t]{1,3})?(?P<verb>(?:is|was|of)[ \t]{1,3})?"
     r"(?:\\{0,3}[\"'“‘`](?P<quoted>[^\s\"'“”’`\\]{3,200})[\"'”’`\\]"
@@ -106,11 +106,11 @@ _HEADER = re.compile(
 )
 
 
-def _value(found: re.Match[str]) -> tuple[Span, str, bool]:
+def _read_value(match: re.Match[str]) -> tuple[Span, str, bool]:
     """Returns the span of a value, the value, and whether it is in quotes."""
-    quoted = found["quoted"] is not None
-    start, end = found.span("quoted" if quoted else "bare")
-    value = found.string[start:end]
+    quoted = match["quoted"] is not None
+    start, end = match.span("quoted" if quoted else "bare")
+    value = match.string[start:end]
     if not quoted:  # the sentence's punctuation, not the value's
         value = value.rstrip(",.)]}:!?`")
     return (start, start + len(value)), value.strip(), quoted
@@ -120,26 +120,26 @@ def _is_value(value: str) -> bool:
     return bool(value) and not _WORD.fullmatch(value) and not _REFERENCE.match(value)
 
 
-def named(text: str) -> Iterator[Span]:
+def find_named_values(text: str) -> Iterator[Span]:
     """Values after a name and ``=``, ``:`` or ``=>``."""
-    for found in _NAMED.finditer(text):
-        span, value, _ = _value(found)
-        about = _is_about(found["key"], found["rest"], value) or not _is_tag(found)
-        if not about and _is_secret_name(found) and _is_value(value):
+    for match in _NAMED.finditer(text):
+        span, value, _ = _read_value(match)
+        about = _is_about(match["key"], match["rest"], value) or not _is_tag(match)
+        if not about and _is_secret_name(match) and _is_value(value):
             yield span
 
 
-def _is_secret_name(found: re.Match[str]) -> bool:
-    before = _BEFORE.get(found["key"])
-    start = found.start("key")
-    return before is None or before.search(found.string[max(0, start - 12) : start]) is not None
+def _is_secret_name(match: re.Match[str]) -> bool:
+    before = _BEFORE.get(match["key"])
+    start = match.start("key")
+    return before is None or before.search(match.string[max(0, start - 12) : start]) is not None
 
 
-def _is_tag(found: re.Match[str]) -> bool:
+def _is_tag(match: re.Match[str]) -> bool:
     """Whether a name before ``>`` is an element's; true of names before anything else."""
-    start = found.start("key")
-    before = found.string[max(0, start - 41) : start]
-    return found["tag"] is None or _TAG.search(before) is not None
+    start = match.start("key")
+    before = match.string[max(0, start - 41) : start]
+    return match["tag"] is None or _TAG.search(before) is not None
 
 
 def _is_about(key: str, rest: str, value: str) -> bool:
@@ -151,11 +151,11 @@ def _is_about(key: str, rest: str, value: str) -> bool:
     return key == "pwd" and value.startswith(("/", "~"))
 
 
-def flagged(text: str) -> Iterator[Span]:
+def find_flag_values(text: str) -> Iterator[Span]:
     """Values after a flag of a command: ``--password …``."""
-    for found in _FLAG.finditer(text):
-        word = text[max(0, found.start() - 60) : found.end("key")].split()[-1].lstrip("\"'`([{,\\")
-        span, value, _ = _value(found)
+    for match in _FLAG.finditer(text):
+        word = text[max(0, match.start() - 60) : match.end("key")].split()[-1].lstrip("\"'`([{,\\")
+        span, value, _ = _read_value(match)
         if is_secret_flag(word) and _is_value(value):
             yield span
 
@@ -165,9 +165,9 @@ def spoken_secret(text: str) -> Iterator[Span]:
 
     Words that mean other things too, such as "token", want a verb and letters with digits.
     """
-    for found in _TOLD.finditer(text):
-        span, value, quoted = _value(found)
-        if found["other"] and not (found["verb"] and _LIKE_A_KEY.match(value)):
+    for match in _SPOKEN.finditer(text):
+        span, value, quoted = _read_value(match)
+        if match["other"] and not (match["verb"] and _LIKE_A_KEY.match(value)):
             continue
         if _is_value(value) and (quoted or not value.replace("-", "").isalpha()):
             yield span
@@ -175,35 +175,35 @@ def spoken_secret(text: str) -> Iterator[Span]:
 
 def header(text: str) -> Iterator[Span]:
     """Values of the headers Authorization and Cookie."""
-    for found in _HEADER.finditer(text):
-        group = "value" if found["value"] is not None else "cookie"
-        if not _REFERENCE.match(found[group]):
-            yield found.span(group)
+    for match in _HEADER.finditer(text):
+        group = "value" if match["value"] is not None else "cookie"
+        if not _REFERENCE.match(match[group]):
+            yield match.span(group)
 
 
 def bearer(text: str) -> Iterator[Span]:
     """Bearer tokens; a plain short word after "bearer" is a sentence."""
-    for found in _BEARER.finditer(text):
-        value = found[1]
+    for match in _BEARER.finditer(text):
+        value = match[1]
         if len(value) >= 20 or not value.rstrip(".").isalpha():
-            yield found.span(1)
+            yield match.span(1)
 
 
 def basic(text: str) -> Iterator[Span]:
     """Credentials of Basic authentication: what decodes to ``user:password``. In any case."""
-    for found in _BASIC.finditer(text):
+    for match in _BASIC.finditer(text):
         try:
-            pair = base64.b64decode(found[1] + "=" * (-len(found[1]) % 4), altchars=b"-_")
+            pair = base64.b64decode(match[1] + "=" * (-len(match[1]) % 4), altchars=b"-_")
         except (binascii.Error, ValueError):
             continue
         if b":" in pair and all(byte >= 0x20 for byte in pair):
-            yield found.span(1)
+            yield match.span(1)
 
 
 def is_secret_field(name: str) -> bool:
     """Whether a field of structured data with this name holds a secret."""
-    found = _FIELD.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-    return found is not None and _is_secret_name(found)
+    match = _FIELD.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return match is not None and _is_secret_name(match)
 
 
 def is_secret_flag(word: str) -> bool:

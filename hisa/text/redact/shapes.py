@@ -53,7 +53,7 @@ def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
     return rf"{start}(?<![{inside}]{start})"
 
 
-def _prefixed(prefix: str) -> str:
+def _build_prefix_pattern(prefix: str) -> str:
     tail = _TAILS.get(prefix, r"[A-Za-z0-9_.+/=-]{16,4096}")
     return _begins(re.escape(prefix)) + tail
 
@@ -83,7 +83,7 @@ def _after_flag(program: str, flag: str) -> str:
 
 
 SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
-    *(((prefix.lower(),), _prefixed(prefix)) for prefix in _PREFIXES),
+    *(((prefix.lower(),), _build_prefix_pattern(prefix)) for prefix in _PREFIXES),
     (
         ("eyj",),
         _begins("eyJ", r"\w-") + r"[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096}){1,3}",
@@ -180,33 +180,33 @@ _QUERY = re.compile(
 
 def aws(text: str) -> Iterator[Span]:
     """Key ids, and beside one the secret, which has no beginning of its own."""
-    ids = [found.span() for found in _AWS_ID.finditer(text)]
+    ids = [match.span() for match in _AWS_ID.finditer(text)]
     yield from ids
-    for found in _AWS_SECRET.finditer(text) if ids else ():
-        value = found[0]
+    for match in _AWS_SECRET.finditer(text) if ids else ():
+        value = match[0]
         if any(c.islower() for c in value) and any(c.isupper() for c in value):
-            yield found.span()
+            yield match.span()
 
 
 def urls(text: str) -> Iterator[Span]:
     """Passwords and tokens in addresses."""
     for pattern in (_URL_PASSWORD, _URL_TOKEN):
-        yield from (found.span(1) for found in pattern.finditer(text))
+        yield from (match.span(1) for match in pattern.finditer(text))
 
 
 def query(text: str) -> Iterator[Span]:
     """Keys in the query of an address, signatures of signed addresses among them."""
-    return (found.span(1) for found in _QUERY.finditer(text))
+    return (match.span(1) for match in _QUERY.finditer(text))
 
 
 def pem(text: str) -> Iterator[Span]:
     """Private keys in PEM form, also where their beginning or their end was cut off."""
-    done = 0
-    for found in _PEM.finditer(text):
-        start = found.start()
-        if found["end"] is not None:
-            before = text[max(done, start - _PEM_MOST) : start][::-1]
+    last_end = 0
+    for match in _PEM.finditer(text):
+        start = match.start()
+        if match["end"] is not None:
+            before = text[max(last_end, start - _PEM_MOST) : start][::-1]
             lines = _LINES_BACKWARDS.match(before)
             start -= 0 if lines is None else lines.end()
-        done = found.end()
-        yield start, done
+        last_end = match.end()
+        yield start, last_end

@@ -82,7 +82,7 @@ class StoreConformance:
     def test_put_replaces_by_id(self, store: VectorStore) -> None:
         store.put(pattern("a1", lesson="old"), at(0))
         store.put(pattern("a1", lesson="new"), at(90))
-        assert [found.lesson for found in store.list()] == ["new"]
+        assert [entry.lesson for entry in store.list()] == ["new"]
         (hit,) = store.search(at(90), domain="calc", limit=5, threshold=0.9)
         assert hit.pattern.lesson == "new"
 
@@ -102,13 +102,13 @@ class StoreConformance:
     def test_search_sees_one_domain_or_all(self, store: VectorStore) -> None:
         store.put(pattern("a1", domain="calc"), at(0))
         store.put(pattern("b1", domain="writer"), at(1))
-        found = store.search(at(0), domain="writer", limit=5, threshold=0.0)
-        assert [hit.pattern.id for hit in found] == ["b1"]
+        hits = store.search(at(0), domain="writer", limit=5, threshold=0.0)
+        assert [hit.pattern.id for hit in hits] == ["b1"]
         assert len(store.search(at(0), domain=None, limit=5, threshold=0.0)) == 2
         assert store.search(at(0), domain="nowhere", limit=5, threshold=-1.0) == []
 
     @pytest.mark.parametrize("status", ["superseded", "removed"])
-    def test_search_and_list_leave_out_what_is_not_active(
+    def test_search_and_list_leave_out_inactive_patterns(
         self, store: VectorStore, status: str
     ) -> None:
         store.put(pattern("a1", status=status), at(0))
@@ -116,16 +116,16 @@ class StoreConformance:
         assert [h.pattern.id for h in store.search(at(0), domain=None, limit=5, threshold=0)] == [
             "b1"
         ]
-        assert [found.id for found in store.list()] == ["b1"]
-        assert [found.id for found in store.list(status=status)] == ["a1"]
+        assert [entry.id for entry in store.list()] == ["b1"]
+        assert [entry.id for entry in store.list(status=status)] == ["a1"]
         assert len(store.list(status=None)) == 2
 
     def test_list_is_newest_first_by_domain(self, store: VectorStore) -> None:
         for number in range(3):
             store.put(pattern(f"p{number}", created_at=float(number)), at(number))
         store.put(pattern("other", domain="writer", created_at=9.0), at(5))
-        assert [found.id for found in store.list()] == ["other", "p2", "p1", "p0"]
-        assert [found.id for found in store.list(domain="calc")] == ["p2", "p1", "p0"]
+        assert [entry.id for entry in store.list()] == ["other", "p2", "p1", "p0"]
+        assert [entry.id for entry in store.list(domain="calc")] == ["p2", "p1", "p0"]
 
     def test_amend_keeps_the_vector(self, store: VectorStore) -> None:
         store.put(pattern("a1"), at(30))
@@ -148,14 +148,14 @@ class StoreConformance:
             store.put(pattern("b1"), [1.0, 0.0, 0.0])
         with pytest.raises(StoreError, match="holds 4"):
             store.search([1.0], domain=None, limit=1, threshold=0.0)
-        assert [found.id for found in store.list()] == ["a1"]
+        assert [entry.id for entry in store.list()] == ["a1"]
 
-    def test_content_outlives_the_one_who_wrote_it(
+    def test_content_outlives_the_store_object_that_wrote_it(
         self, opener: Open, embedder: WordEmbedder
     ) -> None:
         first = opener(embedder)
         first.put(pattern("a1"), at(0))
-        assert [found.id for found in opener(embedder).list()] == ["a1"]
+        assert [entry.id for entry in opener(embedder).list()] == ["a1"]
 
     def test_another_embedder_is_refused_with_the_command_that_helps(
         self, opener: Open, embedder: WordEmbedder
@@ -187,7 +187,7 @@ class StoreConformance:
             assert len(store.list()) == 1
         assert len(store.list()) == 1
 
-    def test_many_patterns_come_back_whole_or_not_at_all(self, store: VectorStore) -> None:
+    def test_many_patterns_are_stored_together_or_not_at_all(self, store: VectorStore) -> None:
         store.put_all([(pattern(f"p{i}"), [at(i / 10)]) for i in range(1200)])
         assert len(store.list()) == 1200
         with pytest.raises(StoreError, match="holds 4"):

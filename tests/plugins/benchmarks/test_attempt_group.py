@@ -40,10 +40,10 @@ async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
     group = await judge_attempts(runs, load(environ={}), own={"judge": judge})
     folder = tmp_path / group.id
     text = (folder / "attempts.json").read_text("utf-8")
-    kept = json.loads(text)
-    assert kept["runs"] == [run.id for run in runs]
-    assert kept["choice"]["run"] == group.choice.run
-    assert (kept["judge"], kept["judging"]["calls"]) == ("a judge", 1)
+    stored_record = json.loads(text)
+    assert stored_record["runs"] == [run.id for run in runs]
+    assert stored_record["choice"]["run"] == group.choice.run
+    assert (stored_record["judge"], stored_record["judging"]["calls"]) == ("a judge", 1)
     for word in (DETAIL, "0.123456", "0.654321", "score"):
         assert word not in text
     events = (folder / "events.jsonl").read_text("utf-8")
@@ -54,20 +54,20 @@ async def test_the_record_says_all_but_a_score(tmp_path: Path) -> None:
     assert len(list_runs(tmp_path)) == 2
 
 
-async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
+async def test_a_long_request_is_logged_in_full(tmp_path: Path) -> None:
     runs = []
     for number in (1, 2):
         step = (f"pyautogui.press('{number}')", "Succeeded. " + "A window came up. " * 20)
         runs.append(attempt(tmp_path, [step] * 120))
     judge = ScriptedModel([judgement(2)])
     group = await judge_attempts(runs, load(environ={}), own={"judge": judge})
-    (asked,) = (e for e in read_events(tmp_path / group.id) if isinstance(e, ModelAsked))
-    digest, text = max(asked.texts.items(), key=lambda item: len(item[1]))
+    (request_event,) = (e for e in read_events(tmp_path / group.id) if isinstance(e, ModelAsked))
+    digest, text = max(request_event.texts.items(), key=lambda item: len(item[1]))
     assert len(text) > 20_000
     assert hashlib.sha256(text.encode()).hexdigest() == digest
-    shown = {look.stem for run in runs if (look := attempt_facts(run).picture)}
-    sent = re.findall(r'"\$image": "([0-9a-f]{64})"', json.dumps(asked.body))
-    assert set(sent) == shown, "its pictures are those of the runs"
+    picture_names = {look.stem for run in runs if (look := attempt_facts(run).picture)}
+    sent_images = re.findall(r'"\$image": "([0-9a-f]{64})"', json.dumps(request_event.body))
+    assert set(sent_images) == picture_names, "its pictures are those of the runs"
 
 
 async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_broken_machines_and_models_are_no_candidates(tmp_path: Path, last
     assert group.choice.run == (runs[2].id if last == "max_steps" else None)
 
 
-async def test_a_secret_is_not_kept(tmp_path: Path) -> None:
+async def test_a_secret_is_not_stored(tmp_path: Path) -> None:
     judge = ScriptedModel([judgement(1, "It typed the password: hunter2-and-more.")])
     runs = attempts(tmp_path, "succeeded", "max_steps")
     group = await judge_attempts(runs, load(environ={}), own={"judge": judge})

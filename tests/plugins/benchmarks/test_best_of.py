@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hisa.runs.read import list_runs
-from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.model_server import FakeServer, Fault, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from tests.cli.command import Command
 from tests.never_ending import never_terminate
@@ -39,27 +39,27 @@ def typing(name: str) -> list[str]:
 class Models:
     """A planner that types a name of its own in each attempt, and a judge."""
 
-    def __init__(self, names: list[str], judge: Callable[[Received], str | Fault]) -> None:
+    def __init__(self, names: list[str], judge: Callable[[ReceivedRequest], str | Fault]) -> None:
         self.names = names
         self.judge = judge
         self.attempt = -1
 
-    def __call__(self, received: Received) -> str | Fault:
+    def __call__(self, received: ReceivedRequest) -> str | Fault:
         if received.role == "judge":
             return self.judge(received)
         if received.role != "planner":
-            return never_terminate(received.job, received.step, received.said_by("user"))
-        self.attempt += received.step == 1 and not received.said_by("assistant")
+            return never_terminate(received.job, received.step, received.text_by("user"))
+        self.attempt += received.step == 1 and not received.text_by("assistant")
         name = self.names[self.attempt]
         return typing(name)[min(received.step, 3) - 1] if name else "nonsense"
 
 
-def takes(words: str) -> Callable[[Received], str]:
+def takes(words: str) -> Callable[[ReceivedRequest], str]:
     """A judge that takes the attempt of whose facts these words are a part."""
 
-    def judge(received: Received) -> str:
-        told = received.said_by("user").partition("<attempts>")[2]
-        number = told[: told.index(words)].rpartition("\nAttempt ")[2].split()[0]
+    def judge(received: ReceivedRequest) -> str:
+        attempts_text = received.text_by("user").partition("<attempts>")[2]
+        number = attempts_text[: attempts_text.index(words)].rpartition("\nAttempt ")[2].split()[0]
         return judgement(int(number), f"It typed {words}.")
 
     return judge
@@ -69,8 +69,8 @@ def takes(words: str) -> Callable[[Received], str]:
 def machine(
     folder: Path, models: Models, **faults: list[GuestFault | None]
 ) -> Iterator[tuple[Command, list[str], FakeServer, StockGuest]]:
-    task = write_task(folder / "tasks", "form", wanted="ada")
-    guest_faults = {f"/{name}": list(each) for name, each in faults.items()}
+    task = write_task(folder / "tasks", "form", expected="ada")
+    guest_faults = {f"/{name}": list(fault_list) for name, fault_list in faults.items()}
     with StockGuest(guest_faults) as guest, FakeServer(then=models) as server:
         command = hisa(folder)
         command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
@@ -84,7 +84,7 @@ def record(folder: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def judge_requests(server: FakeServer) -> list[Received]:
+def judge_requests(server: FakeServer) -> list[ReceivedRequest]:
     return [request for request in server.requests if request.role == "judge"]
 
 
@@ -93,19 +93,19 @@ def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path)
     with machine(tmp_path, models) as (command, words, server, guest):
         result = command.json(*words, "--attempts", "2", "--fetch", "/home/user/form.txt", code=1)
         assert guest.restored == 2, "each attempt has a fresh machine"
-    assert [each["score"] for each in result["attempts"]] == [0.0, 1.0]
+    assert [attempt["score"] for attempt in result["attempts"]] == [0.0, 1.0]
     assert result["chosen"] == result["attempts"][1]["run"] == result["result"]["run"]
     assert (result["by"], result["why"]) == ("judge", "It typed ada.")
     assert result["result"]["success"]
     assert result["result"]["missed"] == ["/home/user/form.txt: not there"], "the form has no disk"
-    (asked,) = judge_requests(server)
-    assert len(asked.images) == 2
-    kept = record(tmp_path)
-    assert kept["runs"] == [each["run"] for each in result["attempts"]]
-    assert sorted(kept["choice"]["order"]) == sorted(kept["runs"])
-    assert (kept["judging"]["calls"], kept["judge"]) == (1, "m")
-    assert kept["judging"]["tokens_in"] > 0
-    events = (tmp_path / "runs" / kept["id"] / "events.jsonl").read_text("utf-8")
+    (judge_request,) = judge_requests(server)
+    assert len(judge_request.images) == 2
+    stored_record = record(tmp_path)
+    assert stored_record["runs"] == [attempt["run"] for attempt in result["attempts"]]
+    assert sorted(stored_record["choice"]["order"]) == sorted(stored_record["runs"])
+    assert (stored_record["judging"]["calls"], stored_record["judge"]) == (1, "m")
+    assert stored_record["judging"]["tokens_in"] > 0
+    events = (tmp_path / "runs" / stored_record["id"] / "events.jsonl").read_text("utf-8")
     assert [json.loads(line)["type"] for line in events.splitlines()] == [
         "model_asked",
         "model_called",
@@ -120,7 +120,10 @@ def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
     with machine(tmp_path, models, file=faults) as (command, words, server, _):
         result = command.json(*words, "--attempts", "2")
         assert not judge_requests(server)
-    assert [each["status"] for each in result["attempts"]] == ["environment_error", "succeeded"]
+    assert [attempt["status"] for attempt in result["attempts"]] == [
+        "environment_error",
+        "succeeded",
+    ]
     assert (result["chosen"], result["by"]) == (result["attempts"][1]["run"], "alone")
 
 
@@ -129,10 +132,10 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     with machine(tmp_path, models) as (command, words, _, _):
         process = command.start(*words, "--attempts", "2")
         assert process.stdout is not None
-        seen = []
+        lines = []
         for line in process.stdout:
-            seen.append(line)
-            if "attempt 2 of 2" in "".join(seen) and "step 1 of" in line:
+            lines.append(line)
+            if "attempt 2 of 2" in "".join(lines) and "step 1 of" in line:
                 break
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=120)
@@ -143,7 +146,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "parts"),
     [
         (["--env", "display=:7"], ("'display=:7'", "thrown away", "--env desktop")),
         (
@@ -156,9 +159,11 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_starts(
-    tmp_path: Path, words: list[str], said: tuple[str, ...]
+    tmp_path: Path, words: list[str], parts: tuple[str, ...]
 ) -> None:
     command = hisa(tmp_path)
-    errors = command.refused("run", "Click OK.", "--attempts", "2", "--confirm", "never", *words)
-    assert all(word in errors for word in said), errors
+    errors = command.run_refused(
+        "run", "Click OK.", "--attempts", "2", "--confirm", "never", *words
+    )
+    assert all(word in errors for word in parts), errors
     assert not (tmp_path / "runs").exists()

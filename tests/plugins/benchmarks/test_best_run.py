@@ -35,7 +35,9 @@ from tests.plugins.benchmarks.attempt_logs import (
 )
 
 
-def made(number: int, *steps: str, status: str = "succeeded", message: str = "ok") -> AttemptFacts:
+def build_facts(
+    number: int, *steps: str, status: str = "succeeded", message: str = "ok"
+) -> AttemptFacts:
     return AttemptFacts(f"run{number}", status, message, steps or (f"did {number}",), ())  # type: ignore[arg-type]
 
 
@@ -43,7 +45,7 @@ def judge_of(model: Model, events: list[Event] | None = None) -> Judge:
     return Judge(model, emit=(events if events is not None else []).append)
 
 
-async def chosen(attempts: list[AttemptFacts], *replies: str | Exception) -> Choice:
+async def choose_from(attempts: list[AttemptFacts], *replies: str | Exception) -> Choice:
     return await choose(attempts, TASK.instruction, judge_of(ScriptedModel(replies)))
 
 
@@ -60,17 +62,17 @@ def text_of(messages: tuple[Message, ...]) -> str:
 
 
 def test_facts_are_what_was_done_and_seen_and_no_thought(tmp_path: Path) -> None:
-    found = facts(tmp_path, TYPED, SAVED)
-    assert found.steps == (
+    run_facts = facts(tmp_path, TYPED, SAVED)
+    assert run_facts.steps == (
         "gui_action | Input: pyautogui.write('Ada') | Result: Succeeded. The text Ada appeared.",
         "gui_action | Input: pyautogui.hotkey('ctrl', 's') | Result: Succeeded. "
         "The file ~/form.txt was written.",
     )
-    assert (found.status, found.message) == ("succeeded", "Saved.")
-    assert found.picture is not None
+    assert (run_facts.status, run_facts.message) == ("succeeded", "Saved.")
+    assert run_facts.picture is not None
 
 
-def test_files_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
+def test_files_are_shown_with_their_distinguishing_content(tmp_path: Path) -> None:
     run = attempt(tmp_path)
     (run.folder / "files").mkdir()
     (run.folder / "files" / "a.txt").write_text("one\ntwo", "utf-8")
@@ -118,8 +120,8 @@ async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Pat
         assert word.encode() not in everything(request)
 
 
-async def test_the_judge_picks_and_its_words_and_the_order_are_kept() -> None:
-    attempts = [made(number) for number in range(5)]
+async def test_the_judge_picks_and_its_words_and_the_order_are_stored() -> None:
+    attempts = [build_facts(number) for number in range(5)]
     events: list[Event] = []
     judge = FunctionModel(lambda request: judgement(number_of(request, "did 3")))
     choice = await choose(attempts, "x", judge_of(judge, events))
@@ -136,19 +138,25 @@ def number_of(request: ModelRequest, words: str) -> int:
 
 
 async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken() -> None:
-    one = [made(1, status="max_steps"), made(2), made(3, status="infeasible")]
-    choice = await chosen(one, "no")
+    attempts = [
+        build_facts(1, status="max_steps"),
+        build_facts(2),
+        build_facts(3, status="infeasible"),
+    ]
+    choice = await choose_from(attempts, "no")
     assert (choice.run, choice.by) == ("run2", "facts")
     assert "chosen without a judge" in choice.why
     assert "no usable judgement" in choice.why
-    choice = await chosen([*one, made(4)], "no")
+    choice = await choose_from([*attempts, build_facts(4)], "no")
     assert (choice.run, choice.by) == (None, "nobody")
     assert "2 of 4 ended with 'succeeded'" in choice.why
-    choice = await chosen([*one, made(4)], judgement(None, "Nothing speaks for any."))
+    choice = await choose_from(
+        [*attempts, build_facts(4)], judgement(None, "Nothing speaks for any.")
+    )
     assert (choice.run, choice.by) == (None, "nobody")
     assert "Nothing speaks for any." in choice.why
     for error in (ModelUnavailable("no answer"), BudgetExceeded("no answer")):
-        choice = await chosen(one, error)
+        choice = await choose_from(attempts, error)
         assert (choice.run, choice.by) == ("run2", "facts")
         assert "cannot be asked: no answer" in choice.why
 
@@ -159,7 +167,7 @@ async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken(
 def test_a_long_run_is_shortened_and_says_so() -> None:
     lines = [f"gui_action | Input: press {n} | Result: Succeeded. {'so ' * 30}" for n in range(300)]
     lines[150] = "gui_action | Input: press x | Result: Failed. The one that failed."
-    text = text_of(run_question([made(1, *lines), made(2, "did it")], "x"))
+    text = text_of(run_question([build_facts(1, *lines), build_facts(2, "did it")], "x"))
     assert REQUEST_TOKENS // 3 < estimate_tokens(text) <= REQUEST_TOKENS
     assert "steps are left out here" in text
     assert "The one that failed." in text
@@ -181,7 +189,7 @@ HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     HOSTILE,
     HOSTILE,
 )
-def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
+def test_whatever_was_on_screens_the_request_stays_bounded_and_complete(
     rows: list[tuple[list[str], str, int, str]], instruction: str, reply: str
 ) -> None:
     attempts = []
@@ -194,11 +202,11 @@ def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
     judge = ScriptedModel([reply * 20])
     asyncio.run(choose(attempts, instruction * 20, judge_of(judge)))
     text = text_of(run_question(attempts, instruction * 20))
-    for asked in (text, *(request.text for request in judge.requests)):
-        assert estimate_tokens(asked) <= REQUEST_TOKENS
-    shown = text.splitlines()
-    assert shown.count("</attempts>") == 1
-    own = shown[len(shown) - 1 - shown[::-1].index("<attempts>") :]
+    for request_text in (text, *(request.text for request in judge.requests)):
+        assert estimate_tokens(request_text) <= REQUEST_TOKENS
+    lines_of_text = text.splitlines()
+    assert lines_of_text.count("</attempts>") == 1
+    own = lines_of_text[len(lines_of_text) - 1 - lines_of_text[::-1].index("<attempts>") :]
     numbered = [line for line in own if line.startswith("Attempt ")]
     assert numbered == [f"Attempt {number}" for number in range(1, len(attempts) + 1)]
 

@@ -24,8 +24,8 @@ def test_the_split_is_what_the_rule_and_the_seed_draw() -> None:
 
 def test_a_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
-    whole = json.dumps(asdict(_episode(1, 1.0)))
-    path.write_text(f"\n{whole}\n\n{whole[:30]}", "utf-8")
+    full_line = json.dumps(asdict(_episode(1, 1.0)))
+    path.write_text(f"\n{full_line}\n\n{full_line[:30]}", "utf-8")
     assert read_episodes(path) == [_episode(1, 1.0)]
     assert read_episodes(tmp_path / "none.jsonl") == []
 

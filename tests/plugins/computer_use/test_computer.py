@@ -35,7 +35,7 @@ from hisa.runs.read import Run, load_run
 from hisa.runs.turns import turns
 from hisa.screen.observation import Screenshot
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action, infeasible, termination, wait
@@ -54,7 +54,7 @@ def click(x: int, y: int, **more: Any) -> str:
 class Bench:
     def __init__(self, *replies: str, allow: bool = True) -> None:
         self.events: list[Event] = []
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.model = ScriptedModel(replies)
         self._allow = allow
         tools = [Tool(f) for f in (gui_action, wait, termination, infeasible)]
@@ -72,8 +72,8 @@ class Bench:
     async def _programs(self) -> str:
         return "Mousepad (mousepad)"
 
-    async def _confirm(self, what: str) -> None:
-        self.asked.append(what)
+    async def _confirm(self, question: str) -> None:
+        self.questions.append(question)
         if not self._allow:
             raise ActionRefused("a person refused this")
 
@@ -110,7 +110,7 @@ async def test_a_screenshot_is_the_output_of_its_call_and_still_the_one_image() 
         await Bench(LOOK, LOOK, LOOK).plan()
 
 
-async def test_an_unusable_answer_is_told_and_is_no_part_of_the_next_request() -> None:
+async def test_unusable_answer_is_corrected_and_left_out_of_the_next_request() -> None:
     bench = Bench("Shall I?", click(3, 4).replace('"click"', '"fly"'), click(3, 4))
     assert (await bench.plan()).input == "pyautogui.click(3, 4)"
     _, second, third = bench.model.requests
@@ -128,7 +128,7 @@ async def test_a_check_on_a_screenshot_is_acknowledged_only_once_it_was_allowed(
     look = computer_call({"type": "screenshot"}, checks=CHECKS)
     bench = Bench(look, click(3, 4))
     await bench.plan()
-    assert len(bench.asked) == 1
+    assert len(bench.questions) == 1
     (item,) = json.loads(bench.model.requests[1].messages[2].parts[0].text)  # type: ignore[union-attr]
     assert item["acknowledged_safety_checks"] == item["pending_safety_checks"]
     refused = Bench(look, allow=False)
@@ -142,7 +142,7 @@ async def test_a_check_on_a_screenshot_is_acknowledged_only_once_it_was_allowed(
 
 def run(
     folder: Path,
-    answers: Iterable[str] | Callable[[Received], str],
+    answers: Iterable[str] | Callable[[ReceivedRequest], str],
     environment: Environment | str,
     *,
     ask: Ask | None = None,
@@ -150,13 +150,13 @@ def run(
 ) -> tuple[hisa.RunResult, Run, list[ResponsesReceived]]:
     """A run against the server; the state manager has the model's words to go by."""
 
-    def state(received: Received) -> str:
+    def state(received: ReceivedRequest) -> str:
         assert received.role == "state"
         return "Succeeded. The window changed."
 
     script = iter(()) if callable(answers) else iter(answers)
 
-    def answer(received: Received) -> str:
+    def answer(received: ReceivedRequest) -> str:
         if received.role != "planner":
             return state(received)
         return answers(received) if callable(answers) else next(script)
@@ -173,8 +173,8 @@ def run(
             environment=environment,
             ask=ask,
         )
-        asked = [r for r in server.requests if isinstance(r, ResponsesReceived)]
-    return result, load_run(result.folder), [r for r in asked if r.role == "planner"]
+        requests = [r for r in server.requests if isinstance(r, ResponsesReceived)]
+    return result, load_run(result.folder), [r for r in requests if r.role == "planner"]
 
 
 FILL = (
@@ -189,17 +189,17 @@ FILL = (
 )
 
 
-def test_a_whole_run_is_a_new_chain_each_step(tmp_path: Path) -> None:
+def test_each_step_of_a_run_is_a_new_chain(tmp_path: Path) -> None:
     form = FakeEnvironment()
-    result, log, asked = run(tmp_path, FILL, form)
+    result, log, requests = run(tmp_path, FILL, form)
     assert (result.status, result.steps, form.text) == ("succeeded", 3, "Ada")
     assert asyncio.run(form.read_file("/home/user/form.txt")) == b"Ada"
-    assert [len(request.images) for request in asked] == [1, 1, 1, 1]
-    assert [len(request.items) for request in asked] == [2, 2, 5, 2]  # nothing piles up
-    assert all("previous_response_id" not in request.body for request in asked)
-    assert "click(400, 137)" in asked[1].text  # what was done stands in the history
-    assert "The name field is at the top." in asked[1].text
-    kinds = [item.get("type", item.get("role")) for item in asked[2].items]
+    assert [len(request.images) for request in requests] == [1, 1, 1, 1]
+    assert [len(request.items) for request in requests] == [2, 2, 5, 2]  # nothing piles up
+    assert all("previous_response_id" not in request.body for request in requests)
+    assert "click(400, 137)" in requests[1].text  # what was done stands in the history
+    assert "The name field is at the top." in requests[1].text
+    kinds = [item.get("type", item.get("role")) for item in requests[2].items]
     assert kinds == ["system", "user", "reasoning", "computer_call", "computer_call_output"]
     places = [place for e in log.events if isinstance(e, Grounded) for place in e.places]
     assert {place.source for place in places} == {"planner"}
@@ -208,7 +208,7 @@ def test_a_whole_run_is_a_new_chain_each_step(tmp_path: Path) -> None:
     sent = [
         turn.request["tools"] for turn in turns(log) if turn.role == "planner"
     ]  # each request as it left
-    assert sent == [request.body["tools"] for request in asked]
+    assert sent == [request.body["tools"] for request in requests]
     texts = [text for e in log.events if isinstance(e, ModelAsked) for text in e.texts.values()]
     assert sum("computer_use_preview" in text for text in texts) == 1, "in the log once"
 
@@ -217,20 +217,20 @@ def test_a_larger_screen_is_pointed_at_in_pixels_of_the_picture(tmp_path: Path) 
     from hisa.screen.geometry import Size
 
     form = FakeEnvironment(Size(2560, 1440))
-    _, log, asked = run(tmp_path, [click(200, 68), DONE], form)
-    sent = asked[0].images[0]["image_url"].partition(",")[2]
+    _, log, requests = run(tmp_path, [click(200, 68), DONE], form)
+    sent = requests[0].images[0]["image_url"].partition(",")[2]
     assert Screenshot.from_png(base64.b64decode(sent)).size == Size(1280, 720)
-    assert asked[0].body["tools"][0]["display_width"] == 1280
+    assert requests[0].body["tools"][0]["display_width"] == 1280
     (acted, *_) = form.acted
-    assert acted.at.rounded() == (400, 136)  # type: ignore[union-attr]
+    assert acted.at.to_pixels() == (400, 136)  # type: ignore[union-attr]
     assert log.steps[0].acted is not None
 
 
 def test_a_point_outside_of_the_picture_fails_the_step(tmp_path: Path) -> None:
-    _, log, asked = run(tmp_path, [click(1280, 5), DONE], FakeEnvironment())
+    _, log, requests = run(tmp_path, [click(1280, 5), DONE], FakeEnvironment())
     (failed, _) = [event for event in log.events if isinstance(event, Acted)]
     assert "lies outside the screenshot of 1280x720" in failed.error
-    assert "outside the screenshot" in asked[1].text
+    assert "outside the screenshot" in requests[1].text
 
 
 @pytest.mark.parametrize("answer", ["once", "refuse", "stop", None])
@@ -243,7 +243,7 @@ def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
         return Answer(answer, "leave it" if answer == "refuse" else "")
 
     script = [click(228, 184, checks=CHECKS), click(228, 184, checks=CHECKS), DONE]
-    result, log, asked = run(tmp_path, script, form, ask=ask if answer else None)
+    result, log, requests = run(tmp_path, script, form, ask=ask if answer else None)
     clicked = len(form.acted)
     if answer == "stop":
         assert (result.status, clicked, len(questions)) == ("stopped", 0, 1)
@@ -256,11 +256,11 @@ def test_a_safety_check_reaches_the_person(tmp_path: Path, answer: Any) -> None:
     confirmed = [event for event in log.events if isinstance(event, Confirmed)]
     assert [event.allowed for event in confirmed] == [allowed] * len(questions)
     if answer is None:
-        assert "nobody can be asked" in asked[1].text
+        assert "nobody can be asked" in requests[1].text
     if answer == "refuse":
-        assert "says “leave it”: " in asked[1].text
+        assert "says “leave it”: " in requests[1].text
     if not allowed:  # the history has no call that "this" could mean
-        assert "pyautogui.click(228, 184)" in asked[1].text
+        assert "pyautogui.click(228, 184)" in requests[1].text
 
 
 def test_the_offline_model_has_no_computer_tool(tmp_path: Path) -> None:
@@ -318,13 +318,13 @@ EDITOR = (
 
 
 @pytest.mark.desktop
-def test_a_whole_task_on_a_real_editor(tmp_path: Path) -> None:
-    result, log, asked = run(tmp_path, EDITOR, "desktop", task=NOTE)
+def test_task_on_a_real_editor_succeeds(tmp_path: Path) -> None:
+    result, log, requests = run(tmp_path, EDITOR, "desktop", task=NOTE)
     lines = [record.abstracted.line for record in log.steps if record.abstracted]
     assert (result.status, result.score) == ("succeeded", 1.0), "\n".join(
         [result.score_detail, *lines]
     )
     assert result.steps == len(EDITOR) - 1  # the look was within a step
-    assert {len(request.images) for request in asked} == {1}
-    assert max(len(request.items) for request in asked) == 5
+    assert {len(request.images) for request in requests} == {1}
+    assert max(len(request.items) for request in requests) == 5
     assert [event.ok for event in log.events if isinstance(event, Acted)] == [True] * result.steps

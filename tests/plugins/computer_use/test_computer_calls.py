@@ -133,7 +133,7 @@ def test_any_other_answer_is_refused(text: str, message: str) -> None:
         read_computer_reply(text)
 
 
-def test_safety_checks_and_thoughts_are_told() -> None:
+def test_reply_has_safety_checks_and_thoughts() -> None:
     answer = computer_call(
         {"type": "click", "button": "left", **AT},
         thought="The page asks for money.\x1b[2J",

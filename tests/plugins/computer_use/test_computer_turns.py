@@ -10,7 +10,7 @@ from hisa.plugins.computer_use.responses_server import ResponsesServer, computer
 from hisa.runs.read import load_run
 from hisa.runs.turns import turns
 from hisa.testing import FakeEnvironment
-from tests.runs.test_turns import whole
+from tests.runs.test_turns import restore_pictures
 
 
 def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
@@ -28,7 +28,9 @@ def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
         )
         result = run_sync("Save.", settings=settings, environment=FakeEnvironment())
         run = load_run(result.folder)
-        found = list(turns(run))
-        assert [whole(turn.request, run) for turn in found] == [r.body for r in server.requests]
-    assert {turn.api for turn in found} == {"responses"}
-    assert found[1].pictures
+        logged_turns = list(turns(run))
+        assert [restore_pictures(turn.request, run) for turn in logged_turns] == [
+            r.body for r in server.requests
+        ]
+    assert {turn.api for turn in logged_turns} == {"responses"}
+    assert logged_turns[1].pictures

@@ -48,12 +48,14 @@ def model(url: str, name: str = "computer-use-preview") -> ResponsesModel:
     return ResponsesModel(settings, Endpoint(url, "secret-key-1"), profile=find(name))
 
 
-async def once(server: ResponsesServer, request: ModelRequest, name: str = "") -> ModelReply:
-    asked = model(server.url, name or "computer-use-preview")
+async def complete_once(
+    server: ResponsesServer, request: ModelRequest, name: str = ""
+) -> ModelReply:
+    client = model(server.url, name or "computer-use-preview")
     try:
-        return await asked.complete(request)
+        return await client.complete(request)
     finally:
-        await asked.aclose()
+        await client.aclose()
 
 
 def body(request: ModelRequest, name: str = "computer-use-preview") -> dict[str, Any]:
@@ -67,7 +69,7 @@ async def test_the_request_that_is_sent() -> None:
     image = picture(5)
     request = ask("find it", step=12, image=image, tools=(TOOL, FUNCTION))
     with ResponsesServer([computer_call(CLICK, thought="There.")]) as server:
-        reply = await once(server, request)
+        reply = await complete_once(server, request)
     (sent,) = server.requests
     assert sent.path == "/v1/responses"
     assert (sent.headers["x-component"], sent.headers["x-step"]) == ("planner", "12")
@@ -88,9 +90,9 @@ async def test_the_request_that_is_sent() -> None:
 
 async def test_a_request_without_tools_is_answered_in_words() -> None:
     with ResponsesServer(["Succeeded. It opened.", '{"tool": "x"}']) as server:
-        assert (await once(server, ask(role="state"))).text == "Succeeded. It opened."
-        asked = await once(server, ask(schema=SCHEMA), "gpt-5.4")
-    assert json.loads(asked.text) == {"tool": "x"}
+        assert (await complete_once(server, ask(role="state"))).text == "Succeeded. It opened."
+        reply = await complete_once(server, ask(schema=SCHEMA), "gpt-5.4")
+    assert json.loads(reply.text) == {"tool": "x"}
     first, second = (request.body for request in server.requests)
     assert not {"tools", "include", "reasoning", "truncation", "text"} & set(first)
     assert second["text"]["format"]["type"] == "json_schema"
@@ -147,8 +149,8 @@ def test_words_that_look_like_items_are_words_where_there_are_no_tools(words: st
 
 def test_usage_and_ends_are_read() -> None:
     def read(**more: Any) -> tuple[str, str, Usage | None]:
-        said = {"output": [], "model": "m", **more}
-        answer = read_responses(json.dumps(said).encode(), as_items=False)
+        response = {"output": [], "model": "m", **more}
+        answer = read_responses(json.dumps(response).encode(), as_items=False)
         return answer.text, answer.finish, answer.usage
 
     usage = {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}
@@ -186,7 +188,7 @@ async def test_failures_are_those_of_chat_completions(
     kind: FaultKind, expected: FailureKind
 ) -> None:
     with ResponsesServer([Fault(kind)]) as server, pytest.raises(TryFailed) as caught:
-        await once(server, ask(tools=(TOOL,), image=picture()))
+        await complete_once(server, ask(tools=(TOOL,), image=picture()))
     assert caught.value.kind == expected
 
 
@@ -221,7 +223,7 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
     )
 
 
-async def test_a_seed_is_said_not_to_be_sent() -> None:
+async def test_log_says_that_a_seed_is_not_sent() -> None:
     planner = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1", "seed": 4}
     tree = {"models": {"planner": planner}, "planner": {"kind": "computer"}}
     events = Events()

@@ -32,10 +32,10 @@ def client(server: ResponsesServer) -> openai.OpenAI:
 
 
 def ask(server: ResponsesServer, *items: Any, **more: Any) -> Any:
-    given = [{"role": "user", "content": "Go."}, *items]
-    with client(server) as asked:
-        return asked.responses.create(
-            model="m", input=given, tools=[TOOL], **{"truncation": "auto", **more}
+    items_sent = [{"role": "user", "content": "Go."}, *items]
+    with client(server) as api:
+        return api.responses.create(
+            model="m", input=items_sent, tools=[TOOL], **{"truncation": "auto", **more}
         )
 
 
@@ -87,10 +87,12 @@ OUTPUT: Any = {"type": "computer_call_output", "call_id": "c1", "output": SHOWN}
         ([], {"tools": [{"type": "computer_use_preview"}]}, "display_width and display_height"),
     ],
 )
-def test_what_the_api_refuses(items: list[dict[str, Any]], more: Any, message: str) -> None:
+def test_bad_request_is_refused_as_the_api_does(
+    items: list[dict[str, Any]], more: Any, message: str
+) -> None:
     with ResponsesServer(["never said"]) as server:
-        with pytest.raises(openai.BadRequestError, match=message), client(server) as asked:
-            asked.responses.create(
+        with pytest.raises(openai.BadRequestError, match=message), client(server) as api:
+            api.responses.create(
                 model="m",
                 input=[{"role": "user", "content": "Go."}, *items],  # type: ignore[list-item]
                 **{"tools": [TOOL], "truncation": "auto", **more},

@@ -34,8 +34,8 @@ async def window(environment: DesktopEnvironment, part: str, seconds: float = 30
     """The title of the window in front once it contains ``part``; else the last one."""
     title, deadline = "", Deadline(seconds)
     while not deadline.passed:
-        seen = await environment.observe(settle=0.2)
-        title = seen.active.title if seen.active else ""
+        look = await environment.observe(settle=0.2)
+        title = look.active.title if look.active else ""
         if part in title:
             return title
     return title
@@ -83,13 +83,13 @@ async def fill_cells(environment: DesktopEnvironment, number: int) -> str:
         Hotkey(("ctrl", "s")),
     ]
     await environment.act(actions)
-    found, deadline = "", Deadline(10.0)
+    text, deadline = "", Deadline(10.0)
     while not deadline.passed:
         await environment.observe(settle=1.0)
         data = await environment.read_file("/home/user/sheet.fods")
-        found = data.decode("utf-8", "replace")
-        if f">left{number}<" in found and f">right{number}<" in found:
-            left, right = found.find(f">left{number}<"), found.find(f">right{number}<")
+        text = data.decode("utf-8", "replace")
+        if f">left{number}<" in text and f">right{number}<" in text:
+            left, right = text.find(f">left{number}<"), text.find(f">right{number}<")
             return "" if left < right else "the cells are in the wrong order"
     return "not in the saved file"
 
@@ -105,9 +105,9 @@ async def fill_form(environment: DesktopEnvironment, number: int) -> str:
         Press("enter"),
     ]
     await environment.act(actions)
-    wanted = f"{first}/{second}"
-    shown = await window(environment, wanted, 5.0)
-    return "" if wanted in shown else f"the title says {shown!r}"
+    expected = f"{first}/{second}"
+    shown = await window(environment, expected, 5.0)
+    return "" if expected in shown else f"the title says {shown!r}"
 
 
 async def _gtk(environment: DesktopEnvironment) -> Try:

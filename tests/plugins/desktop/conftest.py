@@ -10,7 +10,7 @@ from hisa.actions import Move
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
-from tests.plugins.guard.kept_desktop import KeptDesktop
+from tests.plugins.guard.kept_desktop import PersistentDesktop
 
 _END = (
     "pkill -TERM -x chromium; pkill -KILL -x 'mousepad|featherpad'; "
@@ -23,7 +23,7 @@ _END = (
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_desktop() -> AsyncIterator[DesktopEnvironment]:
     """One for the whole module."""
-    async with KeptDesktop() as environment:
+    async with PersistentDesktop() as environment:
         yield environment
 
 

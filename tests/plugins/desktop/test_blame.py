@@ -40,8 +40,10 @@ BASE = ((1, 0, 10, 1), (2, 1, 11, 9), (3, 2, 12, 4))
 def test_since_when_most_of_a_limit_was_taken(
     others: list[tuple[int, int, int, int]], since: int | None
 ) -> None:
-    made = [Process(pid, parent, start, 1, held) for pid, parent, start, held in (*BASE, *others)]
-    assert blame(made, 100, lambda process: process.memory) == since
+    processes = [
+        Process(pid, parent, start, 1, held) for pid, parent, start, held in (*BASE, *others)
+    ]
+    assert blame(processes, 100, lambda process: process.memory) == since
 
 
 ACTED = ActingTime(100.0, 200.0)

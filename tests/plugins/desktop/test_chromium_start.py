@@ -27,8 +27,8 @@ async def test_chromium_starts_without_sign_in_and_without_memory_in_the_names_o
         names: set[str] = set()
         deadline = Deadline(60.0)
         while not {"Orders", "New Tab"} <= names and not deadline.passed:
-            look = await desktop.observe(elements=True, settle=1.0)
-            names = {element.name for element in look.elements or ()}
+            observation = await desktop.observe(elements=True, settle=1.0)
+            names = {element.name for element in observation.elements or ()}
         assert {"Orders", "New Tab"} <= names
         assert not any("Sign in" in name for name in names)
         state = json.loads(await desktop.read_file(_STATE))

@@ -11,7 +11,7 @@ from hisa.errors import NotFound
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.observation import Observation
-from tests.environments.conformance import seen_when
+from tests.environments.conformance import observe_until
 from tests.grounder.scenes import call
 
 pytestmark = [
@@ -42,35 +42,35 @@ OPEN = {
 }
 
 
-async def _opened(desktop: DesktopEnvironment, name: str, body: str) -> Observation:
+async def _open_page(desktop: DesktopEnvironment, name: str, body: str) -> Observation:
     page = f"<!doctype html><meta charset=utf-8><title>{name}</title>{body}"
     await desktop.write_file(f"/tmp/{name}.html", page.encode())
     await desktop.act([Hotkey(("ctrl", "l")), Write(f"file:///tmp/{name}.html"), Press("enter")])
-    return await seen_when(
+    return await observe_until(
         desktop,
-        lambda seen: (
-            _title(seen).startswith(f"{name} ")
-            and any(e.name == "Save draft" for e in seen.elements or ())
+        lambda look: (
+            _title(look).startswith(f"{name} ")
+            and any(e.name == "Save draft" for e in look.elements or ())
         ),
     )
 
 
-def _title(seen: Observation) -> str:
-    return seen.active.title if seen.active else ""
+def _title(look: Observation) -> str:
+    return look.active.title if look.active else ""
 
 
-async def test_a_covered_control_is_not_clicked_and_one_that_is_met_is() -> None:
+async def test_covered_control_is_refused_and_open_one_is_clicked() -> None:
     grounder = ElementsGrounder(emit=lambda event: None)
     async with DesktopEnvironment() as desktop:
         await desktop.execute("chromium --start-maximized about:blank >/dev/null 2>&1 &")
-        await seen_when(desktop, lambda seen: "Chromium" in _title(seen))
+        await observe_until(desktop, lambda look: "Chromium" in _title(look))
         for name, body in COVERED.items():
-            seen = await _opened(desktop, name, body)
+            look = await _open_page(desktop, name, body)
             with pytest.raises(NotFound, match="covered by"):
-                await grounder.resolve(call("the button Save draft"), seen)
+                await grounder.resolve(call("the button Save draft"), look)
         for name, body in OPEN.items():
-            seen = await _opened(desktop, name, body)
-            (place,) = (await grounder.resolve(call("the button Save draft"), seen)).places
-            await desktop.act([Click(seen.convert(place.point, "screen"))])
-            seen = await seen_when(desktop, lambda seen: _title(seen).startswith("Saved"))
-            assert _title(seen).startswith("Saved"), name
+            look = await _open_page(desktop, name, body)
+            (place,) = (await grounder.resolve(call("the button Save draft"), look)).places
+            await desktop.act([Click(look.convert(place.point, "screen"))])
+            look = await observe_until(desktop, lambda look: _title(look).startswith("Saved"))
+            assert _title(look).startswith("Saved"), name

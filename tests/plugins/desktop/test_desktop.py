@@ -25,7 +25,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
-from hisa.plugins.desktop.runtime.state import own
+from hisa.plugins.desktop.runtime.state import write_owner
 from hisa.screen.geometry import Size
 from tests.environments.conformance import (
     CommandConformance,
@@ -55,9 +55,9 @@ class TestDesktop(Conformance, CommandConformance, EditorConformance):
         self, environment: DesktopEnvironment
     ) -> None:
         async with DesktopEnvironment(Size(1600, 1200)) as large:
-            seen = await large.observe()
-            assert seen.screen == Size(1600, 1200)
-            assert seen.image == Size(960, 720)
+            look = await large.observe()
+            assert look.screen == Size(1600, 1200)
+            assert look.image == Size(960, 720)
             await large.act([Move(at(1599, 1199))])
             assert (await large.observe()).cursor == at(1599, 1199)
 
@@ -77,8 +77,8 @@ class TestPrivacy:
     ) -> None:
         name = f"hisa-{uuid.uuid4().hex}"
         await environment.execute(f"touch /tmp/{name} /var/tmp/{name} /home/user/{name}")
-        found = await environment.execute(f"ls /tmp/{name} /var/tmp/{name} /home/user/{name}")
-        assert found.exit_code == 0
+        result = await environment.execute(f"ls /tmp/{name} /var/tmp/{name} /home/user/{name}")
+        assert result.exit_code == 0
         for folder in ("/tmp", "/var/tmp", "/home/user"):
             assert not exists(f"{folder}/{name}")
 
@@ -87,18 +87,18 @@ class TestPrivacy:
         assert devices.output.split() == ["lo"]
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            done = await environment.execute(f"exec 3<>/dev/tcp/127.0.0.1/{port}")
-        assert done.exit_code != 0
-        assert "refused" in done.error
+            result = await environment.execute(f"exec 3<>/dev/tcp/127.0.0.1/{port}")
+        assert result.exit_code != 0
+        assert "refused" in result.error
 
     async def test_ordinary_user_without_a_way_up(self, environment: DesktopEnvironment) -> None:
-        done = await environment.execute("id -un; grep NoNewPrivs /proc/self/status; cd; pwd")
-        assert done.output.split() == ["user", "NoNewPrivs:", "1", "/home/user"]
+        result = await environment.execute("id -un; grep NoNewPrivs /proc/self/status; cd; pwd")
+        assert result.output.split() == ["user", "NoNewPrivs:", "1", "/home/user"]
 
     async def test_host_processes_are_not_seen(self, environment: DesktopEnvironment) -> None:
-        done = await environment.execute("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
-        assert "pytest" not in done.output
-        assert "Xvfb" in done.output
+        result = await environment.execute("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        assert "pytest" not in result.output
+        assert "Xvfb" in result.output
 
     async def test_two_side_by_side_do_not_meet(self, environment: DesktopEnvironment) -> None:
         async with DesktopEnvironment() as other:
@@ -124,23 +124,23 @@ class TestAtMostOnce:
         first = {"id": "a-1", "actions": [{"kind": "move", "to": {"x": 10, "y": 10}}]}
         second = {"id": "a-2", "actions": [{"kind": "move", "to": {"x": 50, "y": 50}}]}
         async with await self.client(environment) as client:
-            for asked in (first, second, first):
-                assert (await client.post("/hisa/act", json=asked)).json() == {"done": 1}
+            for body in (first, second, first):
+                assert (await client.post("/hisa/act", json=body)).json() == {"done": 1}
         assert (await environment.observe()).cursor == at(50, 50)
 
     async def test_refusal_is_remembered(self, environment: DesktopEnvironment) -> None:
-        asked = {"id": "r-1", "actions": [{"kind": "press", "key": "nosuchkey"}]}
+        body = {"id": "r-1", "actions": [{"kind": "press", "key": "nosuchkey"}]}
         async with await self.client(environment) as client:
-            answers = [await client.post("/hisa/act", json=asked) for _ in range(2)]
+            answers = [await client.post("/hisa/act", json=body) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [422, 422]
         assert answers[0].json() == answers[1].json()
 
     async def test_command_still_running_is_waited_for(
         self, environment: DesktopEnvironment
     ) -> None:
-        asked = {"id": "c-1", "command": "echo x >> ~/once; sleep 0.5; wc -l < ~/once"}
+        body = {"id": "c-1", "command": "echo x >> ~/once; sleep 0.5; wc -l < ~/once"}
         async with await self.client(environment) as client:
-            posts = [client.post("/hisa/execute", json=asked) for _ in range(3)]
+            posts = [client.post("/hisa/execute", json=body) for _ in range(3)]
             answers = [answer.json() for answer in await asyncio.gather(*posts)]
         assert [answer["output"] for answer in answers] == ["1\n"] * 3
 
@@ -165,7 +165,7 @@ class TestAtMostOnce:
             ("/hisa/capabilities", b"{}", 405),
         ],
     )
-    async def test_bad_request_is_told_why(
+    async def test_bad_request_is_refused_with_a_reason(
         self, environment: DesktopEnvironment, path: str, body: bytes, status: int
     ) -> None:
         async with await self.client(environment) as client:
@@ -198,7 +198,7 @@ class TestAtMostOnce:
             assert (await client.post("/setup/close_window", json=body)).status_code == 200
             assert await becomes(404)
 
-    async def test_token_is_wanted(self, environment: DesktopEnvironment) -> None:
+    async def test_token_is_required(self, environment: DesktopEnvironment) -> None:
         handle = Handle.from_json(environment.handle)
         transport = httpx.AsyncHTTPTransport(uds=handle.socket)
         async with httpx.AsyncClient(transport=transport, base_url="http://guest") as client:
@@ -210,7 +210,7 @@ class TestLife:
     async def test_nothing_is_left(self) -> None:
         async with DesktopEnvironment() as desktop:
             handle = Handle.from_json(desktop.handle)
-            inside = _inside(handle.pid)
+            inside = _list_descendants(handle.pid)
             assert len(inside) >= 4
             assert handle.id in [known.id for known in list_desktops()]
         assert not exists(handle.folder)
@@ -220,7 +220,7 @@ class TestLife:
     async def test_killed_desktop_is_a_broken_machine(self) -> None:
         async with DesktopEnvironment() as desktop:
             handle = Handle.from_json(desktop.handle)
-            inside = _inside(handle.pid)
+            inside = _list_descendants(handle.pid)
             os.kill(handle.pid, signal.SIGKILL)
             for attempt in (desktop.observe(), desktop.act([Move(at(1, 1))])):
                 with pytest.raises(EnvironmentFailed):
@@ -256,8 +256,8 @@ class TestLife:
         child.kill()
         await child.wait()
         async with DesktopEnvironment.attach(handle) as desktop:
-            seen = await desktop.observe()
-            assert seen.screen == Size(640, 480)
+            look = await desktop.observe()
+            assert look.screen == Size(640, 480)
             assert (await desktop.execute("echo here")).output == "here\n"
         with pytest.raises(EnvironmentFailed, match="gone"):
             DesktopEnvironment.attach(handle)
@@ -272,7 +272,7 @@ class TestLife:
             assert readable
             assert not runtime.alive
             assert runtime.handle.id not in [known.id for known in list_desktops()]
-            own(runtime.handle)
+            write_owner(runtime.handle)
             reap()
             assert runtime.handle.folder.exists(), "who uses it may still ask why it ended"
             (runtime.handle.folder / "owner.json").unlink()
@@ -295,9 +295,9 @@ class TestLife:
         await asyncio.to_thread(runtime.start)
         async with DesktopEnvironment.attach(runtime.handle.to_json()) as desktop:
             project = Path(__file__).parents[3]
-            done = await desktop.execute("touch ~/mine && touch /usr/local/theirs; ls -A /root")
-            assert "Read-only" in done.error
-            assert done.output == ""
+            result = await desktop.execute("touch ~/mine && touch /usr/local/theirs; ls -A /root")
+            assert "Read-only" in result.error
+            assert result.output == ""
             assert (await desktop.execute(f"ls {shlex.quote(str(project))}/hisa")).exit_code != 0
             assert (await desktop.observe()).screen == Size(640, 480)
         runtime.stop()
@@ -311,14 +311,14 @@ def mounts() -> str:
     return Path("/proc/mounts").read_text()
 
 
-def _inside(pid: int) -> list[int]:
+def _list_descendants(pid: int) -> list[int]:
     """Host numbers of everything below a process."""
     listed = subprocess.run(
         ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
     ).stdout
     parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    found, new = [pid], [pid]
+    pids, new = [pid], [pid]
     while new:
         new = [child for child, parent in parents if parent in new]
-        found += new
-    return found
+        pids += new
+    return pids

@@ -18,7 +18,7 @@ from tests.environments.conformance import (
     CommandConformance,
     Conformance,
     EditorConformance,
-    seen_when,
+    observe_until,
 )
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -41,26 +41,26 @@ class TestStock(Conformance, CommandConformance, EditorConformance):
     async def test_output_that_is_no_text_is_no_broken_machine(
         self, environment: DesktopEnvironment
     ) -> None:
-        done = await environment.execute(r"printf 'a\377\376b'; printf '\303\274'")
-        assert (done.exit_code, done.output) == (0, "abü")
+        result = await environment.execute(r"printf 'a\377\376b'; printf '\303\274'")
+        assert (result.exit_code, result.output) == (0, "abü")
 
     async def test_a_slow_editor_gets_each_text_before_the_next_is_offered(
         self, environment: DesktopEnvironment, editor: PurePosixPath
     ) -> None:
-        await paused(environment, seconds=2.0)
+        await pause_editor(environment, seconds=2.0)
         await environment.act([Write("ü1"), Write("ü2"), Hotkey(("ctrl", "s"))])
-        await seen_when(environment, lambda seen: "*" not in seen.windows[0].title)
+        await observe_until(environment, lambda look: "*" not in look.windows[0].title)
         assert "ü1ü2" in (await environment.read_file(str(editor))).decode()
 
-    async def test_a_text_that_no_window_takes_is_told(
+    async def test_text_that_no_window_takes_is_refused(
         self, environment: DesktopEnvironment, editor: PurePosixPath
     ) -> None:
-        await paused(environment, seconds=patience(10.0))
+        await pause_editor(environment, seconds=patience(10.0))
         with pytest.raises(ActionRefused, match="no window asked for the text"):
             await environment.act([Write("ü")])
 
 
-async def paused(environment: DesktopEnvironment, *, seconds: float) -> None:
+async def pause_editor(environment: DesktopEnvironment, *, seconds: float) -> None:
     """Stop the editor for that long."""
     line = f"pkill -STOP mousepad; (sleep {seconds}; pkill -CONT mousepad) >/dev/null 2>&1 &"
     await environment.execute(line)

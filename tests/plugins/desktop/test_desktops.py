@@ -43,7 +43,7 @@ def hisa(tmp_path: Path) -> Iterator[Command]:
     shutil.rmtree(place)
 
 
-def started(hisa: Command) -> tuple[subprocess.Popen[str], str]:
+def start_desktop(hisa: Command) -> tuple[subprocess.Popen[str], str]:
     """A process with a desktop, and the desktop's id."""
     process = subprocess.Popen(
         [sys.executable, "-c", _LEAVER],
@@ -59,7 +59,7 @@ def started(hisa: Command) -> tuple[subprocess.Popen[str], str]:
 
 def test_leftover_desktop_is_listed_and_ended(hisa: Command) -> None:
     assert hisa.json("desktop", "ls") == []
-    process, ident = started(hisa)
+    process, ident = start_desktop(hisa)
     with process:
         (row,) = hisa.json("desktop", "ls")
         assert (row["id"], row["run"]) == (ident, "run-of-the-test")
@@ -77,9 +77,9 @@ def test_leftover_desktop_is_listed_and_ended(hisa: Command) -> None:
     assert hisa.json("desktop", "ls") == []
 
 
-def test_it_is_said_which_to_stop(hisa: Command) -> None:
-    assert "give an ID, or --all" in hisa.refused("desktop", "stop")
-    assert "hisa desktop ls" in hisa.refused("desktop", "stop", "zz")
+def test_stop_needs_an_id_or_all(hisa: Command) -> None:
+    assert "give an ID, or --all" in hisa.run_refused("desktop", "stop")
+    assert "hisa desktop ls" in hisa.run_refused("desktop", "stop", "zz")
     assert hisa.run("desktop", "stop", "--all") == "none was running\n"
 
 

@@ -58,9 +58,9 @@ class TestDisplay(Conformance, CommandConformance):
     async def test_commands_write_in_the_folder_alone(
         self, environment: DisplayEnvironment, folder: Path
     ) -> None:
-        done = await environment.execute("echo in > inside; pwd; touch /usr/local/hisa-was-here")
-        assert done.exit_code != 0
-        assert done.output == f"{folder}\n"
+        result = await environment.execute("echo in > inside; pwd; touch /usr/local/hisa-was-here")
+        assert result.exit_code != 0
+        assert result.output == f"{folder}\n"
         assert (folder / "inside").read_text() == "in\n"
 
 
@@ -91,12 +91,12 @@ async def test_no_key_and_no_session_bus_reach_a_command(
             monkeypatch.setenv(name, "planted-secret")
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={bus}")
         async with DisplayEnvironment(display) as environment:
-            done = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
+            result = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
             guest = Path(f"/proc/{environment.guest_pid}/environ").read_bytes()  # noqa: ASYNC240
     assert b"planted-secret" not in guest
-    assert "DISPLAY=" in done.output
-    assert "planted-secret" not in done.output
-    assert str(bus) not in done.output
+    assert "DISPLAY=" in result.output
+    assert "planted-secret" not in result.output
+    assert str(bus) not in result.output
 
 
 class _Recording:
@@ -113,10 +113,10 @@ class _Recording:
 
 
 def _run(words: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    done = subprocess.run(
+    result = subprocess.run(
         words, capture_output=True, env=environment, text=True, timeout=patience(30.0), check=False
     )
-    return done.returncode, done.stdout
+    return result.returncode, result.stdout
 
 
 PASTES = """

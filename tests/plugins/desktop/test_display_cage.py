@@ -62,9 +62,9 @@ async def test_nothing_in_the_present_folder_is_written(display: str, project: P
     async with on_display(display) as environment:
         for name in OBEYED:
             await environment.execute(f"echo 'command = [\"/bin/evil\"]' > {project / name}")
-        made = await environment.execute("echo kept > note; cat note")
+        result = await environment.execute("echo kept > note; cat note")
     assert [name for name in OBEYED if (project / name).exists()] == []
-    assert made.output == "kept\n"
+    assert result.output == "kept\n"
 
 
 async def test_no_socket_of_the_host_answers(display: str, project: Path) -> None:
@@ -79,7 +79,7 @@ async def test_no_socket_of_the_host_answers(display: str, project: Path) -> Non
                 pass
     """
     folders = [Path.home(), Path("/var/tmp"), Path("/var/lib"), project]
-    places = [str(each / ".hisa-test.sock") for each in folders if os.access(each, os.W_OK)]
+    places = [str(folder / ".hisa-test.sock") for folder in folders if os.access(folder, os.W_OK)]
     with ExitStack() as stack:
         for place in places:
             listening = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -93,8 +93,8 @@ async def test_no_socket_of_the_host_answers(display: str, project: Path) -> Non
         relative.listen()
         places.append(str(Path.home() / ".hisa-relative.sock"))
         async with on_display(display) as environment:
-            done = await python(environment, asks, *places)
-    assert (done.output, done.exit_code) == ("", 0)
+            result = await python(environment, asks, *places)
+    assert (result.output, result.exit_code) == ("", 0)
 
 
 async def test_calls_keys_and_limits_are_those_of_a_private_desktop(
@@ -119,9 +119,9 @@ async def test_calls_keys_and_limits_are_those_of_a_private_desktop(
             print(0)
     """
     async with on_display(display, "environment.limits.memory_mb=512") as environment:
-        done = await python(environment, asks)
+        result = await python(environment, asks)
     calls = ["keyctl -1", "bpf -1", "io_uring -1", "vsock refused"]
-    assert done.output.splitlines() == [*calls, "True", "True", "0"]
+    assert result.output.splitlines() == [*calls, "True", "True", "0"]
 
 
 TAKES = """
@@ -138,15 +138,15 @@ TAKES = """
 
 
 @pytest.mark.parametrize("words", [("12", "100"), ("400", "0")], ids=["memory", "processes"])
-async def test_what_takes_too_much_is_ended_and_the_display_stays(
+async def test_command_over_the_limits_is_ended_and_the_display_stays(
     display: str, project: Path, words: tuple[str, str]
 ) -> None:
     limits = ("environment.limits.memory_mb=512", "environment.limits.processes=200")
     async with on_display(display, *limits) as environment:
         line = ["/usr/bin/python3", "-c", textwrap.dedent(TAKES), *words]
-        done = await environment.execute(line, timeout=120.0)
+        result = await environment.execute(line, timeout=120.0)
         after = await environment.execute("echo there")
-    assert done.exit_code == -9 or "refused" in done.output
+    assert result.exit_code == -9 or "refused" in result.output
     assert after.output == "there\n"
 
 
@@ -163,24 +163,24 @@ async def test_links_out_of_the_folder_are_not_followed(
         for name in ("way/new", "way/deep/new", "file"):
             with suppress(EnvironmentFailed):
                 await environment.write_file(str(inside / name), b"written")
-        found = []
+        contents = []
         for name in ("way/secret", "file"):
             with suppress(FileRefused, FileNotFoundError):
-                found.append(await environment.read_file(str(inside / name)))
+                contents.append(await environment.read_file(str(inside / name)))
     assert sorted(path.name for path in out.rglob("*")) == ["secret"]
     assert (out / "secret").read_text() == "of somebody"
-    assert b"of somebody" not in found
+    assert b"of somebody" not in contents
 
 
 async def test_settings_that_commands_wrote_are_not_taken(
     display: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    async with DisplayEnvironment(display, note=told.append) as environment:
-        done = await environment.execute("echo '[run]' > hisa.toml; pwd")
-    folder = done.output.strip()
-    assert told[0].endswith(f"can write files in {folder} alone")
-    assert told[1] == f"commands wrote to {folder}: 1 entries"
+    notes: list[str] = []
+    async with DisplayEnvironment(display, note=notes.append) as environment:
+        result = await environment.execute("echo '[run]' > hisa.toml; pwd")
+    folder = result.output.strip()
+    assert notes[0].endswith(f"can write files in {folder} alone")
+    assert notes[1] == f"commands wrote to {folder}: 1 entries"
     monkeypatch.chdir(folder)
     with pytest.raises(ConfigError, match="an agent may have written"):
         load(environ={})

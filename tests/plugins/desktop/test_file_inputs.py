@@ -39,20 +39,20 @@ async def look_when(
     desktop: DesktopEnvironment, holds: Callable[[Observation], bool]
 ) -> Observation:
     deadline = Deadline(60.0)
-    look = await desktop.observe(elements=True, settle=1.0)
-    while not holds(look):
-        assert not deadline.passed, [window.title for window in look.windows]
-        look = await desktop.observe(elements=True, settle=1.0)
-    return look
+    observation = await desktop.observe(elements=True, settle=1.0)
+    while not holds(observation):
+        assert not deadline.passed, [window.title for window in observation.windows]
+        observation = await desktop.observe(elements=True, settle=1.0)
+    return observation
 
 
-def names(look: Observation) -> set[str]:
-    return {element.name for element in look.elements or ()}
+def names(observation: Observation) -> set[str]:
+    return {element.name for element in observation.elements or ()}
 
 
-async def resolved(look: Observation, description: str) -> GroundedCall:
+async def resolve_description(observation: Observation, description: str) -> GroundedCall:
     call = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
-    return await ElementsGrounder(emit=lambda _: None).resolve(call, look)
+    return await ElementsGrounder(emit=lambda _: None).resolve(call, observation)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ async def resolved(look: Observation, description: str) -> GroundedCall:
 async def test_a_file_input_is_found_by_what_is_drawn_on_it(
     desktop: DesktopEnvironment, description: str, name: str
 ) -> None:
-    look = await look_when(desktop, lambda look: "Submit" in names(look))
-    (place,) = (await resolved(look, description)).places
+    observation = await look_when(desktop, lambda observation: "Submit" in names(observation))
+    (place,) = (await resolve_description(observation, description)).places
     assert place.element is not None
     assert place.element.name == name
-    box = look.convert_box(place.element.box, "image")
+    box = observation.convert_box(place.element.box, "image")
     assert box.contains(place.point)

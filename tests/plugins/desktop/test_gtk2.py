@@ -15,10 +15,12 @@ from hisa.screen.observation import Observation
 @pytest.mark.skipif(
     find_tree(recipe("osworld")) is None, reason="not built: hisa machine build osworld"
 )
-async def test_an_open_menu_is_told_and_a_closed_one_is_not() -> None:
+async def test_open_menu_is_listed_and_closed_one_is_not() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         await desktop.execute("convert -size 300x200 xc:red a.png; gimp a.png >/dev/null 2>&1 &")
-        while not any("[a]" in each.title for each in (await desktop.observe(settle=5.0)).windows):
+        while not any(
+            "[a]" in window.title for window in (await desktop.observe(settle=5.0)).windows
+        ):
             pass
         await desktop.observe(settle=8.0)
         assert items(await desktop.observe(elements=True, settle=5.0)) == set()
@@ -28,5 +30,5 @@ async def test_an_open_menu_is_told_and_a_closed_one_is_not() -> None:
         assert items(await desktop.observe(elements=True, settle=5.0)) == set()
 
 
-def items(seen: Observation) -> set[str]:
-    return {each.name for each in seen.elements or () if each.role == "menu item"}
+def items(look: Observation) -> set[str]:
+    return {element.name for element in look.elements or () if element.role == "menu item"}

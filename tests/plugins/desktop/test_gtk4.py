@@ -9,7 +9,7 @@ import pytest
 from hisa.actions import Click, Press, Write
 from hisa.plugins.desktop.guest import gtk4
 from hisa.plugins.desktop.guest.bus import Bus
-from hisa.plugins.desktop.guest.hidden_parts import seen_through
+from hisa.plugins.desktop.guest.hidden_parts import shows_through
 from hisa.plugins.desktop.guest.node import BoundingBox, Node
 from hisa.plugins.desktop.guest.x_screen import TopWindow
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -29,9 +29,9 @@ def bus(toolkit: str = "GTK") -> Bus:
 
 def node(role: str, box: BoundingBox | None, name: str = "", *children: Node) -> Node:
     states = frozenset({"visible"})
-    made = Node(":1.1", "/1", "", 0, 0, frozenset({"Component"}), name, role, "", states, box)
-    made.children, made.window = list(children), "Settings"
-    return made
+    new_node = Node(":1.1", "/1", "", 0, 0, frozenset({"Component"}), name, role, "", states, box)
+    new_node.children, new_node.window = list(children), "Settings"
+    return new_node
 
 
 def window(box: BoundingBox, *, active: bool = False, title: str = "Settings") -> TopWindow:
@@ -39,15 +39,15 @@ def window(box: BoundingBox, *, active: bool = False, title: str = "Settings") -
 
 
 class TestPlace:
-    def test_a_window_lies_within_the_border_that_it_draws(self) -> None:
+    def test_window_is_placed_inside_its_own_border(self) -> None:
         button = node("push button", (11, 11, 35, 35), "Search")
         frame = node("frame", (0, 0, 970, 630), "Settings", button)
         gtk4.place(bus(), [frame], [window((150, 53, 1130, 693))], list)
         assert frame.box == (155, 58, 1125, 688)
         assert button.box == (166, 69, 190, 93)
-        assert button.as_told(166, 69) == (11, 11)
+        assert button.to_app_point(166, 69) == (11, 11)
 
-    def test_of_two_alike_the_one_with_the_focus_is_the_active_one(self) -> None:
+    def test_active_window_is_chosen_between_two_of_one_size(self) -> None:
         behind, front = node("frame", (0, 0, 100, 50)), node("frame", (0, 0, 100, 50))
         front.states |= {"active"}
         shown = [window((5, 5, 105, 55)), window((300, 200, 400, 250), active=True)]
@@ -57,7 +57,7 @@ class TestPlace:
     @pytest.mark.parametrize(
         "other", [window((5, 5, 405, 55)), window((5, 5, 105, 55), title="Mail")]
     )
-    def test_one_that_fits_no_window_stays_where_it_is_told(self, other: TopWindow) -> None:
+    def test_frame_that_fits_no_window_keeps_its_place(self, other: TopWindow) -> None:
         frame = node("frame", (0, 0, 100, 50))
         gtk4.place(bus(), [frame], [other], list)
         assert frame.box == (0, 0, 100, 50)
@@ -79,17 +79,17 @@ class TestPlace:
         assert menu.children[0].box is None
 
 
-def test_what_is_scrolled_out_of_its_pane_is_not_seen() -> None:
+def test_element_scrolled_out_of_its_pane_is_left_out() -> None:
     frame = node("frame", (0, 0, 200, 200))
     pane = node("scroll pane", (0, 50, 100, 150))
     rows = node("list", (0, 50, 100, 900))
     inside, below = node("list item", (0, 140, 100, 180)), node("list item", (0, 180, 100, 220))
     menu = node("menu", (0, 180, 100, 220))
-    assert seen_through(bus(), pane, frame)
-    assert seen_through(bus(), rows, pane)
-    assert seen_through(bus(), inside, rows)
-    assert not seen_through(bus(), below, rows)
-    assert seen_through(bus(), menu, rows), "a menu sticks out"
+    assert shows_through(bus(), pane, frame)
+    assert shows_through(bus(), rows, pane)
+    assert shows_through(bus(), inside, rows)
+    assert not shows_through(bus(), below, rows)
+    assert shows_through(bus(), menu, rows), "a menu sticks out"
 
 
 @pytest.mark.desktop
@@ -97,37 +97,39 @@ def test_what_is_scrolled_out_of_its_pane_is_not_seen() -> None:
 async def test_gnome_settings_tell_what_shows_where_it_shows() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         await desktop.execute("gnome-control-center >/dev/null 2>&1 &")
-        seen = await until(desktop, "push button", "Search")
-        names = {each.name for each in seen.elements or ()}
+        look = await until(desktop, "push button", "Search")
+        names = {element.name for element in look.elements or ()}
         assert "Bluetooth" in names
         assert "Users" not in names, "it is scrolled out"
         assert not any(name.startswith(("Gtk", "Adw")) for name in names)
 
-        await desktop.act([Click(find(seen, "push button", "Primary Menu").box.centre)])
-        seen = await until(desktop, "menu item", "Help")
-        menu = find(seen, "menu", "").box
-        assert menu.top < find(seen, "menu item", "Help").box.top < menu.bottom
+        await desktop.act([Click(find(look, "push button", "Primary Menu").box.centre)])
+        look = await until(desktop, "menu item", "Help")
+        menu = find(look, "menu", "").box
+        assert menu.top < find(look, "menu item", "Help").box.top < menu.bottom
         await desktop.act([Press("esc")])
-        seen = await until_gone(desktop, "menu item", "Help")
+        look = await until_gone(desktop, "menu item", "Help")
 
         # A popover that is on its way out swallows the next click.
-        await desktop.act([Click(find(seen, "push button", "Search").box.centre)])
+        await desktop.act([Click(find(look, "push button", "Search").box.centre)])
         await until(desktop, "entry", "")
         await desktop.act([Write("blue ü")])
         for _ in range(40):
-            seen = await desktop.observe(elements=True, settle=1.0)
-            if any(each.text == "blue ü" for each in seen.elements or ()):
+            look = await desktop.observe(elements=True, settle=1.0)
+            if any(element.text == "blue ü" for element in look.elements or ()):
                 break
-        assert any(each.text == "blue ü" for each in seen.elements or ())
-        assert "Network" not in {each.name for each in seen.elements or ()}, "of the other page"
+        assert any(element.text == "blue ü" for element in look.elements or ())
+        assert "Network" not in {element.name for element in look.elements or ()}, (
+            "of the other page"
+        )
 
 
 async def until(desktop: DesktopEnvironment, role: str, name: str) -> Observation:
     """Look until an element of that role and name is there."""
     for _ in range(60):
-        seen = await desktop.observe(elements=True, settle=2.0)
-        if any((each.role, each.name) == (role, name) for each in seen.elements or ()):
-            return seen
+        look = await desktop.observe(elements=True, settle=2.0)
+        if any((element.role, element.name) == (role, name) for element in look.elements or ()):
+            return look
         await asyncio.sleep(0.2)
     raise AssertionError(f"no {role} {name!r}")
 
@@ -135,12 +137,14 @@ async def until(desktop: DesktopEnvironment, role: str, name: str) -> Observatio
 async def until_gone(desktop: DesktopEnvironment, role: str, name: str) -> Observation:
     """Look until no element of that role and name is there."""
     for _ in range(60):
-        seen = await desktop.observe(elements=True, settle=2.0)
-        if not any((each.role, each.name) == (role, name) for each in seen.elements or ()):
-            return seen
+        look = await desktop.observe(elements=True, settle=2.0)
+        if not any((element.role, element.name) == (role, name) for element in look.elements or ()):
+            return look
         await asyncio.sleep(0.2)
     raise AssertionError(f"still there: {role} {name!r}")
 
 
-def find(seen: Observation, role: str, name: str) -> Element:
-    return next(each for each in seen.elements or () if (each.role, each.name) == (role, name))
+def find(look: Observation, role: str, name: str) -> Element:
+    return next(
+        element for element in look.elements or () if (element.role, element.name) == (role, name)
+    )

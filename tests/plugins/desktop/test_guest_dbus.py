@@ -72,16 +72,16 @@ class _Relay:
         self._start(self._accept)
 
     def close(self) -> None:
-        for one in self._sockets:
+        for connection in self._sockets:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join()
-        for one in self._sockets:
-            one.close()
+        for connection in self._sockets:
+            connection.close()
 
-    def _start(self, work: Callable[..., None], *given: object) -> None:
-        thread = threading.Thread(target=work, args=given)
+    def _start(self, work: Callable[..., None], *parameters: object) -> None:
+        thread = threading.Thread(target=work, args=parameters)
         self._threads.append(thread)
         thread.start()
 
@@ -115,13 +115,13 @@ def test_calls_and_answers_of_a_real_bus(address: str) -> None:
     connection = Connection(f"tcp:host=localhost;unix:path=/nonexistent;{address}")
     own = connection.call(IDLE, 5.0)[0]
     assert BUS in own
-    name = next(one for one in own if one.startswith(":"))
-    asked = Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", BUS))
-    assert connection.call(asked, 5.0) == (BUS,)
-    wanted = Call(BUS, PATH, BUS, "RequestName", arguments("su", "a.name", 4))
-    assert connection.call(wanted, 5.0) == (1,)
-    said = connection.call(Call(BUS, PATH, PROPERTIES, "GetAll", arguments("s", BUS)), 5.0)[0]
-    assert isinstance(said["Interfaces"], list)
+    name = next(entry for entry in own if entry.startswith(":"))
+    owner_query = Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", BUS))
+    assert connection.call(owner_query, 5.0) == (BUS,)
+    name_request = Call(BUS, PATH, BUS, "RequestName", arguments("su", "a.name", 4))
+    assert connection.call(name_request, 5.0) == (1,)
+    properties = connection.call(Call(BUS, PATH, PROPERTIES, "GetAll", arguments("s", BUS)), 5.0)[0]
+    assert isinstance(properties["Interfaces"], list)
     credentials = Call(BUS, PATH, BUS, "GetConnectionCredentials", arguments("s", name))
     assert isinstance(connection.call(credentials, 5.0)[0]["ProcessID"], int)
     with pytest.raises(DBusError, match="refuses NoSuch"):
@@ -146,8 +146,8 @@ def test_a_bus_that_only_sends_signals_does_not_answer(address: str) -> None:
     match = Call(BUS, PATH, BUS, "AddMatch", arguments("s", "type='signal'"))
     assert connection.call(match, 5.0) == ()
     for number in range(3):  # each is a signal to the first
-        wanted = arguments("su", f"a.name{number}", 4)
-        assert other.call(Call(BUS, PATH, BUS, "RequestName", wanted), 5.0) == (1,)
+        parameters = arguments("su", f"a.name{number}", 4)
+        assert other.call(Call(BUS, PATH, BUS, "RequestName", parameters), 5.0) == (1,)
     assert connection.receive(0.1) == []
     connection.close()
     other.close()
@@ -175,7 +175,7 @@ def test_an_answer_that_comes_too_late_is_none_of_the_next_reading(
     assert not limit.ran_out
 
 
-def test_nothing_is_asked_when_windows_move(bus: Bus) -> None:
+def test_no_call_is_sent_when_windows_move(bus: Bus) -> None:
     limit = Limit(60.0, lambda: True)
     assert bus.gather([IDLE], limit) == [None]
     assert limit.moved

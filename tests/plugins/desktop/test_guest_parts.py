@@ -13,7 +13,7 @@ import pytest
 from hisa.actions import values
 from hisa.actions.keys import KEY_NAMES
 from hisa.plugins.desktop.guest import act_limits
-from hisa.plugins.desktop.guest.box_repair import straighten
+from hisa.plugins.desktop.guest.box_repair import straighten_boxes
 from hisa.plugins.desktop.guest.bus import Bus, Limit
 from hisa.plugins.desktop.guest.cells import Cells
 from hisa.plugins.desktop.guest.dbus import Call
@@ -38,20 +38,24 @@ def test_every_key_that_a_model_may_name_is_typed() -> None:
 
 
 def test_the_guest_keeps_the_limits_that_actions_have() -> None:
-    theirs = {name: value for name, value in vars(act_limits).items() if name.startswith("MAX_")}
-    assert theirs == {name: getattr(values, name) for name in theirs}
-    ours = {name for name in values.__all__ if name.startswith("MAX_")}
-    assert ours - set(theirs) == {"MAX_TOTAL_SECONDS"}  # how long a model may hold up a run
+    guest_limits = {
+        name: value for name, value in vars(act_limits).items() if name.startswith("MAX_")
+    }
+    assert guest_limits == {name: getattr(values, name) for name in guest_limits}
+    own_limits = {name for name in values.__all__ if name.startswith("MAX_")}
+    assert own_limits - set(guest_limits) == {
+        "MAX_TOTAL_SECONDS"
+    }  # how long a model may hold up a run
 
 
 def test_work_is_done_once_however_many_ask() -> None:
     once: IdempotencyCache[int] = IdempotencyCache()
-    go, done = threading.Event(), []
+    go, runs = threading.Event(), []
 
     def work() -> int:
         go.wait(10)
-        done.append(1)
-        return len(done)
+        runs.append(1)
+        return len(runs)
 
     with ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(once.run, "id", work) for _ in range(8)]
@@ -80,7 +84,7 @@ def _part(role: str, box: BoundingBox, *children: Node) -> Node:
     )
 
 
-def test_only_what_leaves_its_holder_as_told_is_moved() -> None:
+def test_only_parts_that_leave_their_holder_are_moved() -> None:
     """LibreOffice tells its own parts without the menu bar above, the toolkit's as they are."""
     name_box = _part("text", (4, 126, 130, 160))
     field = _part("panel", (4, 101, 166, 135), _part("panel", (4, 126, 166, 160), name_box))
@@ -90,7 +94,7 @@ def test_only_what_leaves_its_holder_as_told_is_moved() -> None:
         "tool bar", (0, 99, 1221, 141), field, button := _part("push button", (174, 105, 199, 132))
     )
     pane = _part("root pane", (0, 21, 1280, 695), bar, tabs)
-    straighten(_part("frame", (0, 0, 1280, 720), _part("panel", (0, 46, 1280, 720), pane)))
+    straighten_boxes(_part("frame", (0, 0, 1280, 720), _part("panel", (0, 46, 1280, 720), pane)))
     assert pane.box == (0, 46, 1280, 720)
     assert name_box.box == (4, 126, 130, 160)
     assert add.box == (108, 675, 132, 699)
@@ -111,7 +115,7 @@ _SHOWN = [
 
 
 @pytest.mark.parametrize(
-    ("title", "told", "scale"),
+    ("title", "box", "scale"),
     [
         ("Fine", (281, 14, 359, 346), 2.0),
         ("Fine", (562, 28, 718, 692), 1.0),
@@ -121,11 +125,11 @@ _SHOWN = [
     ],
 )
 def test_a_window_is_as_large_as_the_server_says(
-    title: str, told: BoundingBox, scale: float
+    title: str, box: BoundingBox, scale: float
 ) -> None:
     button = _part("push button", (300, 100, 310, 110))
     menu = _window("", (300, 40, 340, 80), item := _part("menu item", (300, 40, 340, 60)))
-    assert not to_pixels([_window(title, told, button), menu], _SHOWN)
+    assert not to_pixels([_window(title, box, button), menu], _SHOWN)
     for part, (left, top, right, bottom) in (
         (button, (300, 100, 310, 110)),
         (item, (300, 40, 340, 60)),
@@ -133,7 +137,7 @@ def test_a_window_is_as_large_as_the_server_says(
         assert part.box == (scale * left, scale * top, scale * right, scale * bottom)
 
 
-def test_a_page_is_told_in_pixels_inside_a_scaled_browser() -> None:
+def test_page_is_placed_in_pixels_inside_a_scaled_browser() -> None:
     button = _part("push button", (120, 200, 180, 220))
     page = _part("document web", (102, 100, 398, 298), button)
     tab = _part("page tab", (60, 32, 90, 40))
@@ -145,7 +149,7 @@ def test_a_page_is_told_in_pixels_inside_a_scaled_browser() -> None:
     assert (page.box, button.box) == ((102, 100, 398, 298), (120, 200, 180, 220))
 
 
-def test_what_is_told_quite_elsewhere_has_no_place() -> None:
+def test_window_far_from_every_known_one_has_no_place() -> None:
     button, item, other = (_part("push button", (10, 10, 20, 20)) for _ in range(3))
     astray = _window("Plain", (900, 500, 1000, 540), button)
     menu = _window("", (0, 0, 30, 30), item)
@@ -176,7 +180,7 @@ class Ticking:
         return Frame(40, 40, (shade * 20 + b"\0\0\0\0" * 20) * 40)
 
 
-def test_a_screen_that_never_stands_still_is_given_up_in_time() -> None:
+def test_restless_screen_ends_the_wait_in_time() -> None:
     screen = cast(Screen, Ticking())
     assert not settle(screen, 0.5, None)
     assert not settle(screen, 60.0, None, restless=0.5)
@@ -186,56 +190,63 @@ def test_the_guests_way_of_reading_titles_is_hisas() -> None:
     assert inspect.getsource(plain_title) == inspect.getsource(window_titles.plain_title)
 
 
-class ToldBus:
+class MemoryBus:
     """Answers from a tree in memory, and keeps what was asked, in its order."""
 
     def __init__(self, tree: dict[tuple[str, str], dict[str, Any]]) -> None:
         self.tree = tree
         self.toolkits = dict.fromkeys((name for name, _ in tree), "gtk")
-        self.asked: list[Call] = []
+        self.calls: list[Call] = []
         self.met: dict[object, bool] = {}
 
     def applications(self, limit: Limit) -> list[tuple[str, str]]:
         return [ref for ref in self.tree if ref[1] == ROOT]
 
     def gather(self, calls: Sequence[Call], limit: Limit) -> list[Any]:
-        self.asked += calls
+        self.calls += calls
         return [self._answer(call) for call in calls]
 
     def _answer(self, call: Call) -> Any:
-        told = self.tree.get((call.name, call.path))
-        if told is None:
+        entry = self.tree.get((call.name, call.path))
+        if entry is None:
             return None
-        states = sum(1 << STATES.index(name) for name in told.get("states", ()))
-        children = told.get("children", [])
-        said = {"Name": told["name"], "ChildCount": len(children), "Description": ""}
+        states = sum(1 << STATES.index(name) for name in entry.get("states", ()))
+        children = entry.get("children", [])
+        properties = {"Name": entry["name"], "ChildCount": len(children), "Description": ""}
         answers: dict[str, Any] = {
             "GetChildren": [[(call.name, path) for path in children]],
             "GetState": [[states & 0xFFFFFFFF, states >> 32]],
-            "GetRole": [ROLES.index(told["role"]) if "role" in told else 0],
-            "GetInterfaces": [["org.a11y.atspi.Component", *told.get("interfaces", [])]],
-            "GetExtents": [told.get("box", (0, 0, 400, 300))],
-            "GetAll": [said],
-            "Get": [next((said[key] for key in said if key.encode() in call.arguments.body), 1)],
+            "GetRole": [ROLES.index(entry["role"]) if "role" in entry else 0],
+            "GetInterfaces": [["org.a11y.atspi.Component", *entry.get("interfaces", [])]],
+            "GetExtents": [entry.get("box", (0, 0, 400, 300))],
+            "GetAll": [properties],
+            "Get": [
+                next(
+                    (properties[key] for key in properties if key.encode() in call.arguments.body),
+                    1,
+                )
+            ],
         }
         return answers.get(call.method)
 
 
-def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> dict[str, Any]:
+def _read_boxes(
+    tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str
+) -> dict[str, Any]:
     """The boxes of what is read from a window, by its names, which are the paths."""
-    seen = ("showing", "visible")
-    told: dict[tuple[str, str], dict[str, Any]] = {
+    states = ("showing", "visible")
+    objects: dict[tuple[str, str], dict[str, Any]] = {
         ("app", ROOT): {"name": "app", "children": ["/window"]}
     }
     for path, (role, (left, top, right, bottom), children) in tree.items():
-        told["app", path] = {
+        objects["app", path] = {
             "name": path,
             "role": role,
-            "states": seen,
+            "states": states,
             "children": children,
             "box": (left, top, right - left, bottom - top),
         }
-    bus = ToldBus(told)
+    bus = MemoryBus(objects)
     bus.toolkits["app"] = toolkit
     windows = top_windows(cast(Bus, bus), Limit(60))
     walk(cast(Bus, bus), windows, (0, 0, 1280, 1024), Limit(60))
@@ -243,8 +254,8 @@ def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> 
 
 
 @pytest.mark.parametrize(("toolkit", "pane"), [("Qt", "filler"), ("gtk", "viewport")])
-def test_what_is_scrolled_out_of_its_pane_is_not_told(toolkit: str, pane: str) -> None:
-    boxes = _told(
+def test_parts_scrolled_out_of_their_pane_are_left_out(toolkit: str, pane: str) -> None:
+    boxes = _read_boxes(
         {
             "/window": ("dialog", (240, 53, 1040, 753), ["/pane"]),
             "/pane": (pane, (597, 129, 1015, 667), ["/page"]),
@@ -269,11 +280,11 @@ def test_what_is_scrolled_out_of_its_pane_is_not_told(toolkit: str, pane: str) -
 @pytest.mark.parametrize("toolkit", ["GAIL", "gtk"])
 def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
     """They never say so, and a menu that was closed still tells where its items were."""
-    seen, hidden = ("showing", "visible"), ("visible",)
+    shown, hidden = ("showing", "visible"), ("visible",)
 
     def menu(left: int, *children: str) -> dict[str, Any]:
         box = (left, 20, 40, 20)
-        return {"name": "", "role": "menu", "states": seen, "box": box, "children": [*children]}
+        return {"name": "", "role": "menu", "states": shown, "box": box, "children": [*children]}
 
     def item(name: str, *box: int) -> dict[str, Any]:
         return {"name": name, "role": "menu item", "states": hidden, "box": box}
@@ -283,7 +294,7 @@ def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
         ("app", "/window"): {
             "name": "app",
             "role": "frame",
-            "states": seen,
+            "states": shown,
             "children": ["/image", "/closed", "/never"],
         },
         ("app", "/image"): menu(0, "/scale", "/gone"),
@@ -294,12 +305,12 @@ def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
         ("app", "/never"): menu(80, "/unseen"),
         ("app", "/unseen"): item("Unseen", -(2**31), -(2**31), -1, -1),
     }
-    bus = ToldBus(tree)
+    bus = MemoryBus(tree)
     bus.toolkits = {"app": toolkit}
     frame = Frame(400, 300, bytes(4 * 400 * 300))
     windows = read_tree(
         cast(Bus, bus), Cells(), frame, [], 100, Limit(60), popups=lambda: [(0, 40, 200, 240)]
     )
-    told = [node for window in windows for node in flatten(window) if node.role == "menu item"]
-    assert [node.name for node in told] == ["Scale Image..."] * (toolkit == "GAIL")
-    assert all("showing" in node.states for node in told)
+    items = [node for window in windows for node in flatten(window) if node.role == "menu item"]
+    assert [node.name for node in items] == ["Scale Image..."] * (toolkit == "GAIL")
+    assert all("showing" in node.states for node in items)

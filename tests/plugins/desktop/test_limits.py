@@ -20,8 +20,8 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, list_desktops, namespaces
-from hisa.plugins.desktop.runtime.owned_files import owned
-from hisa.plugins.desktop.runtime.state import Handle, is_alive, own, owner
+from hisa.plugins.desktop.runtime.owned_files import find_owned
+from hisa.plugins.desktop.runtime.state import Handle, is_alive, read_owner, write_owner
 from hisa.plugins.desktop.runtime.watchdog import children, first_inside
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
@@ -45,11 +45,11 @@ def _ways() -> Iterator[namespaces.Isolation]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=list(_ways()))
 async def desktop(request: pytest.FixtureRequest) -> AsyncIterator[DesktopEnvironment]:
-    async with started(request.param) as environment:
+    async with RunningDesktop(request.param) as environment:
         yield environment
 
 
-class started:
+class RunningDesktop:
     """A desktop made in one way, ended at the end."""
 
     def __init__(
@@ -60,7 +60,9 @@ class started:
 
     async def __aenter__(self) -> DesktopEnvironment:
         await asyncio.to_thread(self.runtime.start)
-        own(self.runtime.handle)  # else a desktop that starts beside it removes what it left
+        write_owner(
+            self.runtime.handle
+        )  # else a desktop that starts beside it removes what it left
         self.environment = DesktopEnvironment.attach(self.runtime.handle.to_json())
         return await self.environment.__aenter__()
 
@@ -73,7 +75,7 @@ async def python(desktop: DesktopEnvironment, program: str) -> CommandResult:
     return await desktop.execute(["/usr/bin/python3", "-c", textwrap.dedent(program)])
 
 
-def inside(handle: Handle) -> int:
+def find_first_inside(handle: Handle) -> int:
     """The host's number of the first process inside."""
     launcher = children(handle.pid)[0]
     first = first_inside(launcher)
@@ -100,7 +102,7 @@ class TestRefused:
     async def test_calls_and_sockets_that_no_desktop_needs(
         self, desktop: DesktopEnvironment
     ) -> None:
-        done = await python(
+        result = await python(
             desktop,
             """
             import ctypes, os, socket, sys
@@ -119,26 +121,26 @@ class TestRefused:
                     print("socket", error.errno)
             """,
         )
-        assert done.exit_code == 0, done.error
-        said = dict(line.split() for line in done.output.splitlines())
-        assert {"ptrace", "keyctl", "pidfd_getfd", "mount", "bpf"} <= set(said)
-        assert set(said.values()) == {"1", "38", "97"}
-        assert {name for name, code in said.items() if code == "97"} == {"socket"}
+        assert result.exit_code == 0, result.error
+        codes = dict(line.split() for line in result.output.splitlines())
+        assert {"ptrace", "keyctl", "pidfd_getfd", "mount", "bpf"} <= set(codes)
+        assert set(codes.values()) == {"1", "38", "97"}
+        assert {name for name, code in codes.items() if code == "97"} == {"socket"}
 
     async def test_guests_token_is_not_in_reach_of_its_programs(
         self, desktop: DesktopEnvironment
     ) -> None:
-        done = await desktop.execute(
+        result = await desktop.execute(
             "cd /proc/$(pgrep -fo '^/usr/bin/python3 -m guest') && cat environ; head -c1 mem"
         )
-        assert done.output == ""
-        assert "denied" in done.error
+        assert result.output == ""
+        assert "denied" in result.error
 
     async def test_private_files_of_the_host_outside_home(
         self, desktop: DesktopEnvironment
     ) -> None:
-        done = await desktop.execute("cat /etc/shadow /etc/gshadow")
-        assert done.output == ""
+        result = await desktop.execute("cat /etc/shadow /etc/gshadow")
+        assert result.output == ""
 
 
 class TestLimits:
@@ -147,7 +149,7 @@ class TestLimits:
     ) -> None:
         if "bubblewrap" in request.node.name and os.geteuid() == 0:
             pytest.skip("the kernel does not limit root; the watchdog does, see TestWatchdog")
-        done = await python(
+        result = await python(
             desktop,
             """
             import os, signal, time
@@ -167,21 +169,21 @@ class TestLimits:
             print(len(pids))
             """,
         )
-        assert 50 < int(done.output) < LIMITS.processes
+        assert 50 < int(result.output) < LIMITS.processes
         assert (await desktop.execute("echo still here")).output == "still here\n"
 
     async def test_written_files_stop_at_the_limit(self, desktop: DesktopEnvironment) -> None:
         line = "for f in ~/a /tmp/b /dev/shm/c /var/tmp/d /run/user/*/e; do"
         line += " head -c 100M /dev/zero > $f; done;"
         line += " du -cb ~/a /tmp/b /dev/shm/c /var/tmp/d | tail -1"
-        done = await desktop.execute(line)
+        result = await desktop.execute(line)
         await desktop.execute("rm -f ~/a /tmp/b /dev/shm/c /var/tmp/d /run/user/*/e")
-        assert "No space left" in done.error
-        assert int(done.output.split()[0]) <= 3 * LIMITS.disk_mb << 20
+        assert "No space left" in result.error
+        assert int(result.output.split()[0]) <= 3 * LIMITS.disk_mb << 20
         assert (await desktop.observe()).screen == Size(640, 480)
 
     async def test_open_files_and_one_process_memory(self, desktop: DesktopEnvironment) -> None:
-        done = await python(
+        result = await python(
             desktop,
             """
             files = []
@@ -196,7 +198,7 @@ class TestLimits:
                 print("no memory")
             """,
         )
-        assert done.output == "True\nno memory\n"
+        assert result.output == "True\nno memory\n"
 
     async def test_log_flood_is_bounded(self, desktop: DesktopEnvironment) -> None:
         services = ".local/share/dbus-1/services"
@@ -211,8 +213,8 @@ class TestLimits:
         await desktop.execute(
             f"{to_bus} org.freedesktop.DBus.StartServiceByName string:x.Flood uint32:0"
         )
-        seen = await desktop.execute("until test -e ~/flooded; do sleep 0.1; done", timeout=60.0)
-        assert seen.exit_code == 0, seen
+        result = await desktop.execute("until test -e ~/flooded; do sleep 0.1; done", timeout=60.0)
+        assert result.exit_code == 0, result
         log = list(Handle.from_json(desktop.handle).folder.glob("log*"))
         assert b"x" * 1000 in b"".join(part.read_bytes() for part in log), "it reached the log"
         assert sum(part.stat().st_size for part in log) < 1 << 20
@@ -220,7 +222,7 @@ class TestLimits:
 
 class TestWatchdog:
     @pytest.mark.parametrize("way", list(_ways()))
-    async def test_memory_over_the_limit_ends_it_and_says_why(
+    async def test_memory_over_the_limit_ends_the_desktop_with_a_reason(
         self, way: namespaces.Isolation
     ) -> None:
         hog = """
@@ -231,18 +233,18 @@ class TestWatchdog:
             kept = bytearray(os.urandom(1 << 20) * 200)
             time.sleep(60)
         """
-        async with started(way) as desktop:
+        async with RunningDesktop(way) as desktop:
             with pytest.raises(EnvironmentFailed, match=r"held \d+ MB.*memory_mb is 512") as caught:
                 await python(desktop, hog)
             assert "environment.limits" in caught.value.fix
             with pytest.raises(EnvironmentFailed, match="memory_mb"):
                 await desktop.observe()
 
-    async def test_processes_over_the_limit_end_it_where_the_kernel_does_not(self) -> None:
+    async def test_watchdog_ends_a_desktop_over_the_process_limit(self) -> None:
         if os.geteuid() != 0 or "bubblewrap" in namespaces.refusals():
             pytest.skip("only bubblewrap started by root knows no limit of processes")
         many = "for n in $(seq 250); do sleep 60 & done; wait"
-        async with started("bubblewrap") as desktop:
+        async with RunningDesktop("bubblewrap") as desktop:
             with pytest.raises(EnvironmentFailed, match=r"ran \d+ processes.*processes is 200"):
                 await desktop.execute(many)
 
@@ -258,7 +260,7 @@ class TestWatchdog:
                     await desktop.execute(bomb)
                     await asyncio.sleep(0.5)
 
-        async with started(way) as desktop:
+        async with RunningDesktop(way) as desktop:
             with pytest.raises(EnvironmentFailed, match=r"ran \d+ processes.*processes is 200"):
                 await keep_full(desktop)
 
@@ -271,24 +273,24 @@ class TestWatchdog:
                     os.write(file, os.urandom(1 << 20))
             time.sleep(60)
         """
-        async with started() as desktop:
+        async with RunningDesktop() as desktop:
             with pytest.raises(EnvironmentFailed, match="memory_mb is 512"):
                 await python(desktop, hidden)
 
-    async def test_stopped_guest_does_not_keep_it(self) -> None:
-        async with started(idle=1.0) as desktop:
+    async def test_stopped_guest_does_not_hold_its_desktop(self) -> None:
+        async with RunningDesktop(idle=1.0) as desktop:
             handle = Handle.from_json(desktop.handle)
-            desktop_guest = children(inside(handle))[0]
+            desktop_guest = children(find_first_inside(handle))[0]
             os.kill(desktop_guest, signal.SIGSTOP)
             gone = os.pidfd_open(handle.pid)
-            ended = await asyncio.to_thread(_ends, gone)
+            ended = await asyncio.to_thread(_has_ended, gone)
             assert ended
             assert not is_alive(handle)
             with pytest.raises(EnvironmentFailed, match="gave no answer"):
                 await desktop.observe()
 
 
-def _ends(process: int) -> bool:
+def _has_ended(process: int) -> bool:
     """Whether the process of that descriptor ends in a minute."""
     readable, _, _ = select.select([process], [], [], 60.0)
     os.close(process)
@@ -310,15 +312,15 @@ async def test_run_says_which_limit_ended_its_desktop(tmp_path: Path) -> None:
     )
     with RunLog.create(tmp_path, task, settings=settings.model_dump(mode="json")) as log:
         async with Agent(settings=settings).open(task, log) as loop:
-            known = [owner(handle) for handle in list_desktops()]
-            assert log.id in {one.run for one in known if one}
+            known = [read_owner(handle) for handle in list_desktops()]
+            assert log.id in {entry.run for entry in known if entry}
             result = await loop.run(task)
     assert (result.status, result.score_state) == ("agent_broke_machine", "no_check")
     assert "environment.limits.memory_mb is 512" in result.message
     assert load_run(log.folder).manifest.exit_status == "agent_broke_machine"
 
 
-async def test_what_the_user_owns_is_found_and_the_systems_is_not(tmp_path: Path) -> None:
+async def test_files_of_the_user_are_found_and_those_of_the_system_are_not(tmp_path: Path) -> None:
     """Without root everything of the user's; of root's, what others may not read."""
     for name in ("open", "closed"):
         (tmp_path / name / "within").mkdir(parents=True)
@@ -326,6 +328,6 @@ async def test_what_the_user_owns_is_found_and_the_systems_is_not(tmp_path: Path
     (tmp_path / "closed").chmod(0o700)
     (tmp_path / "link").symlink_to("open")
     where = str(tmp_path).lstrip("/")
-    found = {path.rpartition("/")[2] for path in owned([where], os.getuid())}
-    assert found == ({"closed"} if os.getuid() == 0 else {"open", "closed"})
-    assert owned([where], os.getuid() + 1) == []
+    names = {path.rpartition("/")[2] for path in find_owned([where], os.getuid())}
+    assert names == ({"closed"} if os.getuid() == 0 else {"open", "closed"})
+    assert find_owned([where], os.getuid() + 1) == []

@@ -21,7 +21,7 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
-from tests.environments.conformance import seen_when
+from tests.environments.conformance import observe_until
 from tests.grounder.scenes import call
 from tests.plugins.desktop.action_lists import GTK
 
@@ -49,7 +49,7 @@ class Rows:
             return [("app", str(int.from_bytes(call.arguments.body, "little")))]
         return [self.boxes[int(call.path)]]
 
-    def found(self) -> tuple[list[int], bool]:
+    def read_shown_rows(self) -> tuple[list[int], bool]:
         limit = Limit(60)
         children = children_in_area(cast(Bus, self), self.node, SCREEN, limit)
         return [number for number, _ in children], not limit.ran_out
@@ -57,18 +57,18 @@ class Rows:
 
 @pytest.mark.parametrize("scrolled", [0, 99_990, 2 * 199_280])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_few_of_many_rows_are_asked_for(scrolled: int, backwards: bool) -> None:
+def test_few_of_many_rows_are_read(scrolled: int, backwards: bool) -> None:
     rows = [(10, 20 * row - scrolled, 300, 20) for row in range(2 * ROWS)]
     bus = Rows(rows[::-1] if backwards else rows)
     shown = [n for n, (_, top, _, _) in enumerate(bus.boxes) if -20 < top < 720]
-    assert bus.found() == (shown, True)
+    assert bus.read_shown_rows() == (shown, True)
     assert bus.rounds <= 10
     assert bus.calls < 1000
 
 
-def test_rows_in_no_order_are_not_said_to_be_all() -> None:
+def test_unordered_rows_are_not_taken_for_all() -> None:
     bus = Rows([(10, 20 * (row * 7919 % ROWS) - 90_000, 300, 20) for row in range(ROWS)])
-    assert not bus.found()[1]
+    assert not bus.read_shown_rows()[1]
     assert bus.calls < 5000
 
 
@@ -82,19 +82,19 @@ def _page() -> str:
 
 
 def _has(name: str) -> Any:
-    return lambda seen: seen.complete and any(e.name == name for e in seen.elements or ())
+    return lambda look: look.complete and any(e.name == name for e in look.elements or ())
 
 
 def _is_loaded(name: str) -> Any:
     """Whether a name shows, and the page is not still loading."""
     shows = _has(name)
-    return lambda seen: shows(seen) and "loading" not in absence_doubt(seen, "push button")
+    return lambda look: shows(look) and "loading" not in absence_doubt(look, "push button")
 
 
-async def _click(desktop: DesktopEnvironment, name: str, seen: Observation) -> None:
+async def _click(desktop: DesktopEnvironment, name: str, look: Observation) -> None:
     grounder = ElementsGrounder(emit=lambda event: None)
-    (place,) = (await grounder.resolve(call(f"the button {name}"), seen)).places
-    await desktop.act([Click(seen.convert(place.point, "screen"))])
+    (place,) = (await grounder.resolve(call(f"the button {name}"), look)).places
+    await desktop.act([Click(look.convert(place.point, "screen"))])
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
@@ -104,28 +104,28 @@ async def test_the_row_that_shows_of_a_page_of_10000_is_clicked_and_no_other() -
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/tmp/orders.html", _page().encode())
         await desktop.execute("chromium /tmp/orders.html >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, _is_loaded("Ship 12"))
-        assert seen.complete
+        look = await observe_until(desktop, _is_loaded("Ship 12"))
+        assert look.complete
         assert "(Of the table only what shows is known: scroll for the rest.)" in (
-            list(element_lines(seen))
+            list(element_lines(look))
         )
         with pytest.raises(NotFound, match="only what shows"):
-            await _click(desktop, "Ship 2711", seen)
-        everywhere = await with_hidden(desktop, seen)
+            await _click(desktop, "Ship 2711", look)
+        everywhere = await with_hidden(desktop, look)
         assert "tells only what shows" in absence_doubt(everywhere, "push button")
         assert not absence_doubt(everywhere, "dialog")
-        await _click(desktop, "Ship 12", seen)
-        seen = await seen_when(desktop, lambda seen: "did 12 " in _title(seen))
-        assert "did 12 " in _title(seen)
+        await _click(desktop, "Ship 12", look)
+        look = await observe_until(desktop, lambda look: "did 12 " in _title(look))
+        assert "did 12 " in _title(look)
         await desktop.act([Press("end")])
-        seen = await seen_when(desktop, _has("Ship 9999"))
-        await _click(desktop, "Ship 9999", seen)
-        seen = await seen_when(desktop, lambda seen: "did 9999 " in _title(seen))
-        assert "did 9999 " in _title(seen)
+        look = await observe_until(desktop, _has("Ship 9999"))
+        await _click(desktop, "Ship 9999", look)
+        look = await observe_until(desktop, lambda look: "did 9999 " in _title(look))
+        assert "did 9999 " in _title(look)
 
 
-def _title(seen: Observation) -> str:
-    return f"{seen.active.title} " if seen.active else ""
+def _title(look: Observation) -> str:
+    return f"{look.active.title} " if look.active else ""
 
 
 _LIST = """
@@ -150,11 +150,11 @@ async def test_rows_of_gtk_are_read_where_x_has_no_places_for_them() -> None:
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("~/list.py", f"{GTK}\n{_LIST}".encode())
         await desktop.execute("setsid -f /usr/bin/python3 ~/list.py >/dev/null 2>&1")
-        seen = await seen_when(desktop, _has("Ship 2"))
-        middle = Point(seen.screen.width / 2, seen.screen.height / 2, "screen")
+        look = await observe_until(desktop, _has("Ship 2"))
+        middle = Point(look.screen.width / 2, look.screen.height / 2, "screen")
         await desktop.act([Click(middle), Press("end")])
-        seen = await seen_when(desktop, _has("Ship 9999"))
-        shown = [e for e in seen.elements or () if e.name.startswith("Ship ")]
-        assert seen.complete
+        look = await observe_until(desktop, _has("Ship 9999"))
+        shown = [e for e in look.elements or () if e.name.startswith("Ship ")]
+        assert look.complete
         assert "Ship 9999" in {e.name for e in shown}
         assert len(shown) < 20

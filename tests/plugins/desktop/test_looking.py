@@ -19,7 +19,7 @@ from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.state.roi import roi_pair
-from tests.environments.conformance import only, seen_when
+from tests.environments.conformance import find_only, observe_until
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 needs_calc = pytest.mark.skipif(
@@ -36,10 +36,12 @@ async def office() -> AsyncIterator[DesktopEnvironment]:
     async with DesktopEnvironment() as desktop:
         await desktop.execute("soffice --calc --norestore >/dev/null 2>&1 &")
         for _ in range(120):
-            seen = await desktop.observe(settle=2.0)
-            if _title(seen).endswith("LibreOffice Calc"):
+            look = await desktop.observe(settle=2.0)
+            if _title(look).endswith("LibreOffice Calc"):
                 break
-        await seen_when(desktop, lambda seen: bool(_of(seen, "table cell")) and seen.complete)
+        await observe_until(
+            desktop, lambda look: bool(_list_elements(look, "table cell")) and look.complete
+        )
         yield desktop
 
 
@@ -47,19 +49,21 @@ async def office() -> AsyncIterator[DesktopEnvironment]:
 async def calc(office: DesktopEnvironment) -> DesktopEnvironment:
     """An office's first cell has the cursor, and no cell holds anything."""
     await office.act([Hotkey(("ctrl", "a")), Press("delete"), Hotkey(("ctrl", "home"))])
-    await seen_when(office, lambda seen: any(c.name == "A1" for c in _of(seen, "table cell")))
+    await observe_until(
+        office, lambda look: any(c.name == "A1" for c in _list_elements(look, "table cell"))
+    )
     return office
 
 
-def _title(seen: Observation) -> str:
-    return seen.active.title if seen.active else ""
+def _title(look: Observation) -> str:
+    return look.active.title if look.active else ""
 
 
-def _of(seen: Observation, role: str) -> list[Element]:
-    return [element for element in seen.elements or () if element.role == role]
+def _list_elements(look: Observation, role: str) -> list[Element]:
+    return [element for element in look.elements or () if element.role == role]
 
 
-async def _lives(desktop: DesktopEnvironment) -> bool:
+async def _is_alive(desktop: DesktopEnvironment) -> bool:
     return (await desktop.execute("pgrep -x soffice.bin")).exit_code == 0
 
 
@@ -70,86 +74,88 @@ async def test_elements_read_at_each_look_end_no_office(calc: DesktopEnvironment
         await calc.act([Write("12.5"), Press("enter"), Press("up")])
         await calc.observe(elements=True)
         await calc.act([Hotkey(("ctrl", "1"))])
-        seen = await seen_when(calc, lambda seen: "Format Cells" in _title(seen))
+        look = await observe_until(calc, lambda look: "Format Cells" in _title(look))
         await calc.act([Hotkey(("alt", "f")), Hotkey(("ctrl", "a")), Write(code)])
-        seen = await calc.observe(elements=True)
-        await calc.act([Click(only(seen, "push button", name="OK").box.centre)])
-        seen = await seen_when(calc, lambda seen: "Format Cells" not in _title(seen))
-        assert await _lives(calc)
-        assert "Calc" in _title(seen)
+        look = await calc.observe(elements=True)
+        await calc.act([Click(find_only(look, "push button", name="OK").box.centre)])
+        look = await observe_until(calc, lambda look: "Format Cells" not in _title(look))
+        assert await _is_alive(calc)
+        assert "Calc" in _title(look)
 
 
 @needs_calc
-async def test_what_is_clicked_in_a_spreadsheet_is_what_was_meant(
+async def test_click_in_a_spreadsheet_hits_its_target(
     calc: DesktopEnvironment,
 ) -> None:
     """Parts that the toolkit draws inside LibreOffice's own are told where they are."""
-    seen = await calc.observe(elements=True)
-    for element in seen.elements or ():
-        assert element.role == "frame" or element.box.bottom <= seen.screen.height
+    look = await calc.observe(elements=True)
+    for element in look.elements or ():
+        assert element.role == "frame" or element.box.bottom <= look.screen.height
 
-    add = only(seen, "push button", name="Add")
+    add = find_only(look, "push button", name="Add")
     # The button wants a press that lasts, and repeats itself while it does.
     await calc.act([MouseDown(add.box.centre), Sleep(patience(0.1)), MouseUp()])
-    seen = await seen_when(calc, lambda seen: len(_of(seen, "page tab")) > 1)
-    assert [tab.name for tab in _of(seen, "page tab")][:2] == ["Sheet1", "Sheet2"]
-    await calc.act([Click(_of(seen, "page tab")[0].box.centre)])
+    look = await observe_until(calc, lambda look: len(_list_elements(look, "page tab")) > 1)
+    assert [tab.name for tab in _list_elements(look, "page tab")][:2] == ["Sheet1", "Sheet2"]
+    await calc.act([Click(_list_elements(look, "page tab")[0].box.centre)])
     # The sheet takes the focus a moment after the click, as a run's look after each act awaits.
-    seen = await calc.observe(elements=True, settle=patience(5.0))
+    look = await calc.observe(elements=True, settle=patience(5.0))
 
-    name_box = next(field for field in _of(seen, "text") if field.text == "A1")
+    name_box = next(field for field in _list_elements(look, "text") if field.text == "A1")
     await calc.act([Click(name_box.box.centre)])
-    seen = await seen_when(calc, lambda seen: _focused(seen) == name_box.box)
-    assert _focused(seen) == name_box.box
+    look = await observe_until(calc, lambda look: _find_focused_box(look) == name_box.box)
+    assert _find_focused_box(look) == name_box.box
     await calc.act([Hotkey(("ctrl", "a")), Write("C7"), Press("enter")])
-    seen = await seen_when(calc, lambda seen: any(f.text == "C7" for f in _of(seen, "text")))
-    assert any(field.text == "C7" for field in _of(seen, "text"))
+    look = await observe_until(
+        calc, lambda look: any(f.text == "C7" for f in _list_elements(look, "text"))
+    )
+    assert any(field.text == "C7" for field in _list_elements(look, "text"))
 
     for texts in (("Liberation Sans", "DejaVu Sans"), ("10 pt",)):  # by the fonts that are here
-        seen = await seen_when(calc, partial(_shows, texts=texts))
-        font = next(field for field in _of(seen, "text") if field.text in texts)
+        look = await observe_until(calc, partial(_shows, texts=texts))
+        font = next(field for field in _list_elements(look, "text") if field.text in texts)
         await calc.act([Click(font.box.centre)])
-        seen = await seen_when(calc, lambda seen, box=font.box: _focused(seen) == box)  # type: ignore[misc]
-        assert _focused(seen) == font.box
+        look = await observe_until(calc, lambda look, box=font.box: _find_focused_box(look) == box)  # type: ignore[misc]
+        assert _find_focused_box(look) == font.box
         await calc.act([Press("esc")])
         await calc.observe(settle=patience(5.0))
 
 
-def _shows(seen: Observation, texts: tuple[str, ...]) -> bool:
-    return any(field.text in texts for field in _of(seen, "text"))
+def _shows(look: Observation, texts: tuple[str, ...]) -> bool:
+    return any(field.text in texts for field in _list_elements(look, "text"))
 
 
-def _focused(seen: Observation) -> object:
-    found = (field.box for field in _of(seen, "text") if "focused" in field.states)
-    return next(found, None)
+def _find_focused_box(look: Observation) -> object:
+    boxes = (field.box for field in _list_elements(look, "text") if "focused" in field.states)
+    return next(boxes, None)
 
 
-def _cell(seen: Observation, name: str) -> Element:
-    return only(seen, "table cell", name=name)
+def _cell(look: Observation, name: str) -> Element:
+    return find_only(look, "table cell", name=name)
 
 
 @needs_calc
-async def test_a_kept_cell_is_as_new_as_the_screen(calc: DesktopEnvironment) -> None:
+async def test_reused_cell_is_as_new_as_the_screen(calc: DesktopEnvironment) -> None:
     """Cells are kept between readings only where nothing changed; scrolled ones are others."""
     first = await calc.observe(elements=True)
     await calc.act([Write("one"), Press("enter"), Write("two"), Press("enter")])
-    seen = await seen_when(calc, lambda seen: _cell(seen, "A2").text == "two")
-    assert (_cell(seen, "A1").text, _cell(seen, "A2").text) == ("one", "two")
-    assert _cell(seen, "F5") == _cell(first, "F5")
-    assert seen.complete
+    look = await observe_until(calc, lambda look: _cell(look, "A2").text == "two")
+    assert (_cell(look, "A1").text, _cell(look, "A2").text) == ("one", "two")
+    assert _cell(look, "F5") == _cell(first, "F5")
+    assert look.complete
     await calc.act([Press("pagedown")])
-    seen = await seen_when(
-        calc, lambda seen: not any(c.name == "A1" for c in _of(seen, "table cell"))
+    look = await observe_until(
+        calc, lambda look: not any(c.name == "A1" for c in _list_elements(look, "table cell"))
     )
-    names = {cell.name for cell in _of(seen, "table cell")}
+    names = {cell.name for cell in _list_elements(look, "table cell")}
     assert "A1" not in names
-    assert len(names) == len(_of(seen, "table cell")) > 300
+    assert len(names) == len(_list_elements(look, "table cell")) > 300
 
 
 @needs_calc
 async def test_an_application_that_hangs_is_no_empty_screen(calc: DesktopEnvironment) -> None:
-    whole = await calc.observe(elements=True)
-    assert whole.complete
+    full_look = await calc.observe(elements=True)
+    assert full_look.complete
     handle = Handle.from_json(calc.handle)
     guest = GuestClient("guest", socket=handle.socket, token=handle.token)
     await calc.execute("pkill -STOP -x soffice.bin")
@@ -159,8 +165,8 @@ async def test_an_application_that_hangs_is_no_empty_screen(calc: DesktopEnviron
         await calc.execute("pkill -CONT -x soffice.bin")
         await guest.close()
     assert not look.complete
-    seen = await seen_when(calc, lambda seen: seen.complete)
-    assert len(seen.elements or ()) == len(whole.elements or ())
+    later_look = await observe_until(calc, lambda look: look.complete)
+    assert len(later_look.elements or ()) == len(full_look.elements or ())
 
 
 MUTE = """
@@ -176,17 +182,17 @@ while True:
 """
 
 
-async def test_a_window_that_just_came_and_tells_nothing_may_still_tell(
+async def test_silent_new_window_leaves_the_look_incomplete(
     desktop: DesktopEnvironment,
 ) -> None:
     """As an office that starts does: its window shows before the bus knows of it."""
     assert (await desktop.observe(elements=True)).complete
     await desktop.write_file("/home/user/mute.py", MUTE.encode())
     await desktop.execute("/usr/bin/python3 ~/mute.py >/dev/null 2>&1 &")
-    looks: list[Observation] = []
-    while not (looks and looks[-1].windows and looks[-1].complete):
-        looks.append(await desktop.observe(elements=True))
-    shown = [look for look in looks if look.windows]
+    observations: list[Observation] = []
+    while not (observations and observations[-1].windows and observations[-1].complete):
+        observations.append(await desktop.observe(elements=True))
+    shown = [observation for observation in observations if observation.windows]
     assert [window.title for window in shown[0].windows] == ["Mute"]
     assert not shown[0].complete
     assert shown[-1].elements == ()
@@ -213,22 +219,26 @@ async def test_a_window_that_is_not_drawn_in_time_is_named_until_it_is(
 ) -> None:
     await desktop.write_file("/home/user/late.py", LATE.encode())
     await desktop.execute("/usr/bin/python3 ~/late.py >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: bool(seen.windows))
+    look = await observe_until(desktop, lambda look: bool(look.windows))
     named = [(await desktop.observe(settle=1.0)).undrawn for _ in range(3)]
-    assert {*seen.undrawn, *(name for names in named for name in names)} == {'window "Mute"'}
+    assert {*look.undrawn, *(name for names in named for name in names)} == {'window "Mute"'}
     assert named[1:] == [('window "Mute"',)] * 2
     await desktop.execute("touch ~/paint")
-    seen = await seen_when(desktop, lambda seen: not seen.undrawn)
-    assert seen.windows
+    look = await observe_until(desktop, lambda look: not look.undrawn)
+    assert look.windows
 
 
 async def test_a_window_that_shows_is_among_complete_elements(desktop: DesktopEnvironment) -> None:
     for _ in range(4):
         await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
-        looks: list[Observation] = []
-        while not (looks and looks[-1].elements):
-            looks.append(await desktop.observe(elements=True))
-        wrong = [look for look in looks if look.windows and look.complete and not look.elements]
+        observations: list[Observation] = []
+        while not (observations and observations[-1].elements):
+            observations.append(await desktop.observe(elements=True))
+        wrong = [
+            observation
+            for observation in observations
+            if observation.windows and observation.complete and not observation.elements
+        ]
         assert wrong == []
         await desktop.execute("pkill -KILL -x mousepad")
         while (await desktop.observe()).windows:
@@ -246,33 +256,33 @@ def _page(number: int, link: str) -> bytes:
 
 @needs_chromium
 @pytest.mark.browser
-async def test_the_second_page_tells_its_tables_too(desktop: DesktopEnvironment) -> None:
+async def test_second_page_has_its_tables_too(desktop: DesktopEnvironment) -> None:
     await desktop.write_file("/home/user/1.html", _page(1, '<a href="2.html">next</a>'))
     await desktop.write_file("/home/user/2.html", _page(2, ""))
     await desktop.execute("chromium file:///home/user/1.html >/dev/null 2>&1 &")
-    seen = await _until(desktop, "Page 1")
-    assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
-    await desktop.act([Click(only(seen, "link", name="next").box.centre)])
-    seen = await _until(desktop, "Page 2")
-    assert len([e for e in _of(seen, "push button") if e.name.startswith("Buy")]) == 9
-    assert len(_of(seen, "table cell")) == 18
+    look = await _until(desktop, "Page 1")
+    assert len([e for e in _list_elements(look, "push button") if e.name.startswith("Buy")]) == 9
+    await desktop.act([Click(find_only(look, "link", name="next").box.centre)])
+    look = await _until(desktop, "Page 2")
+    assert len([e for e in _list_elements(look, "push button") if e.name.startswith("Buy")]) == 9
+    assert len(_list_elements(look, "table cell")) == 18
 
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_closed_list_of_a_page_tells_what_it_shows(desktop: DesktopEnvironment) -> None:
+async def test_closed_list_of_a_page_has_its_chosen_value(desktop: DesktopEnvironment) -> None:
     options = "<option>None<option selected>Network<option>Software"
     lists = f"<label>Category <select>{options}</select></label><select></select>"
     page = f"<h1>Form</h1>{lists}<table><tr><td>1</table>".encode()
     await desktop.write_file("/home/user/form.html", page)
     await desktop.execute("chromium file:///home/user/form.html >/dev/null 2>&1 &")
-    seen = await _until(desktop, "Form")
-    named, empty = _of(seen, "combo box")
+    look = await _until(desktop, "Form")
+    named, empty = _list_elements(look, "combo box")
     assert (named.name, named.text, empty.text) == ("Category", "Network", "")
     await desktop.act([Click(named.box.centre), Press("down"), Press("enter")])
     await desktop.observe(settle=2.0)
-    seen = await desktop.observe(elements=True, settle=2.0)
-    assert only(seen, "combo box", name="Category").text == "Software"
+    look = await desktop.observe(elements=True, settle=2.0)
+    assert find_only(look, "combo box", name="Category").text == "Software"
 
 
 @needs_chromium
@@ -284,22 +294,22 @@ async def test_entries_of_a_list_that_scrolled_are_as_new_as_the_picture(
     page = f"<h1>Towns</h1><select size=6 aria-label=Towns>{options}</select>".encode()
     await desktop.write_file("/home/user/towns.html", page)
     await desktop.execute("chromium file:///home/user/towns.html >/dev/null 2>&1 &")
-    seen = await _until(desktop, "Towns")
-    at = only(seen, "list box").box.centre
+    look = await _until(desktop, "Towns")
+    at = find_only(look, "list box").box.centre
     for _ in range(6):
-        before = {element.name for element in _of(seen, "list item")}
+        before = {element.name for element in _list_elements(look, "list item")}
         await desktop.act([Scroll(-2, at=at)])
-        seen = await desktop.observe(elements=True, settle=2.0)
-        assert {element.name for element in _of(seen, "list item")} != before
+        look = await desktop.observe(elements=True, settle=2.0)
+        assert {element.name for element in _list_elements(look, "list item")} != before
 
 
 async def _until(desktop: DesktopEnvironment, heading: str) -> Observation:
     """The first look with that heading and a table whose rows are there."""
     for _ in range(60):
-        seen = await desktop.observe(elements=True, settle=2.0)
-        if any(e.name == heading for e in _of(seen, "heading")) and seen.complete:
+        look = await desktop.observe(elements=True, settle=2.0)
+        if any(e.name == heading for e in _list_elements(look, "heading")) and look.complete:
             break
-    return seen
+    return look
 
 
 CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style><h1>Code</h1>
@@ -314,16 +324,16 @@ CODE_PAGE = b"""<!doctype html><title>Code</title><style>p { margin: 0 }</style>
 
 @needs_chromium
 @pytest.mark.browser
-async def test_a_page_tells_the_lines_of_an_editor_its_cells_and_the_tips_of_buttons(
+async def test_page_has_editor_lines_cells_and_button_tips(
     desktop: DesktopEnvironment,
 ) -> None:
     """As JupyterLab's cells are: each line is an object of its own, of coloured pieces."""
     await desktop.write_file("/home/user/code.html", CODE_PAGE)
     await desktop.execute("chromium file:///home/user/code.html >/dev/null 2>&1 &")
-    seen = await _until(desktop, "Code")
-    fields = [e for e in seen.elements or () if "multi-line" in e.states]
+    look = await _until(desktop, "Code")
+    fields = [e for e in look.elements or () if "multi-line" in e.states]
     assert [field.text for field in fields] == ["table['sale']\ntable.sum()", "other"]
-    things = Scene(seen).things
+    things = Scene(look).things
     below = next(thing for thing in things if thing.element == fields[1])
     assert not any("table" in text for text, _ in below.labels)
     buttons = [t.element.name for t in things if t.role == "push button"]
@@ -368,8 +378,8 @@ Gtk.main()
 """
 
 
-def _parts(seen: Observation, window: str, role: str, name: str) -> list[Element]:
-    return [e for e in _of(seen, role) if e.name == name and e.window in (window, "")]
+def _parts(look: Observation, window: str, role: str, name: str) -> list[Element]:
+    return [e for e in _list_elements(look, role) if e.name == name and e.window in (window, "")]
 
 
 _CLICKED = (
@@ -380,7 +390,7 @@ _CLICKED = (
 )
 
 
-async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is(
+async def test_scaled_window_is_clicked_where_it_is(
     desktop: DesktopEnvironment,
 ) -> None:
     """GTK tells a window at GDK_SCALE=2 at half its place; one beside it is where it is told."""
@@ -388,28 +398,28 @@ async def test_what_is_drawn_larger_than_told_is_clicked_where_it_is(
     for scale, title, left in ((1, "Plain", 20), (2, "Fine", 300)):
         start = f"GDK_SCALE={scale} /usr/bin/python3 /tmp/form.py {title} {left}"
         await desktop.execute(f"{start} >/dev/null 2>&1 &")
-        await seen_when(desktop, lambda seen, title=title: _title(seen) == title)  # type: ignore[misc]
+        await observe_until(desktop, lambda look, title=title: _title(look) == title)  # type: ignore[misc]
     for window in ("Fine", "Plain"):
         for parts in _CLICKED:
             await _click_through(desktop, window, parts)
-            said = f"did {parts[-1][1]}"
-            seen = await seen_when(
+            text = f"did {parts[-1][1]}"
+            look = await observe_until(
                 desktop,
-                lambda seen, at=(window, "label", said): bool(_parts(seen, *at)),  # type: ignore[misc]
+                lambda look, at=(window, "label", text): bool(_parts(look, *at)),  # type: ignore[misc]
             )
-            assert _parts(seen, window, "label", said)
-            assert seen.complete
+            assert _parts(look, window, "label", text)
+            assert look.complete
 
 
 async def _click_through(
     desktop: DesktopEnvironment, window: str, parts: tuple[tuple[str, str], ...]
 ) -> None:
     for part in parts:
-        seen = await seen_when(
+        look = await observe_until(
             desktop,
-            lambda seen, part=part: bool(_parts(seen, window, *part)),  # type: ignore[misc]
+            lambda look, part=part: bool(_parts(look, window, *part)),  # type: ignore[misc]
         )
-        await desktop.act([Click(_parts(seen, window, *part)[0].box.centre)])
+        await desktop.act([Click(_parts(look, window, *part)[0].box.centre)])
 
 
 _ICONS = """
@@ -444,20 +454,20 @@ async def test_a_scrolled_icon_is_clicked_where_it_is(
     """GTK tells icons where they would be if nothing was scrolled."""
     await desktop.write_file("/tmp/icons.py", _ICONS.encode())
     await desktop.execute(f"GDK_SCALE={scale} /usr/bin/python3 /tmp/icons.py >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
-    pane = only(seen, "layered pane").box
+    look = await observe_until(desktop, lambda look: bool(_list_elements(look, "icon")))
+    pane = find_only(look, "layered pane").box
     for _ in range(2):
         await desktop.act([Scroll(dy=-3, at=pane.centre)])
-        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "icon")))
-        inside = [e for e in _of(seen, "icon") if _is_inside(e.box, pane)]
+        look = await observe_until(desktop, lambda look: bool(_list_elements(look, "icon")))
+        inside = [e for e in _list_elements(look, "icon") if _is_inside(e.box, pane)]
         assert inside
         await desktop.act([Click(inside[0].box.centre)])
-        said = f"did {inside[0].text}"
-        seen = await seen_when(
+        text = f"did {inside[0].text}"
+        look = await observe_until(
             desktop,
-            lambda seen, said=said: bool(_parts(seen, "Icons", "label", said)),  # type: ignore[misc]
+            lambda look, text=text: bool(_parts(look, "Icons", "label", text)),  # type: ignore[misc]
         )
-        assert _parts(seen, "Icons", "label", said)
+        assert _parts(look, "Icons", "label", text)
 
 
 def _is_inside(box: BoundingBox, other: BoundingBox) -> bool:
@@ -491,21 +501,21 @@ Gtk.main()
 """
 
 
-async def test_what_pops_up_out_of_a_pane_is_told_whole(desktop: DesktopEnvironment) -> None:
+async def test_popup_out_of_a_pane_is_read_in_full(desktop: DesktopEnvironment) -> None:
     """GTK 3's viewports end what is seen of their parts, but not a popover or a list of choices."""
     await desktop.write_file("/tmp/popover.py", _POPOVER.encode())
     await desktop.execute("/usr/bin/python3 /tmp/popover.py >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "toggle button")))
-    assert "Row 9" not in {each.name for each in seen.elements or ()}
-    choices = only(seen, "combo box").box
-    await desktop.act([Click(only(seen, "toggle button", name="More").box.centre)])
-    seen = await seen_when(desktop, lambda seen: "Entry 7" in _names(seen))
-    assert {f"Entry {number}" for number in range(8)} <= _names(seen)
+    look = await observe_until(desktop, lambda look: bool(_list_elements(look, "toggle button")))
+    assert "Row 9" not in {element.name for element in look.elements or ()}
+    choices = find_only(look, "combo box").box
+    await desktop.act([Click(find_only(look, "toggle button", name="More").box.centre)])
+    look = await observe_until(desktop, lambda look: "Entry 7" in _names(look))
+    assert {f"Entry {number}" for number in range(8)} <= _names(look)
     await desktop.act([Press("esc")])
-    await seen_when(desktop, lambda seen: "Entry 7" not in _names(seen))
+    await observe_until(desktop, lambda look: "Entry 7" not in _names(look))
     await desktop.act([Click(choices.centre)])
-    seen = await seen_when(desktop, lambda seen: "Choice 7" in _names(seen))
-    assert {f"Choice {number}" for number in range(8)} <= _names(seen)
+    look = await observe_until(desktop, lambda look: "Choice 7" in _names(look))
+    assert {f"Choice {number}" for number in range(8)} <= _names(look)
 
 
 _ROWS = """
@@ -529,17 +539,17 @@ async def test_a_list_that_is_scrolled_by_more_than_its_height_is_still_read(
 ) -> None:
     await desktop.write_file("/tmp/rows.py", _ROWS.encode())
     await desktop.execute("/usr/bin/python3 /tmp/rows.py >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: "Ship 0" in _names(seen))
+    look = await observe_until(desktop, lambda look: "Ship 0" in _names(look))
     for _ in range(30):
         await desktop.act([Scroll(-3, at=Point(640, 360, "screen"))])
-        seen = await desktop.observe(elements=True, settle=1.0)
-        if "Ship 39" in _names(seen):
+        look = await desktop.observe(elements=True, settle=1.0)
+        if "Ship 39" in _names(look):
             break
-    assert "Ship 39" in _names(seen)
+    assert "Ship 39" in _names(look)
 
 
-def _names(seen: Observation) -> set[str]:
-    return {each.name for each in seen.elements or ()}
+def _names(look: Observation) -> set[str]:
+    return {element.name for element in look.elements or ()}
 
 
 @pytest.mark.skipif(not shutil.which("featherpad"), reason="needs Qt 5: featherpad")
@@ -547,11 +557,11 @@ async def test_a_program_of_qt_is_read_and_outlives_it(desktop: DesktopEnvironme
     """Qt 5 ends when it is asked for all properties of an element at once."""
     start = "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1 featherpad --standalone /etc/hostname"
     await desktop.execute(f"{start} >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: bool(_of(seen, "page tab")))
-    names = [element.name for element in _of(seen, "push button")]
+    look = await observe_until(desktop, lambda look: bool(_list_elements(look, "page tab")))
+    names = [element.name for element in _list_elements(look, "push button")]
     assert {"New", "Open", "Reload"} <= set(names)
     again = await desktop.observe(elements=True)
-    assert _of(again, "page tab")
+    assert _list_elements(again, "page tab")
     assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0
 
 
@@ -560,18 +570,20 @@ async def test_a_pointer_that_becomes_another_over_a_field_is_no_change() -> Non
     async with DesktopEnvironment(size) as desktop:
         await desktop.act([Move(Point(size.width - 5, size.height - 5, "screen"))])
         await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, lambda seen: bool(_of(seen, "text")) and seen.complete)
+        look = await observe_until(
+            desktop, lambda look: bool(_list_elements(look, "text")) and look.complete
+        )
         before = await desktop.observe(settle=2.0)
-        await desktop.act([Move(only(seen, "text").box.centre)])
+        await desktop.act([Move(find_only(look, "text").box.centre)])
         after = await desktop.observe(settle=2.0)
     assert before.under_pointer is not None
     assert after.under_pointer is not None
     arrow, beam = (
-        look.screenshot.crop(look.under_pointer.box).sha256
-        for look in (before, after)
-        if look.under_pointer
+        observation.screenshot.crop(observation.under_pointer.box).sha256
+        for observation in (before, after)
+        if observation.under_pointer
     )
     assert arrow != beam
     assert roi_pair(before, after) is None
-    bare = [replace(look, under_pointer=None) for look in (before, after)]
+    bare = [replace(observation, under_pointer=None) for observation in (before, after)]
     assert roi_pair(*bare) is not None, "which a guest that tells nothing cannot know"

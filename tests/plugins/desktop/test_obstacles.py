@@ -51,23 +51,23 @@ def on_ubuntu(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
     line = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     line += ["/bin/sh", "-c", script, "sh", str(folder), sys.executable, "-m", "hisa", *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip(f"no namespace in which the switch can be played: {done.stderr.strip()}")
-    return done
+    result = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    if result.returncode == 77 or "unshare failed" in result.stderr:
+        pytest.skip(f"no namespace in which the switch can be played: {result.stderr.strip()}")
+    return result
 
 
 def test_doctor_explains_the_switch_and_the_stub_with_their_commands(tmp_path: Path) -> None:
-    done = on_ubuntu(tmp_path / "bin", "doctor", "--json")
-    assert done.returncode == 3, done.stderr
-    found: dict[str, dict[str, Any]] = {f["name"]: f for f in json.loads(done.stdout)}
-    isolation = found["isolation"]
+    result = on_ubuntu(tmp_path / "bin", "doctor", "--json")
+    assert result.returncode == 3, result.stderr
+    probes: dict[str, dict[str, Any]] = {f["name"]: f for f in json.loads(result.stdout)}
+    isolation = probes["isolation"]
     assert not isolation["ok"]
     assert f"kernel.{SWITCH}=1" in isolation["detail"]
     assert "hisa install system" in isolation["fix"]
     assert "apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict" in isolation["fix"]
     assert "sysctl -w" in isolation["fix"]
-    browser = found["browser"]
+    browser = probes["browser"]
     assert not browser["ok"]
     assert "stub for a snap" in browser["detail"]
     assert "ppa:xtradeb/apps" in browser["fix"]
@@ -78,7 +78,7 @@ def in_a_bare_system(folder: Path, *programs: str) -> str:
     for name in programs:
         program(folder / "bin", name, "#!/bin/sh\n")
     words = ["run", 'Open the text editor. Type "hello".', "--runs", str(folder / "runs")]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "hisa", *words],
         env={**os.environ, "PATH": str(folder / "bin")},
         capture_output=True,
@@ -86,21 +86,21 @@ def in_a_bare_system(folder: Path, *programs: str) -> str:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    assert result.returncode == 3, result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stderr
 
 
 def test_a_run_names_each_program_that_is_missing_and_starts_nothing(tmp_path: Path) -> None:
-    said = in_a_bare_system(tmp_path, "unshare", "openbox")
-    assert "no private desktop can be made: no Xvfb; no dbus-daemon" in said
-    assert "no openbox" not in said
-    assert said.count("try: hisa install system") == 1
-    assert "its log ends" not in said
+    output = in_a_bare_system(tmp_path, "unshare", "openbox")
+    assert "no private desktop can be made: no Xvfb; no dbus-daemon" in output
+    assert "no openbox" not in output
+    assert output.count("try: hisa install system") == 1
+    assert "its log ends" not in output
 
 
 @pytest.mark.parametrize(
-    ("switch", "value", "said"),
+    ("switch", "value", "expected"),
     [
         (f"sys/kernel/{SWITCH}", "1\n", "AppArmor"),
         ("sys/kernel/unprivileged_userns_clone", "0\n", "kernel.unprivileged_userns_clone=0"),
@@ -110,12 +110,12 @@ def test_a_run_names_each_program_that_is_missing_and_starts_nothing(tmp_path: P
     ],
 )
 def test_the_reason_is_read_from_the_kernel(
-    switch: str, value: str, said: str, tmp_path: Path
+    switch: str, value: str, expected: str, tmp_path: Path
 ) -> None:
     (tmp_path / switch).parent.mkdir(parents=True)
     (tmp_path / switch).write_text(value, "ascii")
     refusal = why_refused(tmp_path)
-    assert said in refusal.reason
+    assert expected in refusal.reason
     assert refusal.fix
 
 
@@ -145,10 +145,10 @@ print("--hostname" in line)
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"), [("--proc", "none True"), ("--hostname", "bubblewrap False")]
+    ("refused", "expected"), [("--proc", "none True"), ("--hostname", "bubblewrap False")]
 )
-def test_a_container_that_refuses_a_part_is_not_taken_for_one_that_allows_all(
-    tmp_path: Path, refused: str, said: str
+def test_partial_refusal_of_a_container_is_detected(
+    tmp_path: Path, refused: str, expected: str
 ) -> None:
     real = shutil.which("bwrap")
     plain = ["--unshare-all", "--ro-bind", "/", "/", "true"]
@@ -157,11 +157,11 @@ def test_a_container_that_refuses_a_part_is_not_taken_for_one_that_allows_all(
     program(tmp_path, "unshare", DENIED)
     program(tmp_path, "bwrap", PARTLY.format(refused=refused, bwrap=real))
     path = f"{tmp_path}:{os.environ['PATH']}"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", TRIED],
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == said.split()
+    assert result.stdout.split() == expected.split()

@@ -12,7 +12,7 @@ from hisa.screen.geometry import Size
 
 
 @pytest.mark.parametrize(
-    ("profile", "asked", "size"),
+    ("profile", "requested", "size"),
     [
         ("", (None, None), Size(1280, 720)),
         ("minimal", (None, None), Size(1280, 720)),
@@ -24,15 +24,15 @@ from hisa.screen.geometry import Size
     ],
 )
 def test_a_profile_has_the_screen_of_its_tasks(
-    profile: str, asked: tuple[int | None, int | None], size: Size
+    profile: str, requested: tuple[int | None, int | None], size: Size
 ) -> None:
-    assert screen_of(profile, *asked) == size
+    assert screen_of(profile, *requested) == size
 
 
 @pytest.mark.desktop
 @pytest.mark.skipif(
     find_tree(recipe("osworld")) is None, reason="not built: hisa machine build osworld"
 )
-async def test_a_desktop_is_started_with_it() -> None:
+async def test_desktop_starts_with_the_screen_of_its_profile() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         assert (await desktop.observe()).screen == screen_of("osworld")

@@ -12,14 +12,14 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
-from tests.environments.conformance import seen_when
+from tests.environments.conformance import observe_until
 from tests.plugins.desktop.action_lists import APPS, CHROMIUM, open_with, window
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest.mark.parametrize(("app", "program"), [("gtk", "mousepad"), ("web", "chromium")])
-async def test_a_list_without_pauses_does_what_it_says(
+async def test_list_without_pauses_is_executed_in_full(
     app: str, program: str, desktop: DesktopEnvironment
 ) -> None:
     """Typed, confirmed and saved in one go, as models write it; read back from the machine."""
@@ -29,7 +29,7 @@ async def test_a_list_without_pauses_does_what_it_says(
     assert [await do(desktop, number) for number in range(2)] == ["", ""]
 
 
-async def test_what_a_click_put_the_focus_on_gets_the_keys_that_follow(
+async def test_focused_field_gets_the_keys_after_a_click(
     desktop: DesktopEnvironment,
 ) -> None:
     """Click, Ctrl+A, text and Ctrl+S as one list, twice."""
@@ -39,11 +39,11 @@ async def test_what_a_click_put_the_focus_on_gets_the_keys_that_follow(
     await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
     text = Point(400, 300, "screen")
     for number in range(2):
-        said = f"number {number}"
-        await desktop.act([Click(text), Hotkey(("ctrl", "a")), Write(said), Hotkey(("ctrl", "s"))])
+        line = f"number {number}"
+        await desktop.act([Click(text), Hotkey(("ctrl", "a")), Write(line), Hotkey(("ctrl", "s"))])
         await window(desktop, "a.txt")
         await desktop.observe(settle=5.0)
-        assert (await desktop.read_file("/home/user/a.txt")).decode().strip() == said
+        assert (await desktop.read_file("/home/user/a.txt")).decode().strip() == line
 
 
 async def test_lists_in_a_spreadsheet_fill_the_cells_that_they_say() -> None:
@@ -55,12 +55,12 @@ async def test_lists_in_a_spreadsheet_fill_the_cells_that_they_say() -> None:
         assert [await do(desktop, number) for number in range(2)] == ["", ""]
         await desktop.act([Hotkey(("ctrl", "a")), Press("delete"), Hotkey(("ctrl", "home"))])
         await desktop.act([Write("a\t\tb\n\tc\n\n\td\t5\n\t\t=1+1\n")])
-        seen = await seen_when(desktop, lambda seen: "C5" in _cells(seen))
-    assert _cells(seen) == {"A1": "a", "C1": "b", "B2": "c", "B4": "d", "C4": "5", "C5": "2"}
+        look = await observe_until(desktop, lambda look: "C5" in _cells(look))
+    assert _cells(look) == {"A1": "a", "C1": "b", "B2": "c", "B4": "d", "C4": "5", "C5": "2"}
 
 
-def _cells(seen: Observation) -> dict[str, str]:
-    cells = (e for e in seen.elements or () if e.role == "table cell")
+def _cells(look: Observation) -> dict[str, str]:
+    cells = (e for e in look.elements or () if e.role == "table cell")
     return {e.name: e.text for e in cells if e.text.strip()}
 
 

@@ -24,13 +24,13 @@ OWNER = 1234 if os.geteuid() == 0 else os.geteuid()
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder that its owner alone may enter, with a file that its owner alone may read."""
-    made = tmp_path / "my data"
-    made.mkdir(mode=0o700)
-    (made / "prices.csv").write_text("a,1\n", "utf-8")
-    (made / "prices.csv").chmod(0o600)
-    for path in (made, made / "prices.csv"):
+    data_folder = tmp_path / "my data"
+    data_folder.mkdir(mode=0o700)
+    (data_folder / "prices.csv").write_text("a,1\n", "utf-8")
+    (data_folder / "prices.csv").chmod(0o600)
+    for path in (data_folder, data_folder / "prices.csv"):
         os.chown(path, OWNER, OWNER if os.geteuid() == 0 else -1)
-    return made
+    return data_folder
 
 
 def desktop(isolation: namespaces.Isolation, *shares: Share) -> DesktopEnvironment:
@@ -39,16 +39,16 @@ def desktop(isolation: namespaces.Isolation, *shares: Share) -> DesktopEnvironme
     return environment
 
 
-async def said(environment: DesktopEnvironment, command: str) -> str:
-    done = await environment.execute(command)
-    return (done.output + done.error).strip()
+async def read_output(environment: DesktopEnvironment, command: str) -> str:
+    result = await environment.execute(command)
+    return (result.output + result.error).strip()
 
 
 @pytest.mark.desktop
 async def test_a_folder_is_read_and_not_written(folder: Path) -> None:
     async with desktop(namespaces.available_isolation(), Share(str(folder))) as machine:
         place = "~/shared/'my data'"
-        assert await said(machine, f"cat {place}/prices.csv") == "a,1"
+        assert await read_output(machine, f"cat {place}/prices.csv") == "a,1"
         for attempt in (
             "touch {}/new",
             "rm {}/prices.csv",
@@ -56,34 +56,34 @@ async def test_a_folder_is_read_and_not_written(folder: Path) -> None:
             "chmod 777 {}",
             "mount -o remount,rw {}",
         ):
-            done = await machine.execute(attempt.format(place))
-            assert done.exit_code != 0, attempt
+            result = await machine.execute(attempt.format(place))
+            assert result.exit_code != 0, attempt
     assert os.listdir(folder) == ["prices.csv"]
     assert await asyncio.to_thread((folder / "prices.csv").read_text, "utf-8") == "a,1\n"
 
 
 @pytest.mark.desktop
-async def test_what_is_written_belongs_to_the_owner_of_the_folder(folder: Path) -> None:
+async def test_written_file_belongs_to_the_owner_of_the_folder(folder: Path) -> None:
     async with desktop(
         namespaces.available_isolation(), Share(str(folder), writable=True)
     ) as machine:
         place = "~/shared/'my data'"
-        assert await said(machine, f"echo b,2 >>{place}/prices.csv; mkdir {place}/sub") == ""
-        assert await said(machine, f"echo new >{place}/sub/new.txt") == ""
-        assert await said(machine, f"stat -c %U {place}/prices.csv") == "user"
+        assert await read_output(machine, f"echo b,2 >>{place}/prices.csv; mkdir {place}/sub") == ""
+        assert await read_output(machine, f"echo new >{place}/sub/new.txt") == ""
+        assert await read_output(machine, f"stat -c %U {place}/prices.csv") == "user"
     for name in ("prices.csv", "sub", "sub/new.txt"):
         assert os.stat(folder / name).st_uid == OWNER
     assert await asyncio.to_thread((folder / "prices.csv").read_text, "utf-8") == "a,1\nb,2\n"
 
 
 @pytest.mark.desktop
-async def test_bubblewrap_shares_it_the_same_way(folder: Path, tmp_path: Path) -> None:
+async def test_bubblewrap_shares_a_folder_as_namespaces_do(folder: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     shares = (Share(str(folder)), Share(str(own), writable=True))
     async with desktop("bubblewrap", *shares) as machine:
         assert (await machine.execute("touch ~/shared/'my data'/new")).exit_code != 0
-        assert await said(machine, "echo x >~/shared/own/new.txt") == ""
+        assert await read_output(machine, "echo x >~/shared/own/new.txt") == ""
     assert os.stat(own / "new.txt").st_uid == os.geteuid()
     assert os.listdir(folder) == ["prices.csv"]
 
@@ -93,7 +93,7 @@ def test_a_run_reads_a_folder_and_writes_into_another(folder: Path, tmp_path: Pa
     out = tmp_path / "out"
     out.mkdir()
     os.chown(out, OWNER, -1)
-    told = Command(tmp_path).json(
+    report = Command(tmp_path).json(
         "run",
         'Open the text editor. Type "hello". Save the file as "/home/user/shared/out/hi.txt".',
         "--share",
@@ -103,23 +103,23 @@ def test_a_run_reads_a_folder_and_writes_into_another(folder: Path, tmp_path: Pa
     )
     assert (out / "hi.txt").read_text("utf-8") == "hello"
     assert (out / "hi.txt").stat().st_uid == OWNER
-    assert told["made"] == []  # it is here, and not on the machine
+    assert report["made"] == []  # it is here, and not on the machine
 
 
 @pytest.mark.parametrize("kind", ["display=:0", "vm:minimal", "guest=http://10.0.0.5:5000"])
-def test_what_cannot_share_says_so(kind: str, tmp_path: Path) -> None:
+def test_environment_without_shares_refuses_them(kind: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot share a folder") as caught:
         open_environment(EnvironmentSettings(kind=kind, share=(str(tmp_path),)))
     assert "--fetch" in caught.value.fix
 
 
-def test_what_is_shared_is_read_from_words(tmp_path: Path) -> None:
+def test_shares_are_parsed(tmp_path: Path) -> None:
     (tmp_path / "a:b").mkdir()
     (tmp_path / "x").mkdir()
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "x").mkdir()
-    given = [f"{tmp_path}/a:b", f"{tmp_path}/x:rw", f"{tmp_path}/y:ro"]
-    assert [(s.place, s.writable) for s in parse_shares(given)] == [
+    options = [f"{tmp_path}/a:b", f"{tmp_path}/x:rw", f"{tmp_path}/y:ro"]
+    assert [(s.place, s.writable) for s in parse_shares(options)] == [
         ("/home/user/shared/a:b", False),
         ("/home/user/shared/x", True),
         ("/home/user/shared/y", False),

@@ -16,7 +16,7 @@ from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
 from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
-from tests.environments.conformance import seen_when
+from tests.environments.conformance import observe_until
 from tests.plugins.desktop.action_lists import CHROMIUM, open_with
 from tests.plugins.desktop.bare_display import bare_display
 
@@ -42,15 +42,17 @@ async def open_page(desktop: DesktopEnvironment) -> None:
     await open_with(desktop, line, "start")
 
 
-def typed(look: Observation) -> str:
-    fields = [e for e in look.elements or () if {"focused", "editable"} <= e.states]
+def read_typed_text(observation: Observation) -> str:
+    fields = [e for e in observation.elements or () if {"focused", "editable"} <= e.states]
     return fields[0].text if fields else ""
 
 
 async def write_in_page(desktop: DesktopEnvironment, text: str) -> str:
     """Write it over what the page's field holds; returns what that holds then."""
     await desktop.act([Hotkey(("ctrl", "a")), Press("delete"), Write(text)])
-    return typed(await seen_when(desktop, lambda look: typed(look) == text))
+    return read_typed_text(
+        await observe_until(desktop, lambda observation: read_typed_text(observation) == text)
+    )
 
 
 @needs_programs
@@ -167,14 +169,14 @@ async def test_a_key_that_a_stopped_run_left_down_is_released(display: str) -> N
     assert not keys_down(display)
 
 
-async def test_borrowed_keycodes_are_given_back(display: str) -> None:
+async def test_borrowed_keycodes_are_returned(display: str) -> None:
     async with DisplayEnvironment(display) as screen:
         await screen.act([Write("漢")])
-        assert lent(display)
-    assert not lent(display)
+        assert is_keycode_borrowed(display)
+    assert not is_keycode_borrowed(display)
 
 
-def lent(display: str) -> bool:
+def is_keycode_borrowed(display: str) -> bool:
     listed = subprocess.run(
         ["xmodmap", "-display", display, "-pke"], capture_output=True, text=True
     )

@@ -30,10 +30,12 @@ def mode(path: Path) -> int:
 @pytest.mark.desktop
 async def test_a_desktop_starts_and_its_user_reads_what_is_in_it(umask: int) -> None:
     async with DesktopEnvironment() as desktop:
-        done = await desktop.execute("cat /etc/hosts && ls /run/hisa/guest && touch made && umask")
-        assert done.exit_code == 0, done.error
-        assert "localhost" in done.output
-        assert done.output.split()[-1] == "0022"
+        result = await desktop.execute(
+            "cat /etc/hosts && ls /run/hisa/guest && touch made && umask"
+        )
+        assert result.exit_code == 0, result.error
+        assert "localhost" in result.output
+        assert result.output.split()[-1] == "0022"
 
 
 @pytest.mark.desktop
@@ -41,8 +43,8 @@ async def test_files_left_in_a_shared_folder_follow_the_umask_of_their_owner(
     umask: int, tmp_path: Path
 ) -> None:
     async with DesktopEnvironment(shares=(Share(str(tmp_path), writable=True),)) as desktop:
-        done = await desktop.execute(f"echo new >~/shared/{tmp_path.name}/new.txt")
-        assert done.exit_code == 0, done.error
+        result = await desktop.execute(f"echo new >~/shared/{tmp_path.name}/new.txt")
+        assert result.exit_code == 0, result.error
     assert mode(tmp_path / "new.txt") == 0o666 & ~umask
     assert await asyncio.to_thread((tmp_path / "new.txt").read_text, "utf-8") == "new\n"
 

@@ -14,9 +14,9 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 from hisa.state.changes import describe_changes
-from hisa.state.roi import whole_pair
+from hisa.state.roi import full_pair
 from hisa.tasks.shown_element import ShownElement, why_not_shown
-from tests.environments.conformance import only, seen_when
+from tests.environments.conformance import find_only, observe_until
 from tests.plugins.desktop.action_lists import GTK
 
 pytestmark = pytest.mark.desktop
@@ -44,25 +44,25 @@ OF_PAGE = {
 }
 
 
-def _value(seen: Observation, name: str) -> str | None:
-    found = (e for e in seen.elements or () if e.name == name and e.role != "static")
-    return next((e.text for e in found), None)
+def _value(look: Observation, name: str) -> str | None:
+    matches = (e for e in look.elements or () if e.name == name and e.role != "static")
+    return next((e.text for e in matches), None)
 
 
-async def _turn_up(desktop: DesktopEnvironment, seen: Observation, name: str) -> list[str]:
+async def _turn_up(desktop: DesktopEnvironment, look: Observation, name: str) -> list[str]:
     """The lines of a step that presses Right on a slider, and that its value is checked by."""
-    was = only(seen, "slider", name=name)
-    await desktop.act([Click(was.box.centre)])
+    slider = find_only(look, "slider", name=name)
+    await desktop.act([Click(slider.box.centre)])
     before = await desktop.observe(elements=True, settle=2.0)
     now = int(_value(before, name) or 0)
     await desktop.act([Press("right")])
-    after = await seen_when(desktop, lambda seen: _value(seen, name) == str(now + 1))
+    after = await observe_until(desktop, lambda look: _value(look, name) == str(now + 1))
     assert f'slider "{name}" text="{now + 1}"' in "\n".join(element_lines(after))
-    assert f'"{name}" = "{now + 1}"' in Marks().listed(Task("t", "Turn it up."), after)
+    assert f'"{name}" = "{now + 1}"' in Marks().build_list(Task("t", "Turn it up."), after)
     for value, holds in ((str(now + 1), True), (str(now), False)):
         check = ShownElement(role="slider", name=name, value=value)
         assert (not await why_not_shown(desktop, check)) == holds
-    box = whole_pair(before, after)
+    box = full_pair(before, after)
     lines = describe_changes(before, after, box.box if box else None) or ()
     assert any(f"Slider “{name}” now reads “{now + 1}”" in line for line in lines), lines
     return list(lines)
@@ -70,15 +70,15 @@ async def _turn_up(desktop: DesktopEnvironment, seen: Observation, name: str) ->
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
 @pytest.mark.browser
-async def test_a_page_tells_the_values_of_its_controls() -> None:
+async def test_page_has_the_values_of_its_controls() -> None:
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/tmp/values.html", PAGE.encode())
         await desktop.execute("chromium /tmp/values.html >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, lambda seen: _value(seen, "Setup") is not None)
-        assert {name: _value(seen, name) for name in OF_PAGE} == OF_PAGE
-        assert "2026" in only(seen, "date editor", name="Day").text
-        assert "45" in only(seen, "date editor", name="At").text
-        await _turn_up(desktop, seen, "Volume")
+        look = await observe_until(desktop, lambda look: _value(look, "Setup") is not None)
+        assert {name: _value(look, name) for name in OF_PAGE} == OF_PAGE
+        assert "2026" in find_only(look, "date editor", name="Day").text
+        assert "45" in find_only(look, "date editor", name="At").text
+        await _turn_up(desktop, look, "Volume")
 
 
 _WINDOW = """
@@ -102,11 +102,11 @@ Gtk.main()
     subprocess.run(["/usr/bin/python3", "-c", GTK], capture_output=True).returncode != 0,
     reason="no GTK 3 for Python",
 )
-async def test_a_window_of_gtk_tells_the_values_of_its_controls() -> None:
+async def test_gtk_window_has_the_values_of_its_controls() -> None:
     values = {"Volume": "20", "Count": "7", "Load": "0.35", "Disk": "0.6"}
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("~/values.py", f"{GTK}\n{_WINDOW}".encode())
         await desktop.execute("setsid -f /usr/bin/python3 ~/values.py >/dev/null 2>&1")
-        seen = await seen_when(desktop, lambda seen: _value(seen, "Disk") is not None)
-        assert {name: _value(seen, name) for name in values} == values
-        await _turn_up(desktop, seen, "Volume")
+        look = await observe_until(desktop, lambda look: _value(look, "Disk") is not None)
+        assert {name: _value(look, name) for name in values} == values
+        await _turn_up(desktop, look, "Volume")

@@ -21,10 +21,10 @@ from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
-from hisa.state.written_files import Written, WrittenFiles
+from hisa.state.written_files import WrittenFiles, WrittenPaths
 from hisa.testing.scripted import ScriptedModel
-from tests.bench import done, say
-from tests.environments.conformance import seen_when
+from tests.bench import finish, say
+from tests.environments.conformance import observe_until
 from tests.plugins.desktop.test_looking import needs_calc
 
 pytestmark = pytest.mark.desktop
@@ -53,7 +53,7 @@ async def results(folder: Path, machine: Environment, *replies: str) -> list[str
     task = Task("save", "Save it.")
     with RunLog.create(folder, task) as log:
         async with Agent(settings=settings, environment=machine).open(task, log) as loop:
-            model = ScriptedModel([*replies, done()])
+            model = ScriptedModel([*replies, finish()])
             loop.stale = math.inf
             loop.planner = GlobalPlanner(model, loop.tools, emit=log.emit)
             log.step = 1  # what was opened stays open
@@ -63,7 +63,7 @@ async def results(folder: Path, machine: Environment, *replies: str) -> list[str
 
 
 def _shows(title: str) -> Callable[[Observation], bool]:
-    return lambda seen: seen.active is not None and title in seen.active.title
+    return lambda look: look.active is not None and title in look.active.title
 
 
 async def test_a_save_in_a_window_without_a_title(
@@ -72,12 +72,12 @@ async def test_a_save_in_a_window_without_a_title(
     """The star in the title is all that a save changes on the screen, and here is no title."""
     await desktop.write_file("/home/user/Documents/note.txt", b"one\n")
     await desktop.execute("mousepad ~/Documents/note.txt >/dev/null 2>&1 &")
-    await seen_when(desktop, _shows("note.txt"))
+    await observe_until(desktop, _shows("note.txt"))
     await desktop.act([Write("two"), Press("f11")])
-    await seen_when(desktop, lambda seen: True)
-    said = await results(tmp_path, desktop, SAVE, SAVE)
-    assert said[0] == "Succeeded. The file ~/Documents/note.txt was written."
-    assert said[1].startswith("No visible change. No file in the home folder was written.")
+    await observe_until(desktop, lambda look: True)
+    outcomes = await results(tmp_path, desktop, SAVE, SAVE)
+    assert outcomes[0] == "Succeeded. The file ~/Documents/note.txt was written."
+    assert outcomes[1].startswith("No visible change. No file in the home folder was written.")
     assert b"two" in await desktop.read_file("/home/user/Documents/note.txt")
 
 
@@ -87,34 +87,34 @@ async def test_a_save_of_a_spreadsheet_that_fills_the_screen(
 ) -> None:
     await desktop.write_file("/home/user/sums.fods", SHEET)
     await desktop.execute("soffice --norestore ~/sums.fods >/dev/null 2>&1 &")
-    await seen_when(desktop, _shows("sums.fods"))
+    await observe_until(desktop, _shows("sums.fods"))
     await desktop.act([Write("12"), Press("enter")])
     await desktop.act([Hotkey(("ctrl", "shift", "j"))])
-    await seen_when(desktop, lambda seen: True)
-    said = await results(tmp_path, desktop, SAVE, say("gui_action", "pyautogui.press('shift')"))
-    assert said[0] == "Succeeded. The file ~/sums.fods was written."
-    assert said[1].startswith("No visible change. No file in the home folder was written.")
+    await observe_until(desktop, lambda look: True)
+    outcomes = await results(tmp_path, desktop, SAVE, say("gui_action", "pyautogui.press('shift')"))
+    assert outcomes[0] == "Succeeded. The file ~/sums.fods was written."
+    assert outcomes[1].startswith("No visible change. No file in the home folder was written.")
 
 
 @pytest.mark.parametrize("stock", [False, True], ids=["own guest", "stock routes"])
-async def test_files_are_told_by_any_guest_with_a_shell(stock: bool) -> None:
+async def test_written_files_are_listed_by_any_guest_with_a_shell(stock: bool) -> None:
     async with DesktopEnvironment(connect=connect_stock if stock else connect) as desktop:
         files = WrittenFiles(desktop)
-        assert await files.since(time.time()) == Written((), complete=True)
+        assert await files.since(time.time()) == WrittenPaths((), complete=True)
         began = time.time()
         for name in ("a.txt", ".hidden", ".cache/b", "Documents/-c \n 'd'.txt"):
             await desktop.write_file(f"/home/user/{name}", b"x")
         names = ("~/Documents/-c \n 'd'.txt", "~/a.txt")
-        assert await files.since(began) == Written(names, complete=True)
+        assert await files.since(began) == WrittenPaths(names, complete=True)
         # The search looks back further than asked for.
         await desktop.execute("touch -d '20 seconds ago' ~/a.txt ~/Documents/*")
         assert (await files.since(time.time())).paths == ()
 
 
-async def test_nothing_is_said_of_more_files_than_are_looked_at(
+async def test_too_many_files_are_not_listed(
     desktop: DesktopEnvironment,
 ) -> None:
     files = WrittenFiles(desktop)
     await desktop.execute("mkdir ~/many && cd ~/many && seq 9000 | xargs touch -d '1 hour ago'")
-    found = await files.since(time.time())
-    assert (found.paths, found.complete) == ((), False)
+    result = await files.since(time.time())
+    assert (result.paths, result.complete) == ((), False)

@@ -19,8 +19,8 @@ from hisa.protocols import ModelReply, TurnTokens
 from hisa.runs.read import Run
 from hisa.runs.turns import turns
 from hisa.testing import FakeServer
-from hisa.testing.model_server import Received
-from tests.runs.test_turns import CLICK, answer, played
+from hisa.testing.model_server import ReceivedRequest
+from tests.runs.test_turns import CLICK, answer, run_with_server
 
 ROOT = Path(__file__).parents[3]
 CONTRACTS = ROOT / "build" / "contracts" / "bin" / "python"
@@ -30,29 +30,29 @@ TOKENS = TurnTokens((1, 2, 3), (7, 8), (-0.5, -0.25))
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """One whose planner's server gives tokens, and that has a refused reply."""
-    said = answer(["no JSON", CLICK])
+    next_text = answer(["no JSON", CLICK])
 
-    def reply(request: Received) -> Any:
-        text = said(request)
+    def reply(request: ReceivedRequest) -> Any:
+        text = next_text(request)
         return ModelReply(text, tokens=TOKENS) if request.role == "planner" else text
 
     with FakeServer(then=reply) as server:
         planner = {"tokens": True, "profile": "vllm"}
-        return played(tmp_path_factory.mktemp("r"), server, models={"planner": planner})
+        return run_with_server(tmp_path_factory.mktemp("r"), server, models={"planner": planner})
 
 
-def test_the_formats_hold_what_was_sent_and_said(run: Run) -> None:
-    found = list(turns(run))
-    trained = [turn for turn in found if turn.tokens]
+def test_the_formats_hold_requests_and_replies(run: Run) -> None:
+    all_turns = list(turns(run))
+    trained = [turn for turn in all_turns if turn.tokens]
     assert any(turn.refused for turn in trained)
     entries = json.loads(json.dumps(to_trace(trained)))["turns"]
     assert [entry["request"] for entry in entries] == [turn.request for turn in trained]
     assert [entry["response"]["text"] for entry in entries] == [turn.reply for turn in trained]
     assert entries[0]["prompt_token_ids"] == [1, 2, 3]
     assert entries[0]["loss_mask"] == [0, 0, 0, 1, 1]
-    told = json.loads(json.dumps(to_atif(found, run=run.id, models=run.manifest.models)))
-    said = [step["message"] for step in told["steps"] if step["source"] == "agent"]
-    assert said == [turn.reply or "" for turn in found]
+    trajectory = json.loads(json.dumps(to_atif(all_turns, run=run.id, models=run.manifest.models)))
+    messages = [step["message"] for step in trajectory["steps"] if step["source"] == "agent"]
+    assert messages == [turn.reply or "" for turn in all_turns]
 
 
 _JUDGE = """
@@ -69,10 +69,10 @@ assert back == atif, "the trajectory was read as something else"
 
 @pytest.mark.skipif(not CONTRACTS.exists(), reason="not built: make test-contracts")
 def test_their_own_classes_take_them(run: Run, tmp_path: Path) -> None:
-    found = list(turns(run))
+    all_turns = list(turns(run))
     files = [
-        write_trace(found, [run], tmp_path / "trace.json"),
-        write_atif(found, [run], tmp_path / "atif.json"),
+        write_trace(all_turns, [run], tmp_path / "trace.json"),
+        write_atif(all_turns, [run], tmp_path / "atif.json"),
     ]
     ran = subprocess.run(
         [CONTRACTS, "-c", _JUDGE, *files], capture_output=True, text=True, check=False
@@ -83,10 +83,10 @@ def test_their_own_classes_take_them(run: Run, tmp_path: Path) -> None:
 def test_a_turn_without_tokens_is_no_sample_of_rl(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = [turn.model_copy(update={"tokens": None}) for turn in turns(run)]
+    all_turns = [turn.model_copy(update={"tokens": None}) for turn in turns(run)]
     with pytest.raises(UsageError, match="fit for cloning, no sample of RL"):
-        write_trace(found, [run], tmp_path / "t.json")
-    assert found[0].id in capsys.readouterr().err
+        write_trace(all_turns, [run], tmp_path / "t.json")
+    assert all_turns[0].id in capsys.readouterr().err
     assert not (tmp_path / "t.json").exists()
 
 

@@ -27,7 +27,7 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.gguf import llama_server
-from hisa.plugins.gguf.gguf_model import GgufModel, wanted_server
+from hisa.plugins.gguf.gguf_model import GgufModel, build_spec
 from hisa.plugins.gguf.model_names import find_files
 from hisa.protocols import ImagePart, Message, ModelRequest, Role, TextPart
 from hisa.screen.observation import Screenshot
@@ -50,7 +50,7 @@ def request(role: Role, words: str = "Click the button.", **more: object) -> Mod
 
 
 @asynccontextmanager
-async def opened(
+async def open_local_models(
     model: Path, events: list[Event] | None = None, **roles: dict[str, object]
 ) -> AsyncIterator[Models]:
     named = {
@@ -78,7 +78,7 @@ def servers() -> list[llama_server.LlamaServer]:
 
 
 async def test_two_roles_share_a_server_that_wants_its_key(random_model: Path) -> None:
-    async with opened(random_model, grounder={"max_tokens": 50}) as models:
+    async with open_local_models(random_model, grounder={"max_tokens": 50}) as models:
         assert not servers(), "it starts with the first request"
         await asyncio.gather(
             models["planner"].complete(request("planner")),
@@ -102,12 +102,12 @@ async def test_a_model_is_loaded_and_the_beginning_of_a_prompt_read_once(
 ) -> None:
     events: list[Event] = []
     lines: list[tuple[str, str]] = []
-    async with opened(random_model, events) as models:
+    async with open_local_models(random_model, events) as models:
         for words in ("Click the button.", "Type a name.", "Click the button."):
-            asked = request("planner", words, progress=lambda *line: lines.append(line))
-            await models["planner"].complete(asked)
-        asked = request("planner", schema=SCHEMA, max_tokens=200, temperature=1.0)
-        answer = json.loads((await models["planner"].complete(asked)).text)
+            model_request = request("planner", words, progress=lambda *line: lines.append(line))
+            await models["planner"].complete(model_request)
+        model_request = request("planner", schema=SCHEMA, max_tokens=200, temperature=1.0)
+        answer = json.loads((await models["planner"].complete(model_request)).text)
     calls = [event for event in events if isinstance(event, ModelCalled)][:3]
     assert [call.cached_in > 300 for call in calls] == [False, True, True]
     assert all(call.usd == 0 for call in calls)
@@ -116,7 +116,7 @@ async def test_a_model_is_loaded_and_the_beginning_of_a_prompt_read_once(
 
 
 async def test_a_server_that_died_is_started_anew(random_model: Path) -> None:
-    async with opened(random_model) as models:
+    async with open_local_models(random_model) as models:
         await models["planner"].complete(request("planner"))
         (server,) = servers()
         first = server.pid
@@ -129,13 +129,13 @@ async def test_a_server_that_died_is_started_anew(random_model: Path) -> None:
 
 def test_a_late_end_of_an_old_server_leaves_a_newer_one_alone(random_model: Path) -> None:
     settings = ModelSettings(model=f"gguf:{random_model}")
-    wanted = wanted_server(settings, find_files(settings.model))
-    old = llama_server.use(wanted)
+    spec = build_spec(settings, find_files(settings.model))
+    old = llama_server.use(spec)
     llama_server.release(old, linger=1000.0)
     llama_server._end_unused(old)
-    newer = llama_server.use(wanted)
+    newer = llama_server.use(spec)
     llama_server._end_unused(old)
-    assert llama_server.use(wanted) is newer
+    assert llama_server.use(spec) is newer
     for _ in range(2):
         llama_server.release(newer, linger=0.0)
 
@@ -156,7 +156,7 @@ async def test_a_next_run_finds_the_server_of_the_last(random_model: Path) -> No
 
 
 async def test_a_prompt_beyond_the_context_names_the_setting(random_model: Path) -> None:
-    async with opened(random_model, planner={"context": 512}) as models:
+    async with open_local_models(random_model, planner={"context": 512}) as models:
         with pytest.raises(ModelUnavailable, match="context size") as caught:
             await models["planner"].complete(request("planner", "word " * 900))
         assert caught.value.fix == "--set models.planner.context=1024"
@@ -165,31 +165,31 @@ async def test_a_prompt_beyond_the_context_names_the_setting(random_model: Path)
 async def test_pictures_are_refused_where_they_decide_and_left_out_elsewhere(
     random_model: Path,
 ) -> None:
-    async with opened(random_model) as models:
+    async with open_local_models(random_model) as models:
         shown = (TextPart("What changed?"), ImagePart(Screenshot(Image.new("RGB", (4, 4), "red"))))
-        seen = ModelRequest("state", (Message("user", shown),), max_tokens=30)
-        assert (await models["state"].complete(seen)).usage.tokens_out
-        blind = ModelRequest("planner", seen.messages, max_tokens=30)
+        with_picture = ModelRequest("state", (Message("user", shown),), max_tokens=30)
+        assert (await models["state"].complete(with_picture)).usage.tokens_out
+        blind = ModelRequest("planner", with_picture.messages, max_tokens=30)
         with pytest.raises(ConfigError, match="sees no pictures") as caught:
             await models["planner"].complete(blind)
         assert caught.value.fix == "--set planner.sees=elements"
 
 
 @pytest.fixture
-def broken(random_model: Path, tmp_path: Path) -> Path:
+def broken_model(random_model: Path, tmp_path: Path) -> Path:
     path = tmp_path / "broken.gguf"
     path.write_bytes(random_model.read_bytes()[:300_000])
     return path
 
 
-async def test_a_file_without_its_end_is_an_error_in_words(broken: Path) -> None:
-    async with opened(broken) as models:
+async def test_a_file_without_its_end_is_an_error_in_words(broken_model: Path) -> None:
+    async with open_local_models(broken_model) as models:
         with pytest.raises(ModelUnavailable, match=r"cannot load .*broken\.gguf: .*"):
             await models["planner"].complete(request("planner"))
 
 
 async def test_a_model_that_has_no_room_is_not_loaded(random_model: Path) -> None:
-    async with opened(random_model, planner={"context": 2_000_000_000}) as models:
+    async with open_local_models(random_model, planner={"context": 2_000_000_000}) as models:
         with pytest.raises(ModelUnavailable, match="of memory") as caught:
             await models["planner"].complete(request("planner"))
         assert (
@@ -241,10 +241,10 @@ asyncio.run(main())
 """
 
 
-def parent(model: Path, how: str) -> tuple[subprocess.Popen[str], int]:
+def parent(model: Path, mode: str) -> tuple[subprocess.Popen[str], int]:
     """A process with a server, and the server's number."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PARENT, f"gguf:{model}", how],
+        [sys.executable, "-c", PARENT, f"gguf:{model}", mode],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -269,10 +269,10 @@ def is_alive(pid: int) -> bool:
     return state[0] != "Z"
 
 
-@pytest.mark.parametrize("how", ["alone", "fork"])
-def test_kill_9_of_the_parent_leaves_no_server(random_model: Path, how: str) -> None:
+@pytest.mark.parametrize("mode", ["alone", "fork"])
+def test_kill_9_of_the_parent_leaves_no_server(random_model: Path, mode: str) -> None:
     """Also where a fork of the parent lives on, and with it the other end of the pipe."""
-    process, server = parent(random_model, how)
+    process, server = parent(random_model, mode)
     try:
         assert is_alive(server)
         process.kill()

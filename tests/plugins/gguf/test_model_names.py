@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import ConfigError
-from hisa.models.announced import announced
+from hisa.models.announced import find_announced
 from hisa.models.profiles import find
 from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.model_names import fetched_names, find_files, place_of
@@ -19,7 +19,7 @@ HEAD = b"GGUF" + struct.pack("<IQQ", 3, 0, 5)
 
 def test_a_small_models_profile(random_model: Path) -> None:
     profile = find(f"gguf:{random_model}")
-    assert profile == announced(f"gguf:{random_model}").profile  # type: ignore[union-attr]
+    assert profile == find_announced(f"gguf:{random_model}").profile  # type: ignore[union-attr]
     assert (profile.small, profile.constrains, profile.structured) == (
         True,
         True,

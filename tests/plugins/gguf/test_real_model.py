@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.llm, pytest.mark.process]
 
 
 @pytest.fixture(autouse=True)
-def _fetched() -> None:
+def _require_weights() -> None:
     if "coder-1.5b" not in fetched_names():
         pytest.fail("hisa models fetch coder-1.5b")
 
@@ -46,7 +46,7 @@ def settings(folder: Path, **more: object) -> hisa.Settings:
     )
 
 
-def called(events: list[Event]) -> list[ModelCalled]:
+def list_calls(events: list[Event]) -> list[ModelCalled]:
     assert not [event for event in events if isinstance(event, ModelFailed)]
     return [event for event in events if isinstance(event, ModelCalled)]
 
@@ -60,7 +60,7 @@ def test_the_main_job_on_a_page_of_miniwob(tmp_path: Path) -> None:
     )
     assert result.status not in ("model_error", "environment_error", "stopped")
     assert result.score in (0.0, 1.0)
-    assert called(events)
+    assert list_calls(events)
 
 
 @pytest.mark.browser

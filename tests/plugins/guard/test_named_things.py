@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hisa.plugins.guard.policy.matching import Match
-from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match, resolved
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match, resolve_path
 from hisa.plugins.guard.policy.named_sites import is_site, looks_like_address, read_url, url_match
 
 YES, MAYBE, NO = Match.YES, Match.MAYBE, Match.NO
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "wanted"),
+    ("pattern", "path", "expected"),
     [
         ("~/.ssh/*", NamedPath("~/.ssh/id"), YES),
         ("~/.ssh", NamedPath("~/.ssh/a/b"), YES),
@@ -32,8 +32,8 @@ YES, MAYBE, NO = Match.YES, Match.MAYBE, Match.NO
         ("*.key", NamedPath("~/a/b.key"), YES),
     ],
 )
-def test_paths(pattern: str, path: NamedPath, wanted: Match) -> None:
-    assert path_match(pattern, path) is wanted
+def test_paths(pattern: str, path: NamedPath, expected: Match) -> None:
+    assert path_match(pattern, path) is expected
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_paths(pattern: str, path: NamedPath, wanted: Match) -> None:
     ],
 )
 def test_inside_of_folders(text: str, inside: bool) -> None:
-    path = resolved(text, home="/home/ada")
+    path = resolve_path(text, home="/home/ada")
     assert path is not None
     assert is_inside(path, ["~/Documents", "/srv/data"]) is inside
 
 
 def test_a_home_that_is_not_known_is_nobodys() -> None:
-    path = resolved("/home/ada/Documents/a")
+    path = resolve_path("/home/ada/Documents/a")
     assert path is not None
     assert not is_inside(path, ["~/Documents"])
-    assert resolved("/dev/null") is None
+    assert resolve_path("/dev/null") is None
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_an_empty_page_is_nowhere() -> None:
 
 
 def test_a_site_with_a_port_is_that_port() -> None:
-    for text, wanted in (("good.example:81", True), ("good.example", False)):
+    for text, expected in (("good.example:81", True), ("good.example", False)):
         url = read_url(text)
         assert url is not None
-        assert is_site(url, ["good.example:81"]) is wanted
+        assert is_site(url, ["good.example:81"]) is expected
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "wanted"),
+    ("pattern", "text", "expected"),
     [
         ("bank.example/pay*", "https://BANK.example/pay/1", YES),
         ("*bank.example*", "https://www.bank.example/", YES),
@@ -136,14 +136,14 @@ def test_a_site_with_a_port_is_that_port() -> None:
         ("file:*", "file:///etc/passwd", YES),
     ],
 )
-def test_addresses(pattern: str, text: str, wanted: Match) -> None:
+def test_addresses(pattern: str, text: str, expected: Match) -> None:
     url = read_url(text)
     assert url is not None
-    assert url_match(pattern, url) is wanted
+    assert url_match(pattern, url) is expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("good.example/a?b", True),
         ("localhost", True),
@@ -157,5 +157,5 @@ def test_addresses(pattern: str, text: str, wanted: Match) -> None:
         ("=A1.B2", False),
     ],
 )
-def test_typed_texts_that_a_browser_takes_for_addresses(text: str, wanted: bool) -> None:
-    assert looks_like_address(text) is wanted
+def test_typed_texts_that_a_browser_takes_for_addresses(text: str, expected: bool) -> None:
+    assert looks_like_address(text) is expected

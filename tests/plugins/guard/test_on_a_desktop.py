@@ -9,14 +9,14 @@ import pytest
 from hisa.environments.confirm import Answer
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.testing.scripted import tool_call
-from tests.bench import done
+from tests.bench import finish
 from tests.cli.command import Command
-from tests.plugins.guard.test_runs import Person, acts, bash, decisions, ran, settings
+from tests.plugins.guard.test_runs import Person, acts, bash, decisions, run_agent, settings
 
 pytestmark = pytest.mark.desktop
 
 
-async def test_denied_asked_and_allowed_on_a_real_desktop(tmp_path: Path) -> None:
+async def test_every_verdict_on_a_real_desktop(tmp_path: Path) -> None:
     rules = [
         {"then": "deny", "path": "~/keep/*", "why": "They are the originals."},
         {"then": "ask", "command": "rm *"},
@@ -31,9 +31,9 @@ async def test_denied_asked_and_allowed_on_a_real_desktop(tmp_path: Path) -> Non
         "ls ~/keep ~/other",
     ]
     async with DesktopEnvironment() as machine:
-        replies = [*map(bash, lines), tool_call("gui_action", "pyautogui.click(5, 5)"), done()]
-        run = await ran(chosen, replies, machine, person=person)
-    assert [(each.verdict, each.allowed) for each in decisions(run)] == [
+        replies = [*map(bash, lines), tool_call("gui_action", "pyautogui.click(5, 5)"), finish()]
+        run = await run_agent(chosen, replies, machine, person=person)
+    assert [(decision.verdict, decision.allowed) for decision in decisions(run)] == [
         ("allow", True),
         ("deny", False),
         ("ask", True),
@@ -57,7 +57,7 @@ def test_a_dry_run_and_an_audit_at_the_terminal(tmp_path: Path) -> None:
         '[policy]\ndefaults = "always"\n[[policy.rules]]\nthen = "deny"\ncommand = "ls*"\n'
         'why = "No lists."\n'
     )
-    told = hisa.json(
+    result = hisa.json(
         "--config",
         str(tmp_path / "hisa.toml"),
         "run",
@@ -67,13 +67,13 @@ def test_a_dry_run_and_an_audit_at_the_terminal(tmp_path: Path) -> None:
         *quiet,
         code=1,
     )
-    audit = hisa.json("runs", "audit", told["run"])
+    audit = hisa.json("runs", "audit", result["run"])
     assert audit["counts"]["refused"] >= 1
     first = audit["decisions"][0]
     assert (first["verdict"], first["allowed"], first["what"]) == ("deny", False, "ls")
     assert first["rule"] == "rule 1: deny command 'ls*'"
     assert first["by"] == "refused by the rules"
-    text = hisa.run("runs", "audit", told["run"])
+    text = hisa.run("runs", "audit", result["run"])
     assert "deny  bash_execution: ls" in text
     assert "why: No lists." in text
     assert "decisions:" in text.splitlines()[-1]

@@ -13,9 +13,9 @@ from hisa.errors import ActionRefused
 from hisa.events import Decided
 from hisa.testing.form import FakeEnvironment
 from hisa.wiring.hook_list import may_need, needed_hooks
-from tests.plugins.guard.steps import HandMade, names, settings_of, started
+from tests.plugins.guard.steps import HandMade, hook_names, settings_of, start_run
 from tests.plugins.guard.test_acts_on_things import Screen, thing
-from tests.plugins.guard.test_runs import Kept
+from tests.plugins.guard.test_runs import OwnMachine
 
 NEVER = {"confirm": "never"}
 NO_REMOVAL = {"rules": [{"then": "deny", "command": "rm *"}]}
@@ -29,8 +29,8 @@ def decisions(run: HandMade) -> list[Decided]:
     ("policy", "machine", "takes_part"),
     [
         ({}, FakeEnvironment(), False),
-        ({}, Kept(), True),
-        ({"defaults": "never"}, Kept(), False),
+        ({}, OwnMachine(), True),
+        ({"defaults": "never"}, OwnMachine(), False),
         ({"defaults": "always"}, FakeEnvironment(), True),
         (NO_REMOVAL, FakeEnvironment(), True),
         ({"sites": ["example.org"]}, FakeEnvironment(), True),
@@ -42,8 +42,8 @@ def decisions(run: HandMade) -> list[Decided]:
 async def test_the_policy_takes_part_where_something_is_to_be_decided(
     policy: dict[str, object], machine: FakeEnvironment, takes_part: bool, tmp_path: Path
 ) -> None:
-    run = await started(tmp_path, machine, policy=policy, run=NEVER)
-    assert names(run.hooks) == ["held_acts", *["policy"] * takes_part]
+    run = await start_run(tmp_path, machine, policy=policy, run=NEVER)
+    assert hook_names(run.hooks) == ["held_acts", *["policy"] * takes_part]
 
 
 def test_servers_of_tools_are_judged_also_beside_a_machine_that_is_thrown_away() -> None:
@@ -89,7 +89,7 @@ NAME = thing("entry", "Name", (135, 300), "editable", "single-line")
 
 
 async def test_each_press_of_a_call_is_decided_by_itself(tmp_path: Path) -> None:
-    run = await started(tmp_path, Screen(NAME, DELETE), run=NEVER, policy={"defaults": "always"})
+    run = await start_run(tmp_path, Screen(NAME, DELETE), run=NEVER, policy={"defaults": "always"})
     source = "pyautogui.click(135, 300); pyautogui.click(135, 497)"
     (refusal,) = await run.call("gui_action", source)
     assert "Delete user" in refusal
@@ -103,7 +103,7 @@ async def test_a_press_is_decided_with_those_before_it_where_their_effect_does_n
     for comes_up in (False, True):
         machine = Screen(NAME, thing("push button", "Close", (635, 300)))
         machine.comes_up = comes_up
-        run = await started(tmp_path, machine, run=NEVER, policy={"defaults": "always"})
+        run = await start_run(tmp_path, machine, run=NEVER, policy={"defaults": "always"})
         await run.call("gui_action", source)
         last = decisions(run)[-1].what.replace("\n", "; ")
         assert last == (source if comes_up else "pyautogui.click(635, 300)")
@@ -112,7 +112,7 @@ async def test_a_press_is_decided_with_those_before_it_where_their_effect_does_n
 async def test_another_try_is_decided_on_its_own_look(tmp_path: Path) -> None:
     """Where the screen changed before the act, what lies there by then is what counts."""
     machine = Screen(NAME)
-    run = await started(tmp_path, machine, run=NEVER, policy={"defaults": "always"})
+    run = await start_run(tmp_path, machine, run=NEVER, policy={"defaults": "always"})
     await run.call("gui_action", "pyautogui.click(135, 300)")
     action, step = run.step_made.actions[0], run.step_made
     machine._things = (machine._things[0], replace(DELETE, box=NAME.box))

@@ -18,12 +18,12 @@ from hisa.runs.resume import resume_point
 from hisa.runs.terminal_view import step_text
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-from tests.bench import done, state_words, together
+from tests.bench import finish, state_words, together
 
 FINE = CommandResult(0, "fine\n")
 
 
-class Kept(FakeEnvironment):
+class OwnMachine(FakeEnvironment):
     """Somebody's own machine: not thrown away."""
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class Person:
     """Answers in order, and keeps what it was asked."""
 
     def __init__(self, *answers: Answer) -> None:
-        self.asked: list[Question] = []
+        self.questions: list[Question] = []
         self._answers = list(answers)
 
     async def __call__(self, question: Question) -> Answer:
-        self.asked.append(question)
+        self.questions.append(question)
         return self._answers.pop(0)
 
 
@@ -66,7 +66,7 @@ def settings(folder: Path, *assignments: str, rules: Sequence[dict[str, Any]] = 
     return load(None, assignments, overrides=overrides, environ={})
 
 
-async def ran(
+async def run_agent(
     chosen: Settings,
     replies: Sequence[str],
     machine: Environment,
@@ -93,8 +93,8 @@ def acts(run: Run) -> list[Acted]:
 
 
 async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
-    machine = Kept()
-    run = await ran(settings(tmp_path), [bash("rm a.txt"), bash("ls"), done()], machine)
+    machine = OwnMachine()
+    run = await run_agent(settings(tmp_path), [bash("rm a.txt"), bash("ls"), finish()], machine)
     assert "rm a.txt" not in machine.ran
     assert "ls" in machine.ran
     first, second = decisions(run)
@@ -107,42 +107,45 @@ async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
     assert run.status == "succeeded"
 
 
-async def test_a_person_is_asked_once_for_one_act(tmp_path: Path) -> None:
+async def test_one_act_needs_one_answer(tmp_path: Path) -> None:
     """Also where `run.confirm` asks about each command."""
     person = Person(Answer("once"), Answer("once"))
-    machine = Kept()
+    machine = OwnMachine()
     chosen = settings(tmp_path, "run.confirm=always")
     chosen = chosen.model_copy(update={"run": chosen.run.model_copy(update={"confirm": "always"})})
-    run = await ran(chosen, [bash("rm a.txt"), bash("ls"), done()], machine, person=person)
-    assert [question.action for question in person.asked] == ["policy", "commands"]
-    assert "bash_execution: rm a.txt" in person.asked[0].what
-    assert "rm a.txt: default: ask before deleting" in person.asked[0].what
+    run = await run_agent(chosen, [bash("rm a.txt"), bash("ls"), finish()], machine, person=person)
+    assert [question.action for question in person.questions] == ["policy", "commands"]
+    assert "bash_execution: rm a.txt" in person.questions[0].subject
+    assert "rm a.txt: default: ask before deleting" in person.questions[0].subject
     assert machine.ran[-2:] == ["rm a.txt", "ls"]
     assert decisions(run)[0].answer == "once"
     assert len([e for e in run.events if isinstance(e, Confirmed)]) == 2
 
 
-async def test_allowed_for_the_run_is_asked_no_more_also_after_a_resume(tmp_path: Path) -> None:
+async def test_rule_allowed_for_the_run_stays_allowed_after_a_resume(tmp_path: Path) -> None:
     person = Person(Answer("kind"))
-    run = await ran(
-        settings(tmp_path), [bash("rm a.txt"), bash("rm b.txt"), done()], Kept(), person=person
+    run = await run_agent(
+        settings(tmp_path),
+        [bash("rm a.txt"), bash("rm b.txt"), finish()],
+        OwnMachine(),
+        person=person,
     )
-    assert [each.answer for each in decisions(run)] == ["kind", "earlier"]
-    assert len(person.asked) == 1
+    assert [decision.answer for decision in decisions(run)] == ["kind", "earlier"]
+    assert len(person.questions) == 1
     chosen, earlier = settings(tmp_path).policy, resume_point(run).decisions
-    policy = await open_policy(chosen, Kept(), earlier)
+    policy = await open_policy(chosen, OwnMachine(), earlier)
     assert policy.always == {"default: ask before deleting | bash_execution"}
 
 
 async def test_the_word_of_a_person_reaches_the_agent(tmp_path: Path) -> None:
     person = Person(Answer("refuse", "keep that one"))
-    machine = Kept()
-    run = await ran(settings(tmp_path), [bash("rm a.txt"), done()], machine, person=person)
+    machine = OwnMachine()
+    run = await run_agent(settings(tmp_path), [bash("rm a.txt"), finish()], machine, person=person)
     assert "rm a.txt" not in machine.ran
     assert "keep that one" in acts(run)[0].error
     assert decisions(run)[0].answer == "refuse"
-    stopped = await ran(
-        settings(tmp_path), [bash("rm a.txt")], Kept(), person=Person(Answer("stop"))
+    stopped = await run_agent(
+        settings(tmp_path), [bash("rm a.txt")], OwnMachine(), person=Person(Answer("stop"))
     )
     assert stopped.status == "stopped"
     assert decisions(stopped)[0].answer == "stop"
@@ -152,8 +155,8 @@ async def test_the_second_call_of_a_sequence_is_decided_by_itself(tmp_path: Path
     chosen = settings(tmp_path, "planner.sequence=3", rules=[{"then": "deny", "command": "rm *"}])
     machine = FakeEnvironment(commands={"ls": FINE, "rm a.txt": FINE})
     reply = together(bash("ls"), bash("rm a.txt"), bash("ls"))
-    run = await ran(chosen, [reply, done()], machine)
-    assert [(each.what, each.verdict) for each in decisions(run)] == [
+    run = await run_agent(chosen, [reply, finish()], machine)
+    assert [(decision.what, decision.verdict) for decision in decisions(run)] == [
         ("ls", "allow"),
         ("rm a.txt", "deny"),
     ]
@@ -162,29 +165,31 @@ async def test_the_second_call_of_a_sequence_is_decided_by_itself(tmp_path: Path
     assert "the policy refuses this: rm a.txt" in stopped.reason
 
 
-async def test_a_throw_away_machine_has_no_default_rules_unless_asked_for(tmp_path: Path) -> None:
+async def test_throw_away_machine_has_no_default_rules_unless_configured(tmp_path: Path) -> None:
     machine = FakeEnvironment(commands={"rm a.txt": FINE})
-    run = await ran(settings(tmp_path), [bash("rm a.txt"), done()], machine)
+    run = await run_agent(settings(tmp_path), [bash("rm a.txt"), finish()], machine)
     assert acts(run)[0].ok
     assert decisions(run) == []
     guarded = settings(tmp_path)
     guarded = guarded.model_copy(
         update={"policy": guarded.policy.model_copy(update={"defaults": "always"})}
     )
-    run = await ran(guarded, [bash("rm a.txt"), done()], machine)
+    run = await run_agent(guarded, [bash("rm a.txt"), finish()], machine)
     assert not decisions(run)[0].allowed
 
 
 async def test_a_refused_command_is_not_replayed(tmp_path: Path) -> None:
-    run = await ran(settings(tmp_path), [bash("rm a.txt"), bash("ls"), done()], Kept())
+    run = await run_agent(
+        settings(tmp_path), [bash("rm a.txt"), bash("ls"), finish()], OwnMachine()
+    )
     assert "rm a.txt" not in [act.input for act in resume_point(run).acts]
 
 
 async def test_a_dry_run_does_nothing_and_says_what(tmp_path: Path) -> None:
     chosen = settings(tmp_path)
     dry = chosen.model_copy(update={"policy": chosen.policy.model_copy(update={"dry_run": True})})
-    machine = Kept()
-    run = await ran(dry, [tool_call("wait", "0"), bash("rm a.txt")], machine)
+    machine = OwnMachine()
+    run = await run_agent(dry, [tool_call("wait", "0"), bash("rm a.txt")], machine)
     assert machine.ran == [] or "rm a.txt" not in machine.ran
     assert (run.status, run.score_state) == ("stopped", "unscored")
     assert "would make bash_execution: rm a.txt; the policy says: ask (default" in run.message
@@ -192,16 +197,18 @@ async def test_a_dry_run_does_nothing_and_says_what(tmp_path: Path) -> None:
     assert decided.dry_run
     assert [act.tool for act in acts(run)] == ["wait"]
     source = "pyautogui.click(5, 5); pyautogui.click(9, 9)"
-    clicked = await ran(dry, [tool_call("gui_action", source)], machine)
+    clicked = await run_agent(dry, [tool_call("gui_action", source)], machine)
     assert not machine.acted
     assert f"gui_action: {source}" in clicked.message
-    ended = await ran(dry, [done()], machine)
+    ended = await run_agent(dry, [finish()], machine)
     assert ended.status == "stopped"
     assert "would end the run" in ended.message
 
 
 async def test_what_was_decided_is_shown(tmp_path: Path) -> None:
-    run = await ran(settings(tmp_path), [bash("rm a.txt"), bash("ls"), done()], Kept())
+    run = await run_agent(
+        settings(tmp_path), [bash("rm a.txt"), bash("ls"), finish()], OwnMachine()
+    )
     assert "policy: ask: default: ask before deleting (nobody could be asked)" in step_text(run, 1)
     assert "policy:" not in step_text(run, 2)
     page = render_report(run)

@@ -15,7 +15,7 @@ CLICK = "pyautogui.click(150, 120)"
 
 
 @pytest.mark.parametrize(
-    ("label", "wanted"),
+    ("label", "expected"),
     [
         ("Delete", "delete"),
         ("Move to Trash", "delete"),
@@ -39,10 +39,10 @@ CLICK = "pyautogui.click(150, 120)"
         ("Unlock", "security"),
     ],
 )
-def test_a_label_says_what_a_click_does(label: str, wanted: str) -> None:
-    assert wanted in effects(gui(CLICK, label=label))
-    assert wanted in effects(gui(CLICK), look(elements=(button(label),)))
-    assert wanted in effects(gui(CLICK, description=f'the button "{label}"'))
+def test_a_label_says_what_a_click_does(label: str, expected: str) -> None:
+    assert expected in effects(gui(CLICK, label=label))
+    assert expected in effects(gui(CLICK), look(elements=(button(label),)))
+    assert expected in effects(gui(CLICK, description=f'the button "{label}"'))
     assert not effects(gui("pyautogui.rightClick(150, 120)", label=label)), "it opens a menu"
     assert not effects(gui("pyautogui.moveTo(150, 120)", label=label))
 
@@ -85,13 +85,13 @@ def test_a_documents_title_says_nothing() -> None:
 
 
 def test_a_focused_button_is_pressed_by_enter_and_space() -> None:
-    seen = look(elements=(button("Send", focused=True),))
+    observation = look(elements=(button("Send", focused=True),))
     for key in ("enter", "space"):
-        assert effects(gui(f"pyautogui.press('{key}')"), seen) == {"send"}
+        assert effects(gui(f"pyautogui.press('{key}')"), observation) == {"send"}
 
 
 @pytest.mark.parametrize(
-    ("source", "app", "title", "wanted"),
+    ("source", "app", "title", "expected"),
     [
         ("pyautogui.press('delete')", "thunar", "ada", {"delete"}),
         ("pyautogui.hotkey('shift', 'delete')", "org.gnome.nautilus", "Home", {"delete"}),
@@ -121,12 +121,12 @@ def test_a_focused_button_is_pressed_by_enter_and_space() -> None:
         ("pyautogui.hotkey('alt', 'f2'); pyautogui.write('rm x\\n')", "mousepad", "a", {"delete"}),
     ],
 )
-def test_keys(source: str, app: str, title: str, wanted: set[str]) -> None:
-    assert effects(gui(source), look(app, title)) == wanted
+def test_keys(source: str, app: str, title: str, expected: set[str]) -> None:
+    assert effects(gui(source), look(app, title)) == expected
 
 
 @pytest.mark.parametrize(
-    ("source", "description", "shown", "wanted"),
+    ("source", "description", "shown", "expected"),
     [
         ("pyautogui.write('evil.example\\n')", "", "", ["http://evil.example/"]),
         (
@@ -178,11 +178,11 @@ def test_keys(source: str, app: str, title: str, wanted: set[str]) -> None:
     ],
 )
 def test_addresses_in_a_browser(
-    source: str, description: str, shown: str, wanted: list[str]
+    source: str, description: str, shown: str, expected: list[str]
 ) -> None:
-    seen = look("chromium", "Page - Chromium", elements=(bar(shown),) if shown else None)
-    (act,) = facts(gui(source, description=description), seen).parts
-    assert [url.text for url in act.urls] == wanted
+    observation = look("chromium", "Page - Chromium", elements=(bar(shown),) if shown else None)
+    (act,) = facts(gui(source, description=description), observation).parts
+    assert [url.text for url in act.urls] == expected
     (other,) = facts(gui(source, description=description), look("mousepad")).parts
     assert not other.urls
 
@@ -198,9 +198,9 @@ def test_files_in_a_dialog() -> None:
 
 
 def test_a_click_acts_on_the_window_under_it_too() -> None:
-    seen = look("mousepad")
+    observation = look("mousepad")
     behind = Window("2", "x", "Thunar", BoundingBox(0, 0, 50, 50, "screen"))
-    seen = replace(seen, windows=(*seen.windows, behind))
-    assert apps_of(gui("pyautogui.click(10, 10)"), seen) == ("mousepad", "thunar")
-    assert apps_of(gui("pyautogui.click(100, 100)"), seen) == ("mousepad",)
+    observation = replace(observation, windows=(*observation.windows, behind))
+    assert apps_of(gui("pyautogui.click(10, 10)"), observation) == ("mousepad", "thunar")
+    assert apps_of(gui("pyautogui.click(100, 100)"), observation) == ("mousepad",)
     assert apps_of(gui("pyautogui.click(100, 100)"), look(known=False)) == ()

@@ -10,7 +10,7 @@ import pytest
 from hisa.plugins.guard.policy.shell_lines import read_line
 
 
-def told(line: str) -> list[str]:
+def list_commands(line: str) -> list[str]:
     """Each command's words; one that is not known has a ? behind it."""
     return [
         " ".join(word.text + "?" * (not word.known) for word in command.words)
@@ -48,7 +48,7 @@ def told(line: str) -> list[str]:
 )
 def test_commands_are_found(line: str, commands: list[str]) -> None:
     read = read_line(line)
-    assert (told(line), read.unread) == (commands, "")
+    assert (list_commands(line), read.unread) == (commands, "")
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_commands_are_found(line: str, commands: list[str]) -> None:
         "$(" * 70 + "rm" + ")" * 70,
     ],
 )
-def test_what_is_not_read_is_said(line: str) -> None:
+def test_unread_lines_give_a_reason(line: str) -> None:
     assert read_line(line).unread
 
 
 def test_redirections_and_assignments() -> None:
     (command,) = read_line("PATH=. X=1 tee a < in > out 2>> err 3<&1 >&-").commands
     assert command.assigned == ("PATH", "X")
-    assert [(each.operator, each.target.text) for each in command.redirects] == [
+    assert [(redirect.operator, redirect.target.text) for redirect in command.redirects] == [
         ("<", "in"),
         (">", "out"),
         (">>", "err"),

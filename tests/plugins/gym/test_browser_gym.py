@@ -28,7 +28,7 @@ from tests.cli.command import Command
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "expected"),
     [
         ("pyautogui.click(3, 4)", "mouse_click(3.0, 4.0, 'left')"),
         ("pyautogui.doubleClick(3, 4)", "mouse_dblclick(3.0, 4.0, 'left')"),
@@ -48,8 +48,8 @@ from tests.cli.command import Command
         ),
     ],
 )
-def test_actions_are_said_in_browsergyms_own(source: str, said: str) -> None:
-    assert as_source(parse(source)).source == said
+def test_actions_are_translated_to_browsergym(source: str, expected: str) -> None:
+    assert as_source(parse(source)).source == expected
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_actions_are_said_in_browsergyms_own(source: str, said: str) -> None:
         ("pyautogui.click(3, 4); pyautogui.press('volumeup')", "key 'volumeup'"),
     ],
 )
-def test_what_it_has_no_action_for_is_refused(source: str, why: str) -> None:
+def test_untranslatable_action_is_refused(source: str, why: str) -> None:
     with pytest.raises(ActionRefused, match=why):
         as_source(parse(source))
 
 
-def node(role: str, name: str, number: str, **told: Any) -> dict[str, Any]:
-    properties = [{"name": key, "value": {"value": value}} for key, value in told.items()]
+def node(role: str, name: str, number: str, **values: Any) -> dict[str, Any]:
+    properties = [{"name": key, "value": {"value": value}} for key, value in values.items()]
     return {
         "nodeId": number,
         "browsergym_id": number,
@@ -77,9 +77,9 @@ def node(role: str, name: str, number: str, **told: Any) -> dict[str, Any]:
     }
 
 
-def observed() -> dict[str, Any]:
+def build_observation() -> dict[str, Any]:
     """An observation as BrowserGym 0.14 makes it."""
-    seen = {"visibility": 1.0, "clickable": True}
+    visible = {"visibility": 1.0, "clickable": True}
     return {
         "screenshot": np.zeros((100, 200, 3), np.uint8),
         "open_pages_titles": ("Order", "Other"),
@@ -95,31 +95,33 @@ def observed() -> dict[str, Any]:
             ]
         },
         "extra_element_properties": {
-            "1": {**seen, "bbox": [10, 10, 80, 20]},
-            "2": {**seen, "bbox": [10, 40, 20, 20]},
-            "3": {**seen, "bbox": [10, 400, 20, 20]},
-            "4": {**seen, "bbox": [190, 60, 20, 20]},
+            "1": {**visible, "bbox": [10, 10, 80, 20]},
+            "2": {**visible, "bbox": [10, 40, 20, 20]},
+            "3": {**visible, "bbox": [10, 400, 20, 20]},
+            "4": {**visible, "bbox": [190, 60, 20, 20]},
             "5": {"visibility": 1.0, "clickable": False, "bbox": [0, 0, 200, 100]},
-            "6": {**seen, "bbox": [0, 0, 20, 20]},
+            "6": {**visible, "bbox": [0, 0, 20, 20]},
         },
     }
 
 
 def test_a_look_holds_what_is_on_the_screen() -> None:
-    look = read_look(observed(), elements=True, image_limit=Size(100, 100))
-    assert (look.screen, look.image) == (Size(200, 100), Size(100, 50))
-    assert [(window.title, window.active) for window in look.windows] == [
+    observation = read_look(build_observation(), elements=True, image_limit=Size(100, 100))
+    assert (observation.screen, observation.image) == (Size(200, 100), Size(100, 50))
+    assert [(window.title, window.active) for window in observation.windows] == [
         ("Order", True),
         ("Other", False),
     ]
-    assert look.elements is not None
-    name, gift, half = look.elements
+    assert observation.elements is not None
+    name, gift, half = observation.elements
     assert (name.role, name.name, name.window) == ("text", "Name", "Order")
     assert {"focused", "editable", "enabled"} <= name.states
     assert (gift.role, "checked" in gift.states) == ("check box", True)
     assert (half.box.right, "enabled" in half.states) == (200, False)
-    assert look.convert_box(half.box, "image").right == 100
-    assert read_look(observed(), elements=False, image_limit=Size(200, 200)).elements is None
+    assert observation.convert_box(half.box, "image").right == 100
+    assert (
+        read_look(build_observation(), elements=False, image_limit=Size(200, 200)).elements is None
+    )
 
 
 def test_a_task_is_named_with_what_it_takes() -> None:
@@ -136,7 +138,9 @@ def test_a_task_is_named_with_what_it_takes() -> None:
         gym_task("browsergym:openended?x")
 
 
-async def test_without_browsergym_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_browsergym_names_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "browsergym", None)
     with pytest.raises(EnvironmentFailed) as caught:
         async with BrowserGymEnvironment():
@@ -149,7 +153,7 @@ class Page(FakeEnvironment):
 
     def __init__(self, goal: str, reward: float) -> None:
         super().__init__()
-        self.goal, self.given = goal, reward
+        self.goal, self.page_reward = goal, reward
         self.over = ""
         self.staged: tuple[Any, ...] = ()
 
@@ -158,7 +162,7 @@ class Page(FakeEnvironment):
         return self.goal
 
     async def reward(self) -> tuple[float, str]:
-        return self.given, ""
+        return self.page_reward, ""
 
 
 @pytest.mark.process
@@ -183,9 +187,9 @@ async def test_a_task_without_a_goal_in_words_is_not_run() -> None:
 
 @pytest.mark.desktop
 def test_a_task_on_another_environment_is_refused_and_not_scored(tmp_path: Path) -> None:
-    said = json.loads(Command(tmp_path).run("run", "browsergym:openended", "--json", code=3))
-    assert (said["status"], said["score_state"]) == ("environment_error", "unscored")
-    assert "does not run on desktop" in said["message"]
+    report = json.loads(Command(tmp_path).run("run", "browsergym:openended", "--json", code=3))
+    assert (report["status"], report["score_state"]) == ("environment_error", "unscored")
+    assert "does not run on desktop" in report["message"]
 
 
 PAGE = """<title>Order</title><label>Name <input id=n></label>
@@ -206,21 +210,23 @@ async def test_a_real_page_is_seen_and_filled(tmp_path: Path) -> None:
             await environment.observe()
         options = {"start_url": page.as_uri(), "goal": "Send Ada."}
         assert await environment.stage("openended", options, 1) == "Send Ada."
-        seen = await environment.observe(elements=True, settle=2.0)
+        look = await environment.observe(elements=True, settle=2.0)
         field, send = (
-            next(e for e in seen.elements or () if e.role == role)
+            next(e for e in look.elements or () if e.role == role)
             for role in ("text", "push button")
         )
-        places = [element.box.centre.rounded() for element in (field, send)]
+        places = [element.box.centre.to_pixels() for element in (field, send)]
         typed, sent = places
         await environment.act(parse(f"pyautogui.click{typed}; pyautogui.write('Ada é <')"))
         await environment.act(parse(f"pyautogui.click{sent}"))
         after = await environment.observe(elements=True, settle=2.0)
         assert after.windows[0].title == "Sent Ada é <"
         assert after.cursor is not None
-        assert after.cursor.rounded() == sent
+        assert after.cursor.to_pixels() == sent
         await environment.conclude("succeeded", "Sent.")
-        assert [each["message"] for each in environment._seen["chat_messages"]][-1] == "Sent."
+        assert [message["message"] for message in environment._observation["chat_messages"]][
+            -1
+        ] == "Sent."
         await environment.reset()
         with pytest.raises(EnvironmentFailed):
             await environment.observe()
@@ -231,7 +237,7 @@ async def test_a_real_page_is_seen_and_filled(tmp_path: Path) -> None:
 
 @needs_browsergym
 @pytest.mark.browser
-async def test_a_task_that_is_none_is_refused_with_a_choice() -> None:
+async def test_unknown_task_is_refused_with_a_choice() -> None:
     async with BrowserGymEnvironment() as environment:
         with pytest.raises(UsageError, match="is not installed"):
             await environment.stage("nosuchsuite.task", {}, 1)
@@ -250,10 +256,10 @@ needs_miniwob = pytest.mark.skipif(
 @needs_miniwob
 @pytest.mark.browser
 async def test_a_suite_is_listed_picked_from_and_opened() -> None:
-    whole = open_suite("browsergym:miniwob")
-    assert (whole.name, whole.problems, len(whole.tasks) > 100) == ("browsergym:miniwob", {}, True)
+    suite = open_suite("browsergym:miniwob")
+    assert (suite.name, suite.problems, len(suite.tasks) > 100) == ("browsergym:miniwob", {}, True)
     picked = open_suite("browsergym:miniwob", ["miniwob.click-test", "miniwob.click-button"])
-    assert picked.name == whole.name
+    assert picked.name == suite.name
     assert [(task.id, task.path) for task in picked.tasks] == [
         (f"miniwob.{name}", f"browsergym:miniwob.{name}") for name in ("click-button", "click-test")
     ]

@@ -21,7 +21,7 @@ NOTE = Task(
     setup=({"launch": "mousepad"},),
     check={"all": [{"file": "~/note.txt", "equals": "hello"}]},
 )
-ASKED = Task(id="asked", instruction="Say it.", check={"all": [{"command": "true"}]})
+TASK = Task(id="asked", instruction="Say it.", check={"all": [{"command": "true"}]})
 
 
 class Breaks(FakeEnvironment):
@@ -43,17 +43,17 @@ class Breaks(FakeEnvironment):
             raise EnvironmentFailed("the machine is gone")
         await super().reset()
 
-    async def execute(self, command: Any, **given: Any) -> CommandResult:
+    async def execute(self, command: Any, **options: Any) -> CommandResult:
         """What the check's command ends with."""
         if self.broken:
             raise EnvironmentFailed("the machine is gone")
         return CommandResult(self.says, '{"score": 1}')
 
 
-def opened(machine: Any, task: Task = ASKED, **settings: Any) -> Any:
+def open_gym(machine: Any, task: Task = TASK, **settings: Any) -> Any:
     gymnasium = pytest.importorskip("gymnasium", reason="needs: hisa install gymnasium")
-    given = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
-    chosen = load(None, given, environ={})
+    assignments = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
+    chosen = load(None, assignments, environ={})
     return gymnasium.make(
         "hisa.plugins.gym.desktop_gym:hisa/desktop",
         task=task,
@@ -62,21 +62,25 @@ def opened(machine: Any, task: Task = ASKED, **settings: Any) -> Any:
     )
 
 
-def test_the_score_is_the_reward_and_what_is_refused_is_told() -> None:
+def test_score_is_the_reward_and_refusals_are_reported() -> None:
     machine = Breaks()
-    with opened(machine) as env:
-        seen, _ = env.reset()
-        assert (seen["goal"], seen["screenshot"].shape) == ("Say it.", (720, 1280, 3))
-        seen, *rest, _ = env.step("pyautogui.click(400, 136); pyautogui.write('Ada')")
-        assert (rest, machine.text, seen["last_action_error"]) == ([0.0, False, False], "Ada", "")
-        seen, *rest, _ = env.step("pyautogui.write('Bob'); os.system('id')")
+    with open_gym(machine) as env:
+        observation, _ = env.reset()
+        assert (observation["goal"], observation["screenshot"].shape) == ("Say it.", (720, 1280, 3))
+        observation, *rest, _ = env.step("pyautogui.click(400, 136); pyautogui.write('Ada')")
+        assert (rest, machine.text, observation["last_action_error"]) == (
+            [0.0, False, False],
+            "Ada",
+            "",
+        )
+        observation, *rest, _ = env.step("pyautogui.write('Bob'); os.system('id')")
         assert (rest, machine.text) == ([0.0, False, False], "Ada")
-        assert "ActionRefused" in seen["last_action_error"]
+        assert "ActionRefused" in observation["last_action_error"]
         assert (
             "plain numbers" in env.step("pyautogui.click(X_COORD, Y_COORD)")[0]["last_action_error"]
         )
         machine.says = 0
-        seen, *rest, _ = env.step("pyautogui.sleep(0)")
+        observation, *rest, _ = env.step("pyautogui.sleep(0)")
         assert rest == [1.0, True, False]
         with pytest.raises(Exception, match="the episode is over"):
             env.step("pyautogui.sleep(0)")
@@ -85,7 +89,7 @@ def test_the_score_is_the_reward_and_what_is_refused_is_told() -> None:
 @pytest.mark.parametrize("action", ["termination", "infeasible"])
 def test_the_agents_word_ends_the_episode(action: str) -> None:
     machine = Breaks()
-    with opened(machine) as env:
+    with open_gym(machine) as env:
         env.reset()
         assert env.step(action)[1:4] == (0.0, True, False)
         assert machine.acted == []
@@ -100,13 +104,13 @@ class Page(Breaks):
         clicked = any(isinstance(action, Click) for action in self.acted)
         return json.dumps({**known, "reward": -1.0} if clicked else known).encode()
 
-    async def execute(self, command: Any, **given: Any) -> CommandResult:
+    async def execute(self, command: Any, **options: Any) -> CommandResult:
         """The stage lives."""
         return CommandResult(0, "")
 
 
 def test_a_page_that_is_over_ends_the_episode_without_a_reward() -> None:
-    with opened(Page(), MINIWOB_TASKS.named("click-test")) as env:
+    with open_gym(Page(), MINIWOB_TASKS.make_task("click-test")) as env:
         env.reset()
         assert env.step("pyautogui.sleep(0)")[1:4] == (0.0, False, False)
         _, reward, terminated, truncated, info = env.step("pyautogui.click(400, 136)")
@@ -118,14 +122,14 @@ def test_a_page_that_is_over_ends_the_episode_without_a_reward() -> None:
 
 def test_an_infeasible_task_rewards_the_report_alone() -> None:
     task = Task(id="i", instruction="x", check={"func": "infeasible"}, format="osworld")
-    with opened(Breaks(), task) as env:
+    with open_gym(Breaks(), task) as env:
         for action, reward in (("termination", 0.0), ("infeasible", 1.0)):
             env.reset()
             assert env.step(action)[1:4] == (reward, True, False)
 
 
 def test_after_so_many_steps_the_episode_is_cut_off() -> None:
-    with opened(Breaks(), run__max_steps=2) as env:
+    with open_gym(Breaks(), run__max_steps=2) as env:
         for _ in range(2):
             env.reset()
             assert env.step("pyautogui.sleep(0)")[1:4] == (0.0, False, False)
@@ -140,7 +144,7 @@ def test_a_broken_machine_and_a_check_that_cannot_be_made_are_no_reward(
         id="t", instruction="x", check={"all": [{"python": "check.py:done"}]}, folder=str(tmp_path)
     )
     machine = Breaks()
-    with opened(machine, task) as env:
+    with open_gym(machine, task) as env:
         for broken, error in ((True, EnvironmentFailed), (False, CheckFailed)):
             env.reset()
             machine.says, machine.broken = 1, broken
@@ -153,27 +157,27 @@ def test_a_broken_machine_and_a_check_that_cannot_be_made_are_no_reward(
             assert env.step("pyautogui.sleep(0)")[1] == 1.0
 
 
-def test_what_has_no_reward_or_keeps_its_state_is_refused() -> None:
+def test_task_without_check_and_lasting_machine_are_refused() -> None:
     with pytest.raises(UsageError, match="no check"):
-        opened(Breaks(), Task(id="t", instruction="x"))
+        open_gym(Breaks(), Task(id="t", instruction="x"))
     with pytest.raises(UsageError, match="'display=:0' keeps what an episode leaves"):
-        opened("display=:0")
+        open_gym("display=:0")
 
 
 @pytest.mark.desktop
 def test_a_real_desktop_passes_gymnasiums_checker() -> None:
     checker = pytest.importorskip("gymnasium.utils.env_checker")
-    with opened("desktop", environment__settle=0) as env:
+    with open_gym("desktop", environment__settle=0) as env:
         checker.check_env(env.unwrapped, skip_render_check=True)
 
 
 @pytest.mark.desktop
 def test_a_task_goes_from_0_to_1_on_a_real_desktop() -> None:
-    with opened("desktop", NOTE) as env:
+    with open_gym("desktop", NOTE) as env:
         env.reset(seed=3)
         assert env.step("pyautogui.write('hello'); pyautogui.hotkey('ctrl', 's')")[1] == 0.0
         env.step("pyautogui.hotkey('ctrl', 'a'); pyautogui.write('/home/user/note.txt')")
-        seen, reward, over, _, _ = env.step("pyautogui.press('enter'); pyautogui.sleep(0.5)")
-        assert (reward, over, seen["last_action_error"]) == (1.0, True, "")
+        observation, reward, over, _, _ = env.step("pyautogui.press('enter'); pyautogui.sleep(0.5)")
+        assert (reward, over, observation["last_action_error"]) == (1.0, True, "")
         env.reset()
         assert env.step("pyautogui.sleep(0)")[1:3] == (0.0, False)  # nothing of it is left

@@ -28,16 +28,16 @@ from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 
-Told = Callable[..., dict[str, Any]]
+ReportEvent = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     archive = tmp_path / "pages.zip"
-    with zipfile.ZipFile(archive, "w") as made:
-        made.writestr("html/core/core.js", "var core;")
-        made.writestr("html/miniwob/a.html", "<p>ö</p>")
-        made.writestr("episode.js", "begin()")
+    with zipfile.ZipFile(archive, "w") as archive_file:
+        archive_file.writestr("html/core/core.js", "var core;")
+        archive_file.writestr("html/miniwob/a.html", "<p>ö</p>")
+        archive_file.writestr("episode.js", "begin()")
     with Stage(archive, tmp_path / "state", seed=7) as stage:
         thread = threading.Thread(target=stage.serve_forever, args=(0.05,))
         thread.start()
@@ -52,13 +52,13 @@ def client(stage: Stage) -> Iterator[httpx.Client]:
         yield client
 
 
-def known(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "state").read_bytes())
-    return found
+def read_state(folder: Path) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads((folder / "state").read_bytes())
+    return state
 
 
-def tell(client: httpx.Client, what: str, **body: Any) -> Any:
-    return client.post(f"/stage/{what}", json=body).raise_for_status().json()
+def tell(client: httpx.Client, event: str, **body: Any) -> Any:
+    return client.post(f"/stage/{event}", json=body).raise_for_status().json()
 
 
 @needs_pages
@@ -71,9 +71,9 @@ def test_all_registered_tasks_are_there_and_each_has_its_page() -> None:
         "flight.Alaska-auto",
     ]
     with zipfile.ZipFile(BytesIO(pages.application())) as archive:
-        there = set(archive.namelist())
-    assert {f"html/{pages.page_path(name)}" for name in names} <= there
-    assert {"__main__.py", "episode.js", "html/core/core.js"} <= there
+        members = set(archive.namelist())
+    assert {f"html/{pages.page_path(name)}" for name in names} <= members
+    assert {"__main__.py", "episode.js", "html/core/core.js"} <= members
     assert "chase-circle" in pages.left_out()
     assert not set(pages.left_out()) & set(names)
 
@@ -107,16 +107,16 @@ def test_only_the_first_ending_of_the_first_load_counts(
     tell(client, "ready", instruction="Do it.")
     tell(client, "done", reward=-1, reason="wrong")
     tell(client, "done", reward=1, reason="another episode")
-    found = known(tmp_path)
-    assert found["pid"] == os.getpid()
-    assert (found["instruction"], found["reward"], found["reason"]) == ("Do it.", -1.0, "wrong")
+    state = read_state(tmp_path)
+    assert state["pid"] == os.getpid()
+    assert (state["instruction"], state["reward"], state["reason"]) == ("Do it.", -1.0, "wrong")
 
 
 def test_a_page_loaded_again_gives_nothing_any_more(client: httpx.Client, tmp_path: Path) -> None:
     tell(client, "load")
     assert tell(client, "load") == {"seed": 7, "first": False}
     tell(client, "done", reward=1, reason="")
-    assert (known(tmp_path)["left"], known(tmp_path)["reward"]) == (True, None)
+    assert (read_state(tmp_path)["left"], read_state(tmp_path)["reward"]) == (True, None)
 
 
 def test_a_page_that_goes_without_a_word_is_lost(
@@ -124,23 +124,23 @@ def test_a_page_that_goes_without_a_word_is_lost(
 ) -> None:
     with client.stream("GET", "/stage/line") as line:
         assert line.status_code == 200
-        assert "lost" not in known(tmp_path)
+        assert "lost" not in read_state(tmp_path)
     client.close()
     deadline = time.monotonic() + 60
-    while "lost" not in known(tmp_path):
+    while "lost" not in read_state(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
 def test_a_later_stage_takes_over(stage: Stage, client: httpx.Client, tmp_path: Path) -> None:
-    assert known(tmp_path)["pid"] == os.getpid()
+    assert read_state(tmp_path)["pid"] == os.getpid()
     (tmp_path / "state").write_text('{"pid": 1}')
     tell(client, "done", reward=1, reason="")
     assert stage.replaced
-    assert known(tmp_path) == {"pid": 1}
+    assert read_state(tmp_path) == {"pid": 1}
 
 
-async def scored(**state: Any) -> tuple[float, str]:
+async def score_state(**state: Any) -> tuple[float, str]:
     gone = {"kill -0 9$": CommandResult(1, "")}
     machine = Machine(gone)
     await machine.write_file(STATE, json.dumps({"pid": 8, **state}).encode())
@@ -156,22 +156,22 @@ async def scored(**state: Any) -> tuple[float, str]:
         ({"instruction": "Do it."}, 0.0, "not over"),
     ],
 )
-async def test_what_the_agent_gave_up_is_0(
+async def test_abandoned_episode_scores_0(
     state: dict[str, Any], reward: float, reason: str
 ) -> None:
-    found = await scored(**state)
-    assert found[0] == reward
-    assert reason in found[1]
+    result = await score_state(**state)
+    assert result[0] == reward
+    assert reason in result[1]
 
 
 async def test_a_click_that_a_busy_browser_handles_late_still_counts() -> None:
     machine = Machine()
     await machine.write_file(STATE, json.dumps({"pid": 8, "instruction": "Do it."}).encode())
-    asked = asyncio.create_task(outcome(machine))
+    outcome_task = asyncio.create_task(outcome(machine))
     await asyncio.sleep(0.2)
-    assert not asked.done()
+    assert not outcome_task.done()
     await machine.write_file(STATE, json.dumps({"pid": 8, "reward": 1}).encode())
-    assert await asked == (1.0, "reward 1")
+    assert await outcome_task == (1.0, "reward 1")
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ async def test_a_click_that_a_busy_browser_handles_late_still_counts() -> None:
         ({"pid": "none"}, STATE),
     ],
 )
-async def test_what_broke_is_no_score(state: dict[str, Any], reason: str) -> None:
+async def test_broken_machine_is_not_scored(state: dict[str, Any], reason: str) -> None:
     with pytest.raises(EnvironmentFailed, match=reason):
-        await scored(**state)
+        await score_state(**state)
 
 
 @pytest.mark.process

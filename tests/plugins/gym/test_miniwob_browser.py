@@ -19,7 +19,7 @@ from hisa.screen.observation import Element
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing.scripted import FunctionModel
-from tests.bench import Bench, click, done
+from tests.bench import Bench, click, finish
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 
 pytestmark = [
@@ -44,23 +44,23 @@ async def begin(desktop: DesktopEnvironment, name: str, seed: int = 0) -> Task:
 
 
 async def score(desktop: DesktopEnvironment, task: Task) -> tuple[float | None, str]:
-    found = await TaskScorer().score(task, desktop, "succeeded")
-    return found.value, found.detail
+    grade = await TaskScorer().score(task, desktop, "succeeded")
+    return grade.value, grade.detail
 
 
 async def button(desktop: DesktopEnvironment, name: str) -> Element:
     """The button, once it is listed."""
     async with asyncio.timeout(60):
         while True:
-            seen = await desktop.observe(elements=True, settle=1.0)
-            for element in seen.elements or ():
+            look = await desktop.observe(elements=True, settle=1.0)
+            for element in look.elements or ():
                 if (element.role, element.name) == ("push button", name):
                     return element
 
 
 async def do(desktop: DesktopEnvironment, source: str) -> None:
-    seen = await desktop.observe()
-    await desktop.act(to_space(parse(source), "screen", screen=seen.screen, image=seen.screen))
+    look = await desktop.observe()
+    await desktop.act(to_space(parse(source), "screen", screen=look.screen, image=look.screen))
 
 
 async def press(desktop: DesktopEnvironment, name: str) -> None:
@@ -68,25 +68,27 @@ async def press(desktop: DesktopEnvironment, name: str) -> None:
     await do(desktop, f"pyautogui.click({centre.x:.0f}, {centre.y:.0f})")
 
 
-async def until(desktop: DesktopEnvironment, what: str) -> EpisodeState:
-    """What is known once ``what`` is."""
+async def until(desktop: DesktopEnvironment, field: str) -> EpisodeState:
+    """What is known once ``field`` is."""
     async with asyncio.timeout(60):
         while True:
-            found = await episode_state(desktop)
-            if found is not None and what in found.model_fields_set:
-                return found
+            state = await episode_state(desktop)
+            if state is not None and field in state.model_fields_set:
+                return state
             await desktop.observe(settle=0.2)
 
 
-async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
+async def test_scripted_model_gets_the_goal_of_the_page_and_solves_it(
     tmp_path: Path, desktop: DesktopEnvironment
 ) -> None:
-    asked: list[ModelRequest] = []
+    requests: list[ModelRequest] = []
 
     def planner(request: ModelRequest) -> str:
-        asked.append(request)
+        requests.append(request)
         # A browser that has just started reports its page late; the planner is told so, and waits.
-        return done() if "Result: Succeeded." in request.text else click('push button "Click Me!"')
+        return (
+            finish() if "Result: Succeeded." in request.text else click('push button "Click Me!"')
+        )
 
     bench = Bench(tmp_path, FunctionModel(planner), environment=desktop)
     bench.task = load_task("miniwob:click-test")
@@ -94,8 +96,8 @@ async def test_a_scripted_model_is_told_what_the_page_asks_for_and_solves_it(
     assert result.status in ("ended", "succeeded"), "a page may tell its end a moment late"
     assert result.score == 1.0, result.score_detail
     assert run.manifest.task.instruction == "Click the button."
-    assert "Click the button." in asked[0].text
-    assert "MiniWoB" not in asked[0].text
+    assert "Click the button." in requests[0].text
+    assert "MiniWoB" not in requests[0].text
 
 
 async def test_a_wrong_button_is_0_and_a_second_ending_changes_nothing(
@@ -105,12 +107,12 @@ async def test_a_wrong_button_is_0_and_a_second_ending_changes_nothing(
     assert task.instruction == "Click button ONE."
     assert not await TaskScorer().over(task, desktop)
     await press(desktop, "TWO")
-    found = await until(desktop, "reward")
-    seen = await desktop.observe(elements=True, settle=1.0)
-    assert "Episode over" in {element.name for element in seen.elements or ()}
+    state = await until(desktop, "reward")
+    look = await desktop.observe(elements=True, settle=1.0)
+    assert "Episode over" in {element.name for element in look.elements or ()}
     await do(desktop, "pyautogui.click(160, 210)")  # where a click would begin another episode
     assert await score(desktop, task) == (0.0, "miniwob_solved: reward -1")
-    assert await episode_state(desktop) == found
+    assert await episode_state(desktop) == state
     assert await TaskScorer().over(task, desktop)
 
 
@@ -136,9 +138,9 @@ async def test_a_closed_browser_is_0(desktop: DesktopEnvironment) -> None:
     task = await begin(desktop, "click-test")
     await do(desktop, "pyautogui.hotkey('alt', 'f4')")
     await until(desktop, "exit")
-    found = await score(desktop, task)
-    assert found[0] == 0.0
-    assert "left" in found[1] or "closed" in found[1]
+    result = await score(desktop, task)
+    assert result[0] == 0.0
+    assert "left" in result[1] or "closed" in result[1]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,8 @@ async def test_a_page_or_browser_that_crashes_is_no_score(
     desktop: DesktopEnvironment, killed: str, sign: str, reason: str
 ) -> None:
     task = await begin(desktop, "click-test")
-    found = await until(desktop, "instruction")
-    await desktop.execute(f"kill -9 $(pgrep {killed.format(pid=found.pid)})")
+    state = await until(desktop, "instruction")
+    await desktop.execute(f"kill -9 $(pgrep {killed.format(pid=state.pid)})")
     await until(desktop, sign)
     with pytest.raises(EnvironmentFailed, match=reason):
         await score(desktop, task)

@@ -21,14 +21,14 @@ class Fonts(FakeEnvironment):
 
     def __init__(self, font: str | None) -> None:
         super().__init__()
-        self.font, self.asked = font, 0
+        self.font, self.query_count = font, 0
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         if "fc-match" not in command:
             raise EnvironmentFailed("the setup began")
-        self.asked += 1
+        self.query_count += 1
         return CommandResult(127 if self.font is None else 0, self.font or "")
 
 
@@ -48,20 +48,20 @@ async def test_without_its_font_a_page_has_no_score_and_says_what_to_install() -
 
 
 @pytest.mark.parametrize(
-    ("name", "font", "asked"),
+    ("name", "font", "query_count"),
     [
         ("daily-calendar", "Liberation Sans", 1),
         ("daily-calendar", None, 1),
         ("click-test", "DejaVu Sans", 0),
     ],
 )
-async def test_with_it_or_where_it_makes_no_difference_the_setup_begins(
-    name: str, font: str | None, asked: int
+async def test_setup_begins_where_the_font_fits_or_does_not_matter(
+    name: str, font: str | None, query_count: int
 ) -> None:
     machine = Fonts(font)
     with pytest.raises(EnvironmentFailed, match="the setup began"):
         await TaskScorer().prepare(page(name), machine)
-    assert machine.asked == asked
+    assert machine.query_count == query_count
 
 
 class Staged(FakeEnvironment):
@@ -78,7 +78,7 @@ class Staged(FakeEnvironment):
 
 
 @pytest.mark.process
-async def test_for_browsergym_the_fonts_of_this_machine_are_asked(
+async def test_browsergym_uses_the_fonts_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "fc-match"

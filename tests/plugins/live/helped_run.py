@@ -8,7 +8,7 @@ from hisa.events import Event, PersonActed, event_adapter
 from hisa.runs.event_line import encode
 from hisa.runs.read import EVENTS, Run, load_run
 from hisa.testing import FakeServer
-from tests.runs.test_turns import CLICK, answer, played
+from tests.runs.test_turns import CLICK, answer, run_with_server
 
 CHANGED = 'Entry "Name" now reads "Ana"'
 ACTS = "pyautogui.click(10, 20)\npyautogui.write('Ana')"
@@ -35,8 +35,8 @@ def insert(run: Run, at: tuple[str, int], events: list[PersonActed]) -> Run:
     return load_run(run.folder)
 
 
-def helped(folder: Path, *, plain: bool = False) -> Run:
+def build_helped_run(folder: Path, *, plain: bool = False) -> Run:
     """A run of three clicks and its end; a person acted before the second click."""
     with FakeServer(then=answer([CLICK, CLICK, CLICK])) as server:
-        run = played(folder, server)
+        run = run_with_server(folder, server)
     return run if plain else insert(run, ("planned", 2), acts(2))

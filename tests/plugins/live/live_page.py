@@ -20,7 +20,7 @@ from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.remote.webelement import WebElement
 
 from hisa.runs.read import list_runs
-from hisa.testing import FakeServer, Received
+from hisa.testing import FakeServer, ReceivedRequest
 from tests.chromium import chromium
 from tests.plugins.live.serving import ROOT, Served, serving, wait_for
 from tests.plugins.live.watching import WAIT
@@ -109,8 +109,8 @@ class World:
     def guest(self) -> dict[str, Any]:
         """What the window in the guest tells of itself; empty before it is there."""
         path = self.folder / "guest" / "state.json"
-        found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-        return found
+        state: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+        return state
 
     @property
     def prompts(self) -> list[str]:
@@ -135,7 +135,7 @@ class World:
         self.page.go(f"run/{folder.name}")
         return str(folder.name)
 
-    def prompted(self, words: str, seconds: float = 60) -> str:
+    def wait_for_prompt(self, words: str, seconds: float = 60) -> str:
         """The first prompt with these words, once there is one."""
 
         def find() -> str:
@@ -179,15 +179,15 @@ class Page:
         """The screen of the viewer."""
         metrics = {"width": width, "height": 800, "deviceScaleFactor": scale, "mobile": touch}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        wanted = {"enabled": touch, "maxTouchPoints": 1}
-        self.browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", wanted)
+        emulation = {"enabled": touch, "maxTouchPoints": 1}
+        self.browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", emulation)
 
     def button(self, text: str) -> WebElement:
         """A button or link that can be seen and used, once it is there."""
         script = f"""{_VISIBLE} return [...document.querySelectorAll("button, nav a, a.link")].find(
             (e) => e.textContent === arguments[0] && !e.disabled && seen(e))"""
-        found: WebElement = self.until(script, text)
-        return found
+        element: WebElement = self.until(script, text)
+        return element
 
     def press(self, text: str) -> None:
         """Click a button, by its words."""
@@ -200,7 +200,7 @@ class Page:
         field.send_keys(text)
 
     @staticmethod
-    def quoted(name: str) -> str:
+    def quote_part(name: str) -> str:
         """A name as a part of the page's address."""
         return quote(name, safe="")
 
@@ -263,7 +263,7 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
     """A server whose runs are planned by what is put into ``replies``, and wait meanwhile."""
     replies = queue.Queue[str]()
 
-    def plan(request: Received) -> str:
+    def plan(request: ReceivedRequest) -> str:
         if request.role != "planner":
             return "Succeeded. It did."
         try:
@@ -286,10 +286,10 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
             "HISA_PATTERNS__ENABLED": "false",
         }
         with serving(folder, *roots, **environ) as served:
-            made = World(served, model, replies, folder, Page(browser, served), environ)
+            new_world = World(served, model, replies, folder, Page(browser, served), environ)
             try:
-                yield made
+                yield new_world
             finally:
-                for process in made.processes:
+                for process in new_world.processes:
                     process.kill()
                     process.wait()

@@ -85,9 +85,9 @@ class Served:
 
     def socket(self, path: str, token: str | None = None, **more: Any) -> websocket.WebSocket:
         """A WebSocket, its first message sent."""
-        made = websocket.create_connection(f"ws{self.url[4:]}/api{path}", timeout=60, **more)
-        made.send(json.dumps({"token": self.token if token is None else token}))
-        return made
+        connection = websocket.create_connection(f"ws{self.url[4:]}/api{path}", timeout=60, **more)
+        connection.send(json.dumps({"token": self.token if token is None else token}))
+        return connection
 
 
 @contextmanager

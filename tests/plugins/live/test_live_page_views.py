@@ -47,7 +47,7 @@ def text(field: str) -> str:
     return f"{field} {HOSTILE}"
 
 
-def a_run(runs: Path) -> RunLog:
+def log_hostile_run(runs: Path) -> RunLog:
     """A run at work with hostile texts wherever one can stand."""
     log = RunLog.create(
         runs,
@@ -57,13 +57,15 @@ def a_run(runs: Path) -> RunLog:
     )
     look(log, text("title"))
     log.step = 1
-    deed, places = text("input"), ((9.0, 9.0),)
+    input_text, places = text("input"), ((9.0, 9.0),)
     for event in (
-        Planned(thought=text("thought"), tool="bash_execution", input=deed),
+        Planned(thought=text("thought"), tool="bash_execution", input=input_text),
         Decided(tool="bash", what=text("decision"), verdict="ask", allowed=True, asked=True),
         Confirmed(what=text("decision"), allowed=True, answer="once"),
         PersonActed(did="acted", text=text("deed")),
-        Acted(tool="bash_execution", input=deed, points=places, ok=True, output=text("output")),
+        Acted(
+            tool="bash_execution", input=input_text, points=places, ok=True, output=text("output")
+        ),
         Abstracted(line=text("line"), result=text("line"), roi=(0, 0, 5, 5)),
         StepFinished(seconds={"plan": 1.0}),
     ):
@@ -72,30 +74,30 @@ def a_run(runs: Path) -> RunLog:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def live_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("page")
     runs = folder / "runs"
     with ExitStack() as stack:
-        with a_run(runs) as over:
+        with log_hostile_run(runs) as over:
             over.emit(RunFinished(exit_status="succeeded", message=text("output")))
-        live = stack.enter_context(a_run(runs))
-        made = stack.enter_context(world(folder))
-        made.names = {"OVER": over.id, "LIVE": live.id}
-        made.page.enter()
-        yield made
+        live = stack.enter_context(log_hostile_run(runs))
+        new_world = stack.enter_context(world(folder))
+        new_world.names = {"OVER": over.id, "LIVE": live.id}
+        new_world.page.enter()
+        yield new_world
 
 
-def show(here: World, view: str) -> None:
+def show(live_world: World, view: str) -> None:
     """Show a view, and wait until it has what it shows."""
-    parts = [here.names.get(part, part) for part in view.split("/")]
-    here.page.go("/".join([parts[0], *map(here.page.quoted, parts[1:])]))
-    here.page.until(ALL_THERE, [text(field) for field in sorted(SHOWN[view])])
+    parts = [live_world.names.get(part, part) for part in view.split("/")]
+    live_world.page.go("/".join([parts[0], *map(live_world.page.quote_part, parts[1:])]))
+    live_world.page.until(ALL_THERE, [text(field) for field in sorted(SHOWN[view])])
 
 
-def test_hostile_texts_are_shown_and_do_nothing(here: World) -> None:
-    page, count = here.page, 0
+def test_hostile_texts_are_shown_and_do_nothing(live_world: World) -> None:
+    page, count = live_world.page, 0
     for view, fields in SHOWN.items():
-        show(here, view)
+        show(live_world, view)
         page.js("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         page.inert()
         count += len(fields)

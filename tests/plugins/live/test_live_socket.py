@@ -23,7 +23,7 @@ def log(tmp_path: Path) -> Iterator[RunLog]:
         yield log
 
 
-async def test_nobody_is_asked_at_the_socket_unless_whoever_began_the_run_says_so(
+async def test_socket_takes_questions_only_where_the_run_says_so(
     log: RunLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = HookParts(Settings(), log, log.emit)

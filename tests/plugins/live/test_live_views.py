@@ -49,8 +49,8 @@ def see(log: RunLog, sha: str) -> None:
 def test_a_run_at_work_is_shown_with_its_newest_picture(client: TestClient, log: RunLog) -> None:
     look(log, 8)
     sha = look(log, 9)
-    (found,) = client.get("/api/desktops").json()["runs"]
-    assert (found["id"], found["instruction"], found["hash"]) == (log.id, "Do <b>it</b>", sha)
+    (record,) = client.get("/api/desktops").json()["runs"]
+    assert (record["id"], record["instruction"], record["hash"]) == (log.id, "Do <b>it</b>", sha)
     answer = client.get(f"/api/runs/{log.id}/picture/{sha}")
     assert answer.content == (log.folder / "images" / f"{sha}.png").read_bytes()
     log.close()

@@ -16,12 +16,12 @@ from hisa.runs.read import Run
 from hisa.runs.report import render_report
 from hisa.runs.turns import turns
 from hisa.runs.wording import by_person
-from tests.plugins.live.helped_run import ACTS, CHANGED, acts, helped, insert
+from tests.plugins.live.helped_run import ACTS, CHANGED, acts, build_helped_run, insert
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return helped(tmp_path_factory.mktemp("runs"))
+    return build_helped_run(tmp_path_factory.mktemp("runs"))
 
 
 def call(run: Run, *args: str) -> str:
@@ -58,7 +58,7 @@ def test_the_terminal_the_report_and_the_audit_show_it(run: Run) -> None:
 
 
 def test_acts_outside_any_step_belong_to_the_next_one_or_the_last(tmp_path: Path) -> None:
-    run = insert(helped(tmp_path, plain=True), ("observed", 0), acts(0))
+    run = insert(build_helped_run(tmp_path, plain=True), ("observed", 0), acts(0))
     assert [len(record.person) for record in run.steps] == [3, 0, 0, 0]
     assert by_person(run.steps[0])[0].startswith("before step 1, ")
     run = insert(run, ("model_asked", 3), acts(2))
@@ -72,7 +72,7 @@ def test_acts_outside_any_step_belong_to_the_next_one_or_the_last(tmp_path: Path
 def test_its_words_are_inert_in_page_and_terminal(tmp_path: Path) -> None:
     bad = "\x1b]0;owned\x07<script>alert(1)</script>\u202e"
     act = PersonActed(did="acted", step=2, text=bad, error=bad)
-    run = insert(helped(tmp_path, plain=True), ("planned", 2), [act])
+    run = insert(build_helped_run(tmp_path, plain=True), ("planned", 2), [act])
     assert "<script>alert" not in render_report(run)
     printed = call(run, "show") + call(run, "show", "--step", "2") + call(run, "audit")
     assert "owned" in printed
@@ -80,7 +80,7 @@ def test_its_words_are_inert_in_page_and_terminal(tmp_path: Path) -> None:
 
 
 def test_exports_and_turns_pass_over_it(run: Run, tmp_path: Path) -> None:
-    plain = helped(tmp_path / "plain", plain=True)
+    plain = build_helped_run(tmp_path / "plain", plain=True)
     assert len(list(turns(run))) == len(list(turns(plain)))
     for kind in ("jsonl", "atif"):
         place = tmp_path / kind
@@ -90,7 +90,9 @@ def test_exports_and_turns_pass_over_it(run: Run, tmp_path: Path) -> None:
 
 def test_data_sets_leave_the_step_out_and_count_it(run: Run, tmp_path: Path) -> None:
     (trajectory,), left_out = read_trajectories([run.folder])
-    (whole,), nothing = read_trajectories([helped(tmp_path, plain=True).folder])
-    assert [step.number for step in whole.steps] == [1, 2, 3, 4]
+    (plain_trajectory,), nothing = read_trajectories(
+        [build_helped_run(tmp_path, plain=True).folder]
+    )
+    assert [step.number for step in plain_trajectory.steps] == [1, 2, 3, 4]
     assert [step.number for step in trajectory.steps] == [1, 3, 4]
     assert (left_out, nothing) == ({"a person acted in its step": 1}, {})

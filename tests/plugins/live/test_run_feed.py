@@ -36,8 +36,8 @@ def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
     log.write_bytes(b"x" * (5 << 20) + b'\n{"a": 1}\n')
     tail = EventTail(log)
-    found = [line for _ in range(9) for line in tail.read_on()]
-    assert [text for _, text in found] == ['{"a": 1}']
+    lines = [line for _ in range(9) for line in tail.read_on()]
+    assert [text for _, text in lines] == ['{"a": 1}']
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -55,15 +55,15 @@ async def test_a_run_that_is_deleted_ends_its_stream(tmp_path: Path) -> None:
             raise UsageError("gone")
         return {"state": "running"}
 
-    found = []
+    names = []
     async for event in run_stream(tmp_path / "run", 0, status):
-        found.append(event["event"])
+        names.append(event["event"])
         if event["event"] == "status":
             shutil.rmtree(tmp_path / "run")
-    assert found == ["event", "status", "gone"]
+    assert names == ["event", "status", "gone"]
 
 
-def test_runs_of_benches_are_listed_with_theirs(tmp_path: Path) -> None:
+def test_bench_runs_are_listed_with_their_bench(tmp_path: Path) -> None:
     alone = finished_run(tmp_path / "runs")
     of_bench = finished_run(tmp_path / "benches" / "first" / "runs")
     (tmp_path / "benches" / "first" / "bench.json").write_text("{}")
@@ -104,6 +104,6 @@ def test_a_viewer_reads_on_by_the_number_of_its_last_event(tmp_path: Path) -> No
 
 def events(stream: Any, count: int) -> list[tuple[str, str, Any]]:
     """So many events of a stream, which is closed then."""
-    found = [next(stream) for _ in range(count)]
+    items = [next(stream) for _ in range(count)]
     stream.close()
-    return found
+    return items

@@ -19,7 +19,7 @@ async def nothing(*_: object) -> tuple[dict[str, Any], bytes]:
     return {}, b""
 
 
-def test_a_path_that_is_too_long_lies_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_socket_path_moves_to_tmp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
     own = f"hisa-{os.getuid()}/live/20261126-120000-abcd.sock"
     assert socket_path("20261126-120000-abcd") == Path("/run/user/1", own)

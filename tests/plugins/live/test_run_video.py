@@ -27,13 +27,13 @@ from hisa.plugins.live.run_video import _gif, write_video
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.screen.observation import Screenshot
-from tests.plugins.live.helped_run import helped
+from tests.plugins.live.helped_run import build_helped_run
 from tests.runs.sample import TASK, build
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return helped(tmp_path_factory.mktemp("runs"))
+    return build_helped_run(tmp_path_factory.mktemp("runs"))
 
 
 def call(run: Run, *args: str) -> Result:
@@ -43,18 +43,18 @@ def call(run: Run, *args: str) -> Result:
 
 def film(run: Run, path: Path) -> tuple[list[Image.Image], list[float], list[str]]:
     """The frames of a run's GIF as they were shown, their seconds, and what was said."""
-    said: list[str] = []
-    write_video(run, said.append, path)
+    messages: list[str] = []
+    write_video(run, messages.append, path)
     frames, seconds = [], []
     with Image.open(path) as file:
         for frame in ImageSequence.Iterator(file):
             seconds.append(frame.info["duration"] / 1000)
             frames.append(frame.convert("RGB"))
-    return frames, seconds, said
+    return frames, seconds, messages
 
 
 def test_a_gif_has_every_step_before_and_after_its_act(run: Run, tmp_path: Path) -> None:
-    frames, seconds, said = film(run, tmp_path / "run.gif")
+    frames, seconds, messages = film(run, tmp_path / "run.gif")
     acted = [record for record in run.steps if record.acts]
     person = sum(bool(record.person) for record in run.steps)
     after = sum(record.after is not None for record in acted)
@@ -63,7 +63,7 @@ def test_a_gif_has_every_step_before_and_after_its_act(run: Run, tmp_path: Path)
     assert sorted(set(seconds)) == [1.2, 1.8, 2.5]
     assert {frame.size for frame in frames} == {frames[0].size}
     assert frames[0].width == 960
-    assert "left out: 0 missing pictures, 0 steps" in said[-1]
+    assert "left out: 0 missing pictures, 0 steps" in messages[-1]
 
 
 def test_clicks_and_what_changed_are_marked(run: Run, tmp_path: Path) -> None:
@@ -86,14 +86,14 @@ def colours(picture: Image.Image) -> Iterator[tuple[int, int, int]]:
 
 def test_missing_and_damaged_pictures_are_left_out_and_counted(tmp_path: Path) -> None:
     run = load_run(build(tmp_path))
-    whole, _, _ = film(run, tmp_path / "whole.gif")
+    all_frames, _, _ = film(run, tmp_path / "whole.gif")
     pictures = sorted((run.folder / "images").glob("*.png"))
     pictures[0].unlink()
     pictures[1].write_bytes(pictures[1].read_bytes()[:900])
     pictures[2].write_bytes(b"")
-    frames, _, said = film(run, tmp_path / "less.gif")
-    assert len(frames) < len(whole)
-    assert "left out: 3 missing pictures" in said[-1]
+    frames, _, messages = film(run, tmp_path / "less.gif")
+    assert len(frames) < len(all_frames)
+    assert "left out: 3 missing pictures" in messages[-1]
 
 
 HOSTILE = ["\x1b[2J\x00\u202e" * 300, "表格" * 5000, "x" * 100_000, "\ud800" * 50, ""]
@@ -127,9 +127,9 @@ def test_steps_beyond_the_limit_are_left_out(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_video, "_MAX_STEPS", 1)
-    frames, _, said = film(run, tmp_path / "run.gif")
+    frames, _, messages = film(run, tmp_path / "run.gif")
     assert len(frames) == 4
-    assert "3 steps" in said[-1]
+    assert "3 steps" in messages[-1]
 
 
 def test_frames_are_drawn_one_by_one_and_bounded_in_bytes(

@@ -15,27 +15,27 @@ import pytest
 import websocket
 
 from hisa.runs.read import list_runs
-from hisa.testing import Received
+from hisa.testing import ReceivedRequest
 from tests.cli.command import Command
 from tests.plugins.live.serving import Served, serving, wait_for
-from tests.plugins.live.watching import DONE, WAIT, Watched, watched
+from tests.plugins.live.watching import DONE, WAIT, WatchedRun, watch_run
 
 pytestmark = pytest.mark.process
 
 
-def go_on(request: Received, count: int) -> str:
+def go_on(request: ReceivedRequest, count: int) -> str:
     """A planner that waits until a person has typed something."""
     return DONE if "Grace" in request.text.partition("a person had")[2] else WAIT
 
 
-async def run_id(run: Watched) -> str:
+async def run_id(run: WatchedRun) -> str:
     """The run's id, once it listens and has begun a step."""
     client = await run.client()
     await client.step(1)
     return list_runs(run.runs)[0].name
 
 
-def heard(viewer: websocket.WebSocket) -> tuple[dict[str, Any], int]:
+def read_next_message(viewer: websocket.WebSocket) -> tuple[dict[str, Any], int]:
     """The next message that is no picture, and how many pictures came before it."""
     pictures = 0
     while True:
@@ -50,11 +50,11 @@ def heard(viewer: websocket.WebSocket) -> tuple[dict[str, Any], int]:
 def say(viewer: websocket.WebSocket, **message: Any) -> dict[str, Any]:
     """What the server answers a message."""
     viewer.send(json.dumps(message))
-    return heard(viewer)[0]
+    return read_next_message(viewer)[0]
 
 
 async def test_a_run_is_paused_and_goes_on_from_the_page(tmp_path: Path) -> None:
-    async with watched(tmp_path, go_on) as run:
+    async with watch_run(tmp_path, go_on) as run:
         name = await run_id(run)
         with serving(tmp_path) as served:
             await asyncio.to_thread(pause_and_go_on, served, name)
@@ -77,7 +77,7 @@ def pause_and_go_on(served: Served, name: str) -> None:
 
 
 async def test_one_viewer_holds_the_machine_and_others_do_nothing(tmp_path: Path) -> None:
-    async with watched(tmp_path, go_on) as run:
+    async with watch_run(tmp_path, go_on) as run:
         name = await run_id(run)
         with serving(tmp_path) as served:
             line = await asyncio.to_thread(two_viewers, served, name, run)
@@ -87,7 +87,7 @@ async def test_one_viewer_holds_the_machine_and_others_do_nothing(tmp_path: Path
     assert run.did() == ["took_over", "acted", "acted", "gave_back"]
 
 
-def two_viewers(served: Served, name: str, run: Watched) -> str:
+def two_viewers(served: Served, name: str, run: WatchedRun) -> str:
     holder, other = (served.socket(f"/runs/{name}/input") for _ in range(2))
     evil = {"kind": "type", "text": "Mallory"}
     assert say(other, acts=[evil, evil])["error"] == "you do not hold the machine"
@@ -103,7 +103,7 @@ def two_viewers(served: Served, name: str, run: Watched) -> str:
         assert "error" in say(holder, **wrong)
     assert run.form.text == "Grace"
     holder.send(json.dumps({"give": True}))
-    last, pictures = heard(holder)
+    last, pictures = read_next_message(holder)
     assert "Grace" in last["line"]
     assert pictures >= 0
     assert "error" in say(holder, acts=[evil])
@@ -113,7 +113,7 @@ def two_viewers(served: Served, name: str, run: Watched) -> str:
 
 
 async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
-    async with watched(tmp_path, go_on) as run:
+    async with watch_run(tmp_path, go_on) as run:
         name = await run_id(run)
         with serving(tmp_path) as served:
 
@@ -135,20 +135,20 @@ async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
         assert not run.work.done() if run.work else False, "it goes on without the server"
 
 
-def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
+def test_taken_port_is_an_error_with_its_fix(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        said = command.refused("serve", "--port", port)
-        assert f"port {port} of 127.0.0.1 cannot be had" in said
-        assert "--port 0" in said
+        error = command.run_refused("serve", "--port", port)
+        assert f"port {port} of 127.0.0.1 cannot be had" in error
+        assert "--port 0" in error
 
 
-def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
+def test_without_runs_the_list_is_empty_and_a_message_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         assert served.get("/runs") == {"runs": []}
         os.kill(served.process.pid, signal.SIGINT)
-        _, said = served.process.communicate(timeout=60)
+        _, output = served.process.communicate(timeout=60)
     assert served.process.returncode == 0
-    assert "no runs yet" in said
-    assert "Traceback" not in said
+    assert "no runs yet" in output
+    assert "Traceback" not in output

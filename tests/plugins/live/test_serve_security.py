@@ -35,9 +35,9 @@ def ask(served: Served, path: str, method: str = "GET", **headers: str) -> tuple
         connection.putheader(name, value)
     connection.endheaders()
     answer = connection.getresponse()
-    found = answer.status, answer.headers, answer.read()
+    reply = answer.status, answer.headers, answer.read()
     connection.close()
-    return found
+    return reply
 
 
 def test_nothing_but_the_page_is_had_without_the_token(page: tuple[Served, Path, str]) -> None:
@@ -129,7 +129,7 @@ def test_a_body_has_a_megabyte_whatever_its_length_says(page: tuple[Served, Path
             assert client.post(path, content=body).status_code == 400
 
 
-def test_no_path_leads_out_of_the_folders(page: tuple[Served, Path, str]) -> None:
+def test_no_path_escapes_the_folders(page: tuple[Served, Path, str]) -> None:
     served, folder, run = page
     secret = folder / "secret"
     (secret / "images").mkdir(parents=True)
@@ -169,7 +169,7 @@ def test_no_path_leads_out_of_the_folders(page: tuple[Served, Path, str]) -> Non
         "a.css%00",
     ):
         assert ask(served, f"/static/{name}")[0] == 404, name
-    assert run in [each["id"] for each in served.get("/runs")["runs"]]
+    assert run in [record["id"] for record in served.get("/runs")["runs"]]
     assert {"linked", inside.name}.isdisjoint(e["id"] for e in served.get("/runs")["runs"])
 
 
@@ -200,23 +200,24 @@ def test_a_socket_wants_origin_and_token(page: tuple[Served, Path, str]) -> None
     path = f"/runs/{run}/input"
     own = served.url.removeprefix("http://")
     for origin, host in (("http://evil.example", own), ("null", own), ("", "evil.example")):
-        asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
-        asked |= {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Host": host}
+        headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+        headers |= {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Host": host}
         assert (
-            ask(served, f"/api{path}", **asked, **({"Origin": origin} if origin else {}))[0] == 403
+            ask(served, f"/api{path}", **headers, **({"Origin": origin} if origin else {}))[0]
+            == 403
         )
     for first in ("", "x", served.token[:-1]):
-        assert closed(served.socket(path, first)) == 4401
+        assert read_close_code(served.socket(path, first)) == 4401
     for message in ("", "[]", "{", "1", '{"token": 1}', "x" * 100_000, '{"take": "me"}'):
         late = websocket.create_connection(f"ws{served.url[4:]}/api{path}", timeout=60)
         late.send(message)
-        assert closed(late) == 4401
-    assert closed(served.socket("/runs/nothing/input")) == 4404
+        assert read_close_code(late) == 4401
+    assert read_close_code(served.socket("/runs/nothing/input")) == 4404
     silent = websocket.create_connection(f"ws{served.url[4:]}/api{path}", timeout=60)
-    assert closed(silent) == 4401
+    assert read_close_code(silent) == 4401
 
 
-def closed(socket: websocket.WebSocket) -> int:
+def read_close_code(socket: websocket.WebSocket) -> int:
     """The code with which the server closes."""
     code, data = socket.recv_data()
     socket.shutdown()  # type: ignore[no-untyped-call]

@@ -21,8 +21,8 @@ from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.wording import by_person
-from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
-from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
+from hisa.testing import FakeEnvironment, FunctionModel, ReceivedRequest, tool_call
+from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watch_run
 
 FIELD, AGREE = {"x": 300, "y": 136}, {"x": 230, "y": 180}
 
@@ -30,11 +30,11 @@ FIELD, AGREE = {"x": 300, "y": 136}, {"x": 230, "y": 180}
 async def test_a_run_is_paused_and_goes_on(tmp_path: Path) -> None:
     steps: list[int] = []
 
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         steps.append(count)
         return DONE if (tmp_path / "enough").exists() else WAIT
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         client = await run.client()
         await client.step(2)
         assert (await client.ask("pause"))["ok"]
@@ -51,10 +51,10 @@ async def test_a_run_is_paused_and_goes_on(tmp_path: Path) -> None:
 
 
 async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> None:
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         return DONE if "Grace" in request.text.partition("a person had")[2] else WAIT
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         client, other = await run.client(), await run.client()
         await client.step(2)
         taken = await client.ask("take", viewer="Ruth")
@@ -70,31 +70,31 @@ async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> No
         acts = [{"kind": "type", "text": "e"}]
         assert await client.ask("input", lease=taken["lease"], acts=acts) == {"ok": True}
         assert run.form.text == "Grace"
-        given = await client.ask("give", lease=taken["lease"])
-        assert "Grace" in given["line"]
+        give_reply = await client.ask("give", lease=taken["lease"])
+        assert "Grace" in give_reply["line"]
         assert (await run.result()).status == "succeeded"
     assert run.did() == ["took_over", "acted", "acted", "gave_back"]
     texts = [e.text for e in run.events if e.type == "person_acted"]
     assert texts[1:3] == ["pyautogui.click(300, 136)", "pyautogui.write('Grace')"]
-    assert given["line"] in run.prompts()[-1]
+    assert give_reply["line"] in run.prompts()[-1]
 
 
 async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
     tmp_path: Path,
 ) -> None:
-    asked, go = threading.Event(), threading.Event()
+    plan_started, go = threading.Event(), threading.Event()
 
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         if count > 1:
             return DONE
-        asked.set()
+        plan_started.set()
         go.wait(60)
         return TYPE_ADA
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         run.go = go
         client = await run.client()
-        await asyncio.to_thread(asked.wait, 60)
+        await asyncio.to_thread(plan_started.wait, 60)
         taken = await client.ask("take", viewer="Ruth")
         assert taken["ok"]
         assert not go.is_set()
@@ -116,19 +116,19 @@ async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
 async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
     tmp_path: Path,
 ) -> None:
-    asked, go = threading.Event(), threading.Event()
+    plan_started, go = threading.Event(), threading.Event()
 
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         if count > 1:
             return DONE
-        asked.set()
+        plan_started.set()
         go.wait(60)
         return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Agree")
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         run.go = go
         client = await run.client()
-        await asyncio.to_thread(asked.wait, 60)
+        await asyncio.to_thread(plan_started.wait, 60)
         assert (await client.ask("pause"))["ok"]
         go.set()
         await client.state("paused")
@@ -144,10 +144,10 @@ async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
 async def test_the_agent_is_credited_with_nothing_that_a_person_did_between_steps(
     tmp_path: Path,
 ) -> None:
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         return DONE if "a person had" in request.text else WAIT
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         client = await run.client()
         await client.step(2)
         await client.ask("pause")
@@ -168,10 +168,10 @@ async def test_the_agent_is_credited_with_nothing_that_a_person_did_between_step
 
 
 async def test_a_run_goes_on_when_the_connection_of_its_holder_dies(tmp_path: Path) -> None:
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         return DONE if "a person had" in request.text else WAIT
 
-    async with watched(tmp_path, plan) as run:
+    async with watch_run(tmp_path, plan) as run:
         client, other = await run.client(), await run.client()
         await client.step(2)
         await client.ask("pause")
@@ -183,7 +183,7 @@ async def test_a_run_goes_on_when_the_connection_of_its_holder_dies(tmp_path: Pa
 
 
 async def test_a_run_that_is_parked_is_stopped_at_once(tmp_path: Path) -> None:
-    async with watched(tmp_path, lambda request, count: WAIT) as run:
+    async with watch_run(tmp_path, lambda request, count: WAIT) as run:
         client = await run.client()
         await client.step(1)
         await client.ask("pause")
@@ -205,7 +205,7 @@ async def test_the_policy_forbids_a_person_too_but_asks_nobody(tmp_path: Path) -
         raise AssertionError(f"nobody is asked: {question}")
 
     settings = {"policy": {"rules": rules, "unknown": "ask"}}
-    async with watched(tmp_path, lambda request, count: WAIT, settings=settings) as run:
+    async with watch_run(tmp_path, lambda request, count: WAIT, settings=settings) as run:
         client = await run.client()
         taken = await client.ask("take", viewer="Ruth")
         lease = taken["lease"]
@@ -232,7 +232,7 @@ async def test_questions_are_answered_at_the_socket(
     monkeypatch.setenv("HISA_LIVE_ASK", "1")
     question = {"question": "Which?", "choices": ["March", "April"]}
 
-    def plan(request: Received, count: int) -> str:
+    def plan(request: ReceivedRequest, count: int) -> str:
         calls = {
             1: tool_call("person_ask", question),
             2: tool_call("person_hand_over", {"what": "A code."}),
@@ -240,22 +240,22 @@ async def test_questions_are_answered_at_the_socket(
         return calls.get(count, TYPE_ADA if count == 3 else DONE)
 
     settings = {"run": {"confirm": "always"}}
-    async with watched(tmp_path, plan, settings=settings) as run:
+    async with watch_run(tmp_path, plan, settings=settings) as run:
         client, other = await run.client(), await run.client()
-        asked = await client.question("question")
-        assert (asked["kind"], asked["choices"]) == ("question", ["March", "April"])
-        wrong = await client.ask("answer", question=asked["id"], text="May")
+        pending = await client.question("question")
+        assert (pending["kind"], pending["choices"]) == ("question", ["March", "April"])
+        wrong = await client.ask("answer", question=pending["id"], text="May")
         assert wrong["error"] == "the answers to choose from are: March, April"
-        assert (await other.ask("answer", question=asked["id"], text="April"))["ok"]
-        assert not (await client.ask("answer", question=asked["id"], text="March"))["ok"]
+        assert (await other.ask("answer", question=pending["id"], text="April"))["ok"]
+        assert not (await client.ask("answer", question=pending["id"], text="March"))["ok"]
         await client.question("hand_over")
         taken = await client.ask("take", viewer="Ruth")
         await client.ask("give", lease=taken["lease"])  # which answers it
-        asked = await client.question("acts")
-        assert asked["deadline"] is None
-        assert not (await client.ask("answer", question=asked["id"], text="yes"))["ok"]
-        said = {"question": asked["id"], "kind": "refuse", "text": "not this"}
-        assert (await client.ask("answer", **said))["ok"]
+        pending = await client.question("acts")
+        assert pending["deadline"] is None
+        assert not (await client.ask("answer", question=pending["id"], text="yes"))["ok"]
+        answer = {"question": pending["id"], "kind": "refuse", "text": "not this"}
+        assert (await client.ask("answer", **answer))["ok"]
         assert (await run.result()).status == "succeeded"
     answers = [(e.kind, e.answer, e.by) for e in run.events if e.type == "person_asked"]
     assert answers == [("question", "April", "person"), ("hand_over", "", "person")]
@@ -264,7 +264,7 @@ async def test_questions_are_answered_at_the_socket(
 
 
 async def test_hostile_requests_end_nothing(tmp_path: Path) -> None:
-    async with watched(tmp_path, lambda request, count: WAIT) as run:
+    async with watch_run(tmp_path, lambda request, count: WAIT) as run:
         client = await run.client()
         taken = await client.ask("take", viewer="Ruth")
         lease = taken["lease"]
@@ -304,7 +304,7 @@ async def test_a_run_without_a_socket_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/dev/null")
-    async with watched(tmp_path, lambda request, count: DONE) as run:
+    async with watch_run(tmp_path, lambda request, count: DONE) as run:
         assert (await run.result()).status == "succeeded"
     notes = [event.text for event in run.events if event.type == "noted"]
     assert any("this run has no live page" in text for text in notes)
@@ -313,7 +313,7 @@ async def test_a_run_without_a_socket_goes_on(
 async def test_frames_are_the_runs_own_looks_and_fresh_ones_while_it_is_held(
     tmp_path: Path,
 ) -> None:
-    async with watched(tmp_path, lambda request, count: WAIT) as run:
+    async with watch_run(tmp_path, lambda request, count: WAIT) as run:
         client = await run.client()
         await client.step(2)
         await client.ask("pause")

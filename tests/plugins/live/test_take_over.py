@@ -23,7 +23,7 @@ LINE = "a person had the machine for 3 s and gave it back."
 
 
 @dataclass
-class Steered:
+class SteeredRun:
     """One step of a run with the hook, by hand."""
 
     step: Step
@@ -35,7 +35,7 @@ class Steered:
         records: list[Any] = [self.step]
         if "action" in moment:
             grounded = GroundedCall(call, call.input)
-            action = StepAction(grounded, self.step.look, 1, whole=grounded)
+            action = StepAction(grounded, self.step.look, 1, full_call=grounded)
             self.step.actions.append(action)
             records.append(action)
         else:
@@ -49,7 +49,7 @@ class Steered:
         self.gate.drop(lease, (self.step.number, LINE))
 
 
-async def steered(lines: int = 0) -> Steered:
+async def start_run(lines: int = 0) -> SteeredRun:
     """A run in its first step, that a person steers."""
     gate, form, parts = Gate(), FakeEnvironment(), {"tools": None, "state": None, "log": None}
     gate.lines += [(1, f"line {number}") for number in range(lines)]
@@ -57,9 +57,9 @@ async def steered(lines: int = 0) -> Steered:
     more: dict[str, Any] = parts
     run = Run(Task("t", "Click."), form, hooks=hooks, **more)
     gate.begin(run)
-    look = await form.observe(elements=True)
-    run.step = Step(1, run, look, StateView(lines=("1",), steps=("1",)), before=look)
-    return Steered(run.step, hooks, gate)
+    observation = await form.observe(elements=True)
+    run.step = Step(1, run, observation, StateView(lines=("1",), steps=("1",)), before=observation)
+    return SteeredRun(run.step, hooks, gate)
 
 
 async def settle() -> None:
@@ -70,7 +70,7 @@ async def settle() -> None:
 
 @pytest.mark.parametrize("moment", SAFE)
 async def test_a_pause_holds_the_agent_at_its_next_safe_point(moment: Moment) -> None:
-    run = await steered()
+    run = await start_run()
     run.gate.pause("one")
     work = asyncio.ensure_future(run.come_to(moment))
     await settle()
@@ -85,7 +85,7 @@ async def test_a_pause_holds_the_agent_at_its_next_safe_point(moment: Moment) ->
 async def test_nothing_is_done_that_was_decided_before_a_person_had_the_machine(
     moment: Moment,
 ) -> None:
-    run = await steered()
+    run = await start_run()
     if moment != "before_plan":
         await run.come_to("before_plan")
     person = asyncio.ensure_future(run.have_it())
@@ -100,7 +100,7 @@ async def test_nothing_is_done_that_was_decided_before_a_person_had_the_machine(
 
 
 async def test_a_person_at_work_while_a_question_waits_ends_what_was_decided() -> None:
-    run = await steered()
+    run = await start_run()
     await run.come_to("before_plan")
     await run.come_to("after_plan")
     person = asyncio.ensure_future(run.have_it())
@@ -120,14 +120,14 @@ async def test_who_joins_while_another_hook_waits_is_heard_at_that_moment() -> N
                 run.hooks.add(TakeOver(gate))
                 await person
 
-    run = await steered()
+    run = await start_run()
     run.gate, run.hooks = gate, Hooks([Asking()])
     with pytest.raises(ActionRefused, match=LINE):
         await run.come_to("before_action")
 
 
 async def test_another_try_of_an_action_waits_as_well() -> None:
-    run = await steered()
+    run = await start_run()
     await run.come_to("before_plan")
     await run.come_to("before_action")
     person = asyncio.ensure_future(run.have_it())
@@ -138,7 +138,7 @@ async def test_another_try_of_an_action_waits_as_well() -> None:
 
 
 async def test_a_wait_that_a_planner_answers_a_take_over_with_is_done() -> None:
-    run = await steered()
+    run = await start_run()
     await run.come_to("before_plan")
     person = asyncio.ensure_future(run.have_it())
     await settle()
@@ -150,21 +150,21 @@ async def test_a_wait_that_a_planner_answers_a_take_over_with_is_done() -> None:
 
 
 async def test_the_next_step_looks_anew_once_a_person_had_the_machine() -> None:
-    run = await steered()
+    run = await start_run()
     run.step.after, before = await run.step.environment.observe(), run.step.before
     await run.come_to("after_step")
-    looks = [run.step.after]
+    observations = [run.step.after]
     person = asyncio.ensure_future(run.have_it())
     await settle()
     await run.come_to("after_step")
     await person
-    looks.append(run.step.after)
-    assert [look is None for look in looks] == [False, True]
+    observations.append(run.step.after)
+    assert [observation is None for observation in observations] == [False, True]
     assert run.step.before is before, "the step is judged already"
 
 
-async def test_a_run_that_goes_on_tells_what_persons_did_before() -> None:
-    run = await steered()
+async def test_resumed_run_shows_what_persons_did_before() -> None:
+    run = await start_run()
     run.gate.lines[:] = [(0, "at first"), (1, "long ago"), (3, "lately"), (9, "last")]
     run.hooks.add(TakeOver(run.gate))  # as in a run that is resumed
     run.hooks.remove(next(iter(run.hooks)))
@@ -185,7 +185,7 @@ async def test_a_run_that_goes_on_tells_what_persons_did_before() -> None:
 
 
 async def test_a_connection_that_is_gone_before_the_agent_is_parked_holds_nothing() -> None:
-    run = await steered()
+    run = await start_run()
     taking = asyncio.ensure_future(run.gate.take("Ruth", "one"))
     await settle()
     taking.cancel()
@@ -195,7 +195,7 @@ async def test_a_connection_that_is_gone_before_the_agent_is_parked_holds_nothin
 
 
 async def test_who_waits_for_a_run_that_ends_is_refused() -> None:
-    run = await steered()
+    run = await start_run()
     taking = asyncio.ensure_future(run.gate.take("Ruth", "one"))
     await settle()
     run.gate.close()

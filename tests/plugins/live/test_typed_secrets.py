@@ -14,9 +14,9 @@ from hisa.plugins.live.watched.typed_secrets import kind_of_focus
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.ocr import available, read_text
-from hisa.testing import FakeEnvironment, Received, tool_call
+from hisa.testing import FakeEnvironment, ReceivedRequest, tool_call
 from hisa.text.redact.named_secrets import forms
-from tests.plugins.live.watching import DONE, Watched, watched
+from tests.plugins.live.watching import DONE, WatchedRun, watch_run
 
 PASSWORD = "Zebra-Quilt-77"
 FIELD, OK = {"x": 300, "y": 136}, {"x": 260, "y": 236}
@@ -32,21 +32,21 @@ class Login(FakeEnvironment):
         self.role, self.label = role, label
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        look = await super().observe(elements=elements, settle=settle)
-        told = look.elements and tuple(
+        observation = await super().observe(elements=elements, settle=settle)
+        shown_elements = observation.elements and tuple(
             replace(e, role=self.role, label=self.label, text="•" * len(e.text))
             if e.role == "text"
             else e
-            for e in look.elements
+            for e in observation.elements
         )
-        return replace(look, elements=told)
+        return replace(observation, elements=shown_elements)
 
 
-def leaks(run: Watched, folder: Path, value: str) -> list[str]:
+def leaks(run: WatchedRun, folder: Path, value: str) -> list[str]:
     """Where any form of a value stands: in files, in requests, in answers of the socket."""
-    found = [str(path) for path in folder.rglob("*") if path.is_file() and holds(path, value)]
-    found += ["request" for r in run.server.requests if in_bytes(str(r.body).encode(), value)]
-    return found + ["answer" for client in run.clients if in_bytes(client.seen, value)]
+    places = [str(path) for path in folder.rglob("*") if path.is_file() and holds(path, value)]
+    places += ["request" for r in run.server.requests if in_bytes(str(r.body).encode(), value)]
+    return places + ["answer" for client in run.clients if in_bytes(client.received, value)]
 
 
 def holds(path: Path, value: str) -> bool:
@@ -75,12 +75,12 @@ def read_words(folder: Path) -> Iterator[str]:
 async def test_a_typed_password_stands_nowhere(
     role: str, label: str, shown: str, tmp_path: Path
 ) -> None:
-    def plan(request: Received, count: int) -> str:
-        told = request.text.partition("a person had")[2]
-        return DONE if told and "Step 3" in request.text else LOOK
+    def plan(request: ReceivedRequest, count: int) -> str:
+        after_take_over = request.text.partition("a person had")[2]
+        return DONE if after_take_over and "Step 3" in request.text else LOOK
 
     form = Login(role, label)
-    async with watched(tmp_path, plan, form=form) as run:
+    async with watch_run(tmp_path, plan, form=form) as run:
         client = await run.client()
         await client.step(1)
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
@@ -94,14 +94,14 @@ async def test_a_typed_password_stands_nowhere(
         await do(*keys, {"kind": "press", "keys": ["backspace"]})
         await do({"kind": "click", **OK})
         await client.ask("frame")
-        given = await client.ask("give", lease=lease)
+        give_reply = await client.ask("give", lease=lease)
         assert (await run.result()).status == "succeeded"
     folder = next((tmp_path / "runs").iterdir())
     assert form.text == PASSWORD
     assert leaks(run, folder, PASSWORD) == []
     texts = [e.text for e in run.events if e.type == "person_acted" and e.did == "acted"]
     assert texts == ["pyautogui.click(300, 136)", shown, "pyautogui.click(260, 236)"]
-    assert "{{secret:typed_1}}" in given["line"]  # what the status line tells
+    assert "{{secret:typed_1}}" in give_reply["line"]  # what the status line tells
     assert "{{secret:typed_1}}" in run.prompts()[-1]
     assert not any(PASSWORD[:9] in words for words in read_words(folder))
 
@@ -112,12 +112,12 @@ async def test_a_typed_password_is_typed_by_nobody_again(tmp_path: Path) -> None
         "gui_action", "pyautogui.click(300, 136); pyautogui.write('{{secret:typed_1}}')"
     )
 
-    def plan(request: Received, count: int) -> str:
-        told = request.text.partition("a person had")[2]
-        return LOOK if not told else DONE if "no such secret" in request.text else again
+    def plan(request: ReceivedRequest, count: int) -> str:
+        after_take_over = request.text.partition("a person had")[2]
+        return LOOK if not after_take_over else DONE if "no such secret" in request.text else again
 
     form = Login()
-    async with watched(tmp_path, plan, form=form) as run:
+    async with watch_run(tmp_path, plan, form=form) as run:
         client = await run.client()
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
         acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD}]
@@ -135,7 +135,9 @@ async def test_a_named_secret_is_put_in_next_to_the_machine(
     monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
     settings = {"secrets": {"mail": {"env": "MAIL_PASSWORD"}}}
     form = FakeEnvironment()
-    async with watched(tmp_path, lambda request, count: LOOK, form=form, settings=settings) as run:
+    async with watch_run(
+        tmp_path, lambda request, count: LOOK, form=form, settings=settings
+    ) as run:
         client = await run.client()
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
         acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": "{{secret:mail}}"}]
@@ -163,26 +165,28 @@ def test_what_has_the_focus_says_who_may_read_what_is_typed(
     box = BoundingBox(0, 0, 10, 10, "screen")
     element = Element(role, name, box, states=frozenset({"focused"}))
     picture = Screenshot.from_rgb(Size(1, 1), bytes(3))
-    look = Observation(picture, Size(1, 1), elements=(element,))
-    assert kind_of_focus(look) == kind
-    assert kind_of_focus(replace(look, elements=None)) == "unknown"
-    assert kind_of_focus(replace(look, complete=False)) == ("unknown" if kind == "plain" else kind)
+    observation = Observation(picture, Size(1, 1), elements=(element,))
+    assert kind_of_focus(observation) == kind
+    assert kind_of_focus(replace(observation, elements=None)) == "unknown"
+    assert kind_of_focus(replace(observation, complete=False)) == (
+        "unknown" if kind == "plain" else kind
+    )
 
 
 class Shell(Login):
     """A terminal that shows what is typed."""
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        look = await super().observe(elements=elements, settle=settle)
-        told = look.elements and tuple(
-            replace(e, text=self.text) if e.role == self.role else e for e in look.elements
+        observation = await super().observe(elements=elements, settle=settle)
+        shown_elements = observation.elements and tuple(
+            replace(e, text=self.text) if e.role == self.role else e for e in observation.elements
         )
-        return replace(look, elements=told)
+        return replace(observation, elements=shown_elements)
 
 
 async def test_what_a_terminal_shows_is_no_secret(tmp_path: Path) -> None:
     form = Shell("terminal")
-    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+    async with watch_run(tmp_path, lambda request, count: LOOK, form=form) as run:
         client = await run.client()
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
         await client.ask("input", lease=lease, acts=[{"kind": "click", **FIELD}])
@@ -206,7 +210,7 @@ class Sealed(Login):
 
 async def test_what_could_not_be_hidden_is_not_typed(tmp_path: Path) -> None:
     form = Sealed()
-    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+    async with watch_run(tmp_path, lambda request, count: LOOK, form=form) as run:
         client = await run.client()
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
         acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD}]
@@ -230,7 +234,7 @@ async def test_a_password_is_hidden_though_its_typist_is_gone(tmp_path: Path) ->
             return await super().observe(elements=elements, settle=settle)
 
     form = Breaking("terminal")
-    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+    async with watch_run(tmp_path, lambda request, count: LOOK, form=form) as run:
         client, other = await run.client(), await run.client()
         lease = (await client.ask("take", viewer="Ruth"))["lease"]
         acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD}]

@@ -15,7 +15,7 @@ import hisa
 from hisa.events import Event
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import Environment
-from hisa.testing import FakeEnvironment, FakeServer, Received, tool_call
+from hisa.testing import FakeEnvironment, FakeServer, ReceivedRequest, tool_call
 
 DONE = tool_call("termination", "The name is entered.")
 WAIT = tool_call("wait", 0.05)
@@ -40,7 +40,7 @@ class Client:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
-        self.seen = b""
+        self.received = b""
 
     @classmethod
     async def at(cls, run_id: str) -> Client:
@@ -53,20 +53,20 @@ class Client:
         """The answer to a line."""
         self.writer.write(line + b"\n")
         text = await self.reader.readline()
-        self.seen += text
+        self.received += text
         answer: dict[str, Any] = json.loads(text)
         if answer.get("bytes"):
             answer["data"] = await self.reader.readexactly(answer["bytes"])
-            self.seen += answer["data"]
+            self.received += answer["data"]
         return answer
 
     async def ask(self, do: str, **more: Any) -> dict[str, Any]:
         """The answer to a request."""
         return await self.send(json.dumps({"do": do, **more}).encode())
 
-    async def state(self, *wanted: str) -> dict[str, Any]:
+    async def state(self, *states: str) -> dict[str, Any]:
         """The status, once its state is one of those."""
-        return await self._once(lambda status: status["state"] in wanted)
+        return await self._once(lambda status: status["state"] in states)
 
     async def step(self, least: int) -> dict[str, Any]:
         """The status, once a step was begun."""
@@ -93,7 +93,7 @@ class Client:
 
 
 @dataclass
-class Watched:
+class WatchedRun:
     """A run that goes on beside the test."""
 
     server: FakeServer
@@ -126,47 +126,49 @@ class Watched:
 
 
 @asynccontextmanager
-async def watched(
+async def watch_run(
     folder: Path,
-    plan: Callable[[Received, int], str],
+    plan: Callable[[ReceivedRequest, int], str],
     *,
     form: Environment | str | None = None,
     task: Any = 'Enter "Ada".',
     settings: dict[str, Any] | None = None,
     **run: Any,
-) -> AsyncIterator[Watched]:
+) -> AsyncIterator[WatchedRun]:
     """A run whose planner is a function of the request and its number, counted from 1."""
     count = 0
 
-    def said(request: Received) -> str:
+    def answer(request: ReceivedRequest) -> str:
         nonlocal count
         if request.role != "planner":
             return "Succeeded. It did."
         count += 1
         return plan(request, count)
 
-    with FakeServer(then=said) as server:
+    with FakeServer(then=answer) as server:
         tree: dict[str, Any] = {
             "patterns": {"enabled": False},
             "models": {"planner": {"base_url": server.url}},
             **(settings or {}),
         }
         tree["run"] = {"folder": folder / "runs", "max_steps": 400, **tree.get("run", {})}
-        found = Watched(server, FakeEnvironment() if form is None else form, runs=folder / "runs")
+        watched_run = WatchedRun(
+            server, FakeEnvironment() if form is None else form, runs=folder / "runs"
+        )
         work = hisa.run(
             task,
             settings=hisa.Settings.model_validate(tree),
             model="my-model",
-            environment=found.form,
-            on_event=found.events.append,
+            environment=watched_run.form,
+            on_event=watched_run.events.append,
             **run,
         )
-        found.work = asyncio.create_task(work)
+        watched_run.work = asyncio.create_task(work)
         try:
-            yield found
+            yield watched_run
         finally:
-            found.go.set()
-            found.work.cancel()
-            await asyncio.wait([found.work])
-            for client in found.clients:
+            watched_run.go.set()
+            watched_run.work.cancel()
+            await asyncio.wait([watched_run.work])
+            for client in watched_run.clients:
                 await client.close()

@@ -30,7 +30,7 @@ from hisa.plugins.machines.tree import (
     build_tree,
     built_tree,
     find_tree,
-    packed,
+    pack_files,
     tree_folder,
 )
 from hisa.screen.geometry import Size
@@ -61,8 +61,8 @@ class TestRecipe:
     def test_commands_are_programs_and_settings_are_not(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")
         places = {"./usr/local/bin/x": tmp_path / "x", "./etc/x": tmp_path / "x"}
-        with tarfile.open(fileobj=io.BytesIO(packed(places))) as archive:
-            modes = {each.name: each.mode for each in archive}
+        with tarfile.open(fileobj=io.BytesIO(pack_files(places))) as archive:
+            modes = {member.name: member.mode for member in archive}
         assert modes == {"./usr/local/bin/x": 0o755, "./etc/x": 0o644}
 
 
@@ -83,13 +83,13 @@ mkdir -p "$out/etc"
 @pytest.mark.skipif(os.geteuid() != 0, reason="run as root: without, a tar is made and unpacked")
 class TestBuild:
     @pytest.mark.process
-    def test_says_what_it_downloads_and_what_is_in_it(
+    def test_build_reports_downloads_and_contents(
         self, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         lay_builder(tmp_path, FINISHED, monkeypatch)
-        told: list[str] = []
-        tree = build_tree(recipe("minimal"), told.append)
-        assert any("Need to get 500 kB/2 MB" in line for line in told)
+        messages: list[str] = []
+        tree = build_tree(recipe("minimal"), messages.append)
+        assert any("Need to get 500 kB/2 MB" in line for line in messages)
         again: list[str] = []
         assert build_tree(recipe("minimal"), again.append).folder == tree.folder
         assert again == [f"tree {tree.name} is built"]
@@ -100,8 +100,8 @@ class TestBuild:
         assert (row["built"], row["desktop"], row["vm"]) == (True, True, False)
         image_folder(recipe("minimal")).mkdir()
         assert "no disk yet" in Command(tmp_path).run("machine", "ls"), "it is not finished"
-        made = {"bytes": 2_000_000_000, "seconds": 41.7}
-        store.write_manifest(image_folder(recipe("minimal")), made)
+        manifest = {"bytes": 2_000_000_000, "seconds": 41.7}
+        store.write_manifest(image_folder(recipe("minimal")), manifest)
         assert "its disk 2000 MB, made in 42 s" in Command(tmp_path).run("machine", "ls")
 
     @pytest.mark.process
@@ -112,8 +112,8 @@ class TestBuild:
         line = [sys.executable, "-m", "hisa", "machine", "build", "minimal"]
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
-        while "Need to get 500 kB" not in (told := process.stderr.readline()):
-            assert told
+        while "Need to get 500 kB" not in (message := process.stderr.readline()):
+            assert message
         process.kill()
         process.communicate()
         assert find_tree(recipe("minimal")) is None
@@ -129,14 +129,14 @@ class TestBuild:
     ) -> None:
         alone = f"mkdir {tmp_path}/held || exit 25\nsleep 1\nrmdir {tmp_path}/held"
         lay_builder(tmp_path, f"{FINISHED}\n{alone}", monkeypatch)
-        told: list[str] = []
+        messages: list[str] = []
         builds = [
-            asyncio.to_thread(build_tree, recipe(profile), told.append)
+            asyncio.to_thread(build_tree, recipe(profile), messages.append)
             for profile in ("minimal", "office")
         ]
         trees = await asyncio.gather(*builds)
         assert [tree.manifest["profile"] for tree in trees] == ["minimal", "office"]
-        assert any(line.startswith("another process is at work on archives") for line in told)
+        assert any(line.startswith("another process is at work on archives") for line in messages)
 
 
 def test_without_the_builder_its_package_and_the_command_are_named(
@@ -163,18 +163,18 @@ def test_python_packages_that_are_not_to_be_had_leave_nothing(
 
 class TestAddress:
     @pytest.mark.parametrize(
-        ("kind", "said", "fix"),
+        ("kind", "message", "fix"),
         [
             ("desktop:nosuch", r"no profile 'nosuch': known are minimal, office", "machine ls"),
             ("desktop:minimal", "profile 'minimal' is not built", "hisa machine build minimal"),
         ],
     )
-    async def test_what_cannot_be_shown_is_refused(
-        self, own_cache: Path, kind: str, said: str, fix: str
+    async def test_missing_profile_is_refused(
+        self, own_cache: Path, kind: str, message: str, fix: str
     ) -> None:
         environment = open_environment(EnvironmentSettings(kind=kind))
         assert environment.name == kind
-        with pytest.raises(UsageError, match=said) as caught:
+        with pytest.raises(UsageError, match=message) as caught:
             await environment.__aenter__()
         assert fix in caught.value.fix
 
@@ -201,8 +201,8 @@ def small(tmp_path: Path) -> Path:
         path = shutil.which(tool)
         assert path
         lay(path, root, f"usr/bin/{tool}")
-        said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-        for library in re.findall(r"(/\S+) \(0x", said):
+        output = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"(/\S+) \(0x", output):
             lay(library, root, f"usr{library}")
     for name in ("bin", "lib", "lib64"):
         if (root / "usr" / name).is_dir():
@@ -243,10 +243,10 @@ def test_a_tree_stands_in_for_the_hosts_system_and_is_not_changed(
         "fds": [],
     }
     line = [*namespaces.command(isolation), "/usr/bin/python3", "-I", "-S", boot.__file__]
-    done = subprocess.run(
+    result = subprocess.run(
         line, input=json.dumps(spec) + "\n", capture_output=True, text=True, check=False
     )
-    _check_small(done.stdout + done.stderr)
+    _check_small(result.stdout + result.stderr)
     assert (small / "etc/mark").read_text() == "of the tree\n"
 
 
@@ -265,19 +265,19 @@ def test_bubblewrap_shows_a_tree_read_only(small: Path, tmp_path: Path) -> None:
         disk_mb=64,
         system=str(small),
     )
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    assert "of the tree" in said
-    assert "Read-only" in said
-    assert "python3" not in said
-    assert "user:x:1000:1000" in said
+    result = subprocess.run(line, capture_output=True, text=True, check=False)
+    output = result.stdout + result.stderr
+    assert "of the tree" in output
+    assert "Read-only" in output
+    assert "python3" not in output
+    assert "user:x:1000:1000" in output
 
 
-def _check_small(said: str) -> None:
-    assert "of the tree\n" in said
-    assert "changed\n" in said
-    assert "python3" not in said, "a program of the host"
-    assert "user:x:1000:1000" in said
+def _check_small(output: str) -> None:
+    assert "of the tree\n" in output
+    assert "changed\n" in output
+    assert "python3" not in output, "a program of the host"
+    assert "user:x:1000:1000" in output
 
 
 @pytest.mark.desktop
@@ -293,17 +293,17 @@ async def test_an_application_that_the_host_lacks_opens_from_the_tree(isolation:
             Size(1280, 720), isolation="bubblewrap", system=tree.root
         )
     async with environment as desktop:
-        done = await desktop.execute("command -v eog && ! test -e /usr/bin/mmdebstrap")
-        assert done.output == "/usr/bin/eog\n"
-        assert done.exit_code == 0, "a program of the host is inside"
+        result = await desktop.execute("command -v eog && ! test -e /usr/bin/mmdebstrap")
+        assert result.output == "/usr/bin/eog\n"
+        assert result.exit_code == 0, "a program of the host is inside"
         await desktop.execute("eog >/dev/null 2>&1 &")
         for _ in range(40):
-            seen = await desktop.observe(elements=True, settle=3.0)
-            if any(window.title == "Image Viewer" for window in seen.windows):
+            look = await desktop.observe(elements=True, settle=3.0)
+            if any(window.title == "Image Viewer" for window in look.windows):
                 break
             await asyncio.sleep(0.2)
-        names = [each.name for each in seen.elements or () if each.app == "eog"]
-        assert "Image Viewer" in [window.title for window in seen.windows]
+        names = [element.name for element in look.elements or () if element.app == "eog"]
+        assert "Image Viewer" in [window.title for window in look.windows]
         assert len(names) > 5
 
 
@@ -328,8 +328,8 @@ conda activate airflow
 )
 async def test_conda_makes_activates_and_removes_real_environments() -> None:
     async with DesktopEnvironment(profile="spider2v") as desktop:
-        done = await desktop.execute(CONDA)
-        assert done.output.splitlines() == [
+        result = await desktop.execute(CONDA)
+        assert result.output.splitlines() == [
             "conda: this machine has Python 3.11.2 alone",
             "/home/user/anaconda3/envs/airflow/bin/python",
             "42",
@@ -337,8 +337,8 @@ async def test_conda_makes_activates_and_removes_real_environments() -> None:
             "0.10.2",
             "1.7.2",
         ]
-        assert done.exit_code == 1
-        assert "conda: no environment airflow" in done.error
+        assert result.exit_code == 1
+        assert "conda: no environment airflow" in result.error
 
 
 @pytest.mark.desktop
@@ -347,8 +347,8 @@ async def test_a_fresh_start_forgets_what_was_written_over_the_tree() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         await desktop.execute("echo mine >~/note; touch /var/tmp/left")
         await desktop.reset()
-        done = await desktop.execute("ls ~/note /var/tmp/left; echo $LANG")
-        assert done.output.splitlines()[-1] == "en_US.UTF-8"
-        assert "No such file" in done.error
+        result = await desktop.execute("ls ~/note /var/tmp/left; echo $LANG")
+        assert result.output.splitlines()[-1] == "en_US.UTF-8"
+        assert "No such file" in result.error
     tree = tree_folder(recipe("osworld"))
     assert store.read_manifest(tree) is not None

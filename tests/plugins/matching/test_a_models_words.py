@@ -144,7 +144,7 @@ async def test_what_is_not_there_is_refused_with_the_closest(
         ("the number field labelled 'Quantity:' (showing 3)", (100, 100, 60, 30)),
     ],
 )
-async def test_parts_of_a_spin_button_are_told_apart(description: str, button: Box) -> None:
+async def test_parts_of_a_spin_button_are_distinguished(description: str, button: Box) -> None:
     parts: tuple[Element, ...] = (
         element("document web", "Order", (0, 0, 1280, 720)),
         element("static", "Quantity:", (20, 105, 70, 20)),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hisa.errors import NotFound
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import PICKS_RIGHT
-from hisa.plugins.matching.belief import TAKEN, Belief
-from hisa.plugins.matching.rating import Rated, Rating
+from hisa.plugins.matching.belief import MIN_CHANCE, Belief
+from hisa.plugins.matching.rating import RatedThing, Rating
 from hisa.screen.geometry import BoundingBox, Point
 from tests.grounder.scenes import element
 
@@ -24,32 +24,32 @@ def rating(*chances: float, blocked: int | None = None) -> Rating:
     for number, (at, chance) in enumerate(zip(PLACES, chances, strict=False)):
         button = element("push button", f"b{number}", (int(at.x) - 20, 40, 40, 20))
         box, thing = BoundingBox(at.x - 20, 40, at.x + 20, 60), Thing(button, button.box)
-        things.append(Rated(box, chance, f"b{number}", thing, blocked=number == blocked))
+        things.append(RatedThing(box, chance, f"b{number}", thing, blocked=number == blocked))
     return Rating(None, NotFound("unsure"), tuple(things), complete=True)
 
 
-def test_a_point_on_another_thing_is_not() -> None:
+def test_point_on_an_unlikely_thing_is_not_believed() -> None:
     belief = Belief(rating(0.6, 0.0001))
     belief.hear_point(PLACES[1])
-    assert belief.at(PLACES[1]) < TAKEN
+    assert belief.chance_at(PLACES[1]) < MIN_CHANCE
     belief.hear_point(PLACES[1])  # it may only repeat itself
-    assert belief.at(PLACES[1]) < TAKEN
+    assert belief.chance_at(PLACES[1]) < MIN_CHANCE
 
 
-def test_what_is_not_listed_is_believed_when_it_is_said_twice() -> None:
+def test_unlisted_place_is_believed_when_pointed_at_twice() -> None:
     belief = Belief(rating(0.05, 0.05))
     belief.hear_point(NOTHING)
-    assert belief.at(NOTHING) < TAKEN
+    assert belief.chance_at(NOTHING) < MIN_CHANCE
     belief.hear_point(Point(NOTHING.x + 1, NOTHING.y))
     assert belief.best_point is not None
-    assert belief.at(belief.best_point) >= TAKEN
+    assert belief.chance_at(belief.best_point) >= MIN_CHANCE
 
 
 def test_what_a_dialog_keeps_from_being_used_is_never_believed() -> None:
     belief = Belief(rating(0.3, 0.0, blocked=1))
     for _ in range(5):
         belief.hear_point(PLACES[1])
-    assert belief.at(PLACES[1]) == 0.0
+    assert belief.chance_at(PLACES[1]) == 0.0
 
 
 @given(
@@ -57,18 +57,18 @@ def test_what_a_dialog_keeps_from_being_used_is_never_believed() -> None:
     st.lists(st.one_of(st.integers(0, 4), st.tuples(st.integers(0, 4))), max_size=4),
 )
 def test_chances_stay_chances(chances: list[float], heard: list[int | tuple[int]]) -> None:
-    told = rating(*chances)
-    belief = Belief(told)
-    for each in heard:
-        if isinstance(each, int):
-            belief.hear_point([*PLACES, NOTHING][each])
+    screen_rating = rating(*chances)
+    belief = Belief(screen_rating)
+    for answer in heard:
+        if isinstance(answer, int):
+            belief.hear_point([*PLACES, NOTHING][answer])
         else:
-            (number,) = each
-            picked = told.things[number] if number < len(told.things) else None
-            belief.hear_pick(list(told.things), picked, PICKS_RIGHT)
-    of = [belief.of(thing) for thing in told.things]
+            (number,) = answer
+            picked = screen_rating.things[number] if number < len(screen_rating.things) else None
+            belief.hear_pick(list(screen_rating.things), picked, PICKS_RIGHT)
+    of = [belief.chance_of(thing) for thing in screen_rating.things]
     assert all(0 <= chance <= 1 for chance in of)
-    assert belief.best_point is None or 0 <= belief.at(belief.best_point) <= 1
+    assert belief.best_point is None or 0 <= belief.chance_at(belief.best_point) <= 1
 
 
 @pytest.mark.parametrize("size", [1, 2, 22])
@@ -79,12 +79,12 @@ def test_things_whose_clicks_meet_each_other_share_what_a_pick_says(size: int) -
         left = 300 + (number == 0)
         part = element("section", "", (left, 104, size, size))
         box = BoundingBox(left, 104, left + size, 104 + size)
-        things.append(Rated(box, 0.05, f"part {number}", Thing(part, part.box)))
+        things.append(RatedThing(box, 0.05, f"part {number}", Thing(part, part.box)))
     away = element("push button", "Resize", (700, 300, 160, 30))
     box = BoundingBox(700, 300, 860, 330)
-    other = Rated(box, 0.3, "Resize", Thing(away, away.box))
+    other = RatedThing(box, 0.3, "Resize", Thing(away, away.box))
     everything = (*things, other)
     belief = Belief(Rating(None, NotFound("unsure"), everything, complete=True))
     belief.hear_pick([things[1], other], things[1], right=0.8)
-    assert belief.of(things[0]) == pytest.approx(belief.of(things[1]))
-    assert belief.of(things[1]) > 0.75
+    assert belief.chance_of(things[0]) == pytest.approx(belief.chance_of(things[1]))
+    assert belief.chance_of(things[1]) > 0.75

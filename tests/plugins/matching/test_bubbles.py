@@ -35,10 +35,10 @@ def a_bubble(*, listed: bool = False) -> Observation:
     )
 
 
-async def clicked(description: str, look: Observation) -> tuple[int, int]:
+async def find_click(description: str, observation: Observation) -> tuple[int, int]:
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda *_: ())
-    (place,) = (await grounder.resolve(call(description), look)).places
-    return place.point.rounded()
+    (place,) = (await grounder.resolve(call(description), observation)).places
+    return place.point.to_pixels()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ async def clicked(description: str, look: Observation) -> tuple[int, int]:
     ],
 )
 async def test_what_a_bubble_shows_is_clicked(description: str, place: tuple[int, int]) -> None:
-    assert await clicked(description, a_bubble()) == place
+    assert await find_click(description, a_bubble()) == place
 
 
 @pytest.mark.desktop
@@ -63,12 +63,16 @@ async def test_the_form_of_a_real_browsers_bookmark_is_found() -> None:
             await asyncio.sleep(0.2)
         await desktop.act([Hotkey(("ctrl", "d"))])
         for _ in range(100):
-            look = await desktop.observe(elements=True, settle=1.0)
-            if look.complete and bubbles(look):
+            observation = await desktop.observe(elements=True, settle=1.0)
+            if observation.complete and bubbles(observation):
                 break
             await asyncio.sleep(0.2)
-        (title,) = bubbles(look)
-        (done,) = [e for e in look.elements or () if e.window == title and e.name == "Done"]
+        (title,) = bubbles(observation)
+        (button,) = [
+            e for e in observation.elements or () if e.window == title and e.name == "Done"
+        ]
         grounder = ElementsGrounder(emit=lambda _: None)
-        found = await grounder.resolve(call(f"the Done button in the '{title}' bubble"), look)
-        assert done.box.contains(look.convert(found.places[0].point, "screen"))
+        grounded = await grounder.resolve(
+            call(f"the Done button in the '{title}' bubble"), observation
+        )
+        assert button.box.contains(observation.convert(grounded.places[0].point, "screen"))

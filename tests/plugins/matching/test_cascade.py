@@ -32,7 +32,7 @@ from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation
 from hisa.screen.ocr import ReadText
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
+from hisa.testing.model_server import FakeServer, Fault, FaultKind, ReceivedRequest
 from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.wiring import grounder_kind
 from tests.grounder.scenes import (
@@ -40,7 +40,7 @@ from tests.grounder.scenes import (
     call,
     element,
     nothing_to_read,
-    opened_grounder,
+    open_grounder,
     scene,
 )
 from tests.grounder.scenes import search_steps as steps
@@ -48,47 +48,47 @@ from tests.grounder.scenes import search_steps as steps
 SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
 STOCK = (900, 200, 90, 20)
 NOWHERE = Point(200, 600)
-SAID = str | Fault
+REPLY = str | Fault
 
 
 def look(*, twice: bool = True, complete: bool = True) -> Observation:
     """One button "Save" or two alike, a cell, and nothing at `NOWHERE`."""
-    found = [element("push button", "Save", SAVE), element("table cell", "Stock", STOCK)]
+    elements = [element("push button", "Save", SAVE), element("table cell", "Stock", STOCK)]
     if twice:
-        found.append(element("push button", "Save", ALSO_SAVE))
-    return replace(scene(*found), complete=complete)
+        elements.append(element("push button", "Save", ALSO_SAVE))
+    return replace(scene(*elements), complete=complete)
 
 
-async def through(
+async def ground_on(
     server: FakeServer,
     description: str,
-    seen: Observation,
+    observation: Observation,
     events: list[Event],
     read: ReadText = nothing_to_read,
 ) -> GroundedCall:
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    async with opened_grounder({"grounder": model}, events, read=read) as grounder:
+    async with open_grounder({"grounder": model}, events, read=read) as grounder:
         assert isinstance(grounder, CascadeGrounder)
-        return await grounder.resolve(call(description), seen)
+        return await grounder.resolve(call(description), observation)
 
 
-async def grounded(
-    replies: Sequence[SAID],
+async def ground_with(
+    replies: Sequence[REPLY],
     description: str,
-    seen: Observation,
+    observation: Observation,
     events: list[Event],
     read: ReadText = nothing_to_read,
 ) -> tuple[GroundedCall, FakeServer]:
     with FakeServer(replies) as server:
-        return await through(server, description, seen, events, read), server
+        return await ground_on(server, description, observation, events, read), server
 
 
 async def test_a_point_that_the_elements_bear_out_is_taken() -> None:
     events: list[Event] = []
-    found, server = await grounded(["(640,515)"], "the Save button", look(), events)
-    (place,) = found.places
-    assert (place.point.rounded(), place.source) == ((640, 515), "gta1-7b")
+    result, server = await ground_with(["(640,515)"], "the Save button", look(), events)
+    (place,) = result.places
+    assert (place.point.to_pixels(), place.source) == ((640, 515), "gta1-7b")
     assert place.label == 'push button "Save"'
     assert len(server.requests) == 1
     assert steps(events) == [("elements", "unsure"), ("gta1-7b", "agreed")]
@@ -96,14 +96,14 @@ async def test_a_point_that_the_elements_bear_out_is_taken() -> None:
     assert "2 elements fit equally well" in first.detail
 
 
-async def test_a_point_that_they_do_not_is_asked_for_again_on_an_enlarged_part() -> None:
+async def test_unlikely_point_is_queried_again_on_an_enlarged_part() -> None:
     events: list[Event] = []
     part = closer_part(Size(1280, 720), Point(945, 210), [Point(640, 415), Point(640, 515)])
     assert part is not None
     left, top, _, _ = part.corners
     at = f"({(640 - left) * ENLARGED},{(415 - top) * ENLARGED})"
-    found, server = await grounded(["(945,210)", at], "the Save button", look(), events)
-    assert found.places[0].point.rounded() == (640, 415)
+    result, server = await ground_with(["(945,210)", at], "the Save button", look(), events)
+    assert result.places[0].point.to_pixels() == (640, 415)
     first, second = server.requests
     assert "enlarged" not in first.text
     assert f"(The picture shows only {part.words}, enlarged.)" in second.text
@@ -113,10 +113,10 @@ async def test_a_point_that_they_do_not_is_asked_for_again_on_an_enlarged_part()
     assert (doubted.label, doubted.part, agreed.closer) == ('table cell "Stock"', None, None)
 
 
-def seeing(point: Point, events: Sequence[Event]) -> Callable[[Received], str]:
+def seeing(point: Point, events: Sequence[Event]) -> Callable[[ReceivedRequest], str]:
     """A model that sees the thing at this point of the whole picture, on a part of it too."""
 
-    def answer(received: Received) -> str:
+    def answer(received: ReceivedRequest) -> str:
         part = next((e.closer for e in reversed(events) if isinstance(e, GroundingTried)), None)
         if part is None:
             return f"({point.x:g},{point.y:g})"
@@ -125,22 +125,22 @@ def seeing(point: Point, events: Sequence[Event]) -> Callable[[Received], str]:
     return answer
 
 
-async def test_a_point_of_which_nothing_is_known_is_taken_where_it_is_answered_twice() -> None:
+async def test_unknown_point_is_taken_when_answered_twice() -> None:
     events: list[Event] = []
     with FakeServer(then=seeing(NOWHERE, events)) as server:
-        found = await through(server, "the red star", look(), events)
-    assert found.places[0].point.rounded() == NOWHERE.rounded()
+        result = await ground_on(server, "the red star", look(), events)
+    assert result.places[0].point.to_pixels() == NOWHERE.to_pixels()
     assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "repeated")]
 
 
-async def test_a_point_that_is_on_something_else_is_not_taken_however_often() -> None:
+async def test_point_on_another_element_is_never_taken() -> None:
     events: list[Event] = []
     server = FakeServer(then=seeing(Point(945, 210), events))
     with server, pytest.raises(NotFound) as caught:
-        await through(server, "the red star button", look(), events)
-    said = str(caught.value)
-    assert "'the red star button'" in said
-    assert 'gta1-7b sees table cell "Stock" at (945, 210)' in said
+        await ground_on(server, "the red star button", look(), events)
+    message = str(caught.value)
+    assert "'the red star button'" in message
+    assert 'gta1-7b sees table cell "Stock" at (945, 210)' in message
     assert caught.value.candidates[0] == 'table cell "Stock" at (945, 210)'
     assert 'push button "Save" at (640, 415)' in caught.value.candidates
     assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "doubted")]
@@ -148,26 +148,26 @@ async def test_a_point_that_is_on_something_else_is_not_taken_however_often() ->
     assert events[-1].candidates == caught.value.candidates
 
 
-async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> None:
+async def test_point_on_an_element_behind_a_dialog_is_not_taken() -> None:
     events: list[Event] = []
     server = FakeServer(then=seeing(Point(130, 115), events))
     with server, pytest.raises(NotFound) as caught:
-        await through(server, "the Print button", behind_a_dialog(), events)
+        await ground_on(server, "the Print button", behind_a_dialog(), events)
     behind = 'push button "Print", behind a dialog, menu or window in front'
     assert caught.value.candidates[0] == f"{behind} at (130, 115)"
     assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "doubted")]
     at = seeing(Point(130, 115), [])
     with FakeServer(then=at) as server:
-        meant = "the Print button of the main window behind the dialog"
-        done = await through(server, meant, behind_a_dialog(), events)
-    assert done.places[0].point == Point(130, 115)
-    assert done.places[0].score is None  # the elements' chance is not the model's
+        description = "the Print button of the main window behind the dialog"
+        result = await ground_on(server, description, behind_a_dialog(), events)
+    assert result.places[0].point == Point(130, 115)
+    assert result.places[0].score is None  # the elements' chance is not the model's
 
 
 async def test_an_unreadable_answer_is_corrected_where_there_is_nowhere_to_look_closer() -> None:
     events: list[Event] = []
     with FakeServer(["Over there.", "(5,6)"]) as server, pytest.raises(NotFound) as caught:
-        await through(server, "the star", scene(), events)
+        await ground_on(server, "the star", scene(), events)
     assert caught.value.candidates == ("a point at (5, 6)",)
     assert "not one pair (x,y)" in server.requests[1].text
     assert "enlarged" not in server.requests[1].text
@@ -177,22 +177,22 @@ FAULTS: list[FaultKind] = ["status", "hang", "html", "cut_off", "no_choices", "c
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-async def test_where_the_model_cannot_be_asked_the_elements_answer(kind: FaultKind) -> None:
+async def test_elements_answer_when_the_model_is_unavailable(kind: FaultKind) -> None:
     events: list[Event] = []
-    seen = look(twice=False, complete=False)
-    found, server = await grounded([Fault(kind)], "the Save button", seen, events)
-    assert found.places[0].source == "accessibility"
-    assert found.places[0].point.rounded() == (640, 415)
+    observation = look(twice=False, complete=False)
+    result, server = await ground_with([Fault(kind)], "the Save button", observation, events)
+    assert result.places[0].source == "accessibility"
+    assert result.places[0].point.to_pixels() == (640, 415)
     assert steps(events) == [("elements", "unsure"), ("gta1-7b", "unavailable")]
     assert [e.detail for e in events if isinstance(e, GroundingTried)][-1]
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-async def test_where_they_have_no_answer_the_error_is_said(kind: FaultKind) -> None:
+async def test_error_names_refusal_and_missing_model(kind: FaultKind) -> None:
     events: list[Event] = []
     with pytest.raises(ModelUnavailable) as caught:
-        await grounded([Fault(kind)], "the Save button", look(), events)
+        await ground_with([Fault(kind)], "the Save button", look(), events)
     assert "2 elements fit equally well" in str(caught.value)
     assert "the grounding model cannot be asked" in str(caught.value)
     assert steps(events) == [("elements", "unsure"), ("gta1-7b", "unavailable")]
@@ -215,7 +215,7 @@ async def test_a_budget_that_is_used_up_ends_it() -> None:
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=4),
     st.tuples(st.floats(0, 0.999), st.floats(0, 0.999)),
 )
-def test_a_part_lies_on_the_picture_and_points_on_it_come_back(
+def test_part_is_inside_the_picture_and_its_points_convert_back(
     size: tuple[int, int], places: list[tuple[float, float]], inside: tuple[float, float]
 ) -> None:
     picture = Size(*size)
@@ -228,7 +228,7 @@ def test_a_part_lies_on_the_picture_and_points_on_it_come_back(
     assert part.box.contains(points[0])
     x, y = left + inside[0] * (right - left), top + inside[1] * (bottom - top)
     shown = Point((x - left) * ENLARGED, (y - top) * ENLARGED)
-    back = part.whole(shown)
+    back = part.to_picture(shown)
     assert (back.x, back.y) == pytest.approx((x, y))
 
 
@@ -251,7 +251,7 @@ def test_the_default_is_what_the_model_can_do(
     assert grounder_kind(settings.grounder, settings.models, find(grounder or planner)) == kind
 
 
-def test_a_whole_run_asks_the_model_only_where_the_elements_are_not_sure(tmp_path: Path) -> None:
+def test_run_queries_the_model_only_where_the_elements_are_not_sure(tmp_path: Path) -> None:
     """The field is known by its name; "the box above the tick" is not, and the model sees it."""
     script = iter(
         [
@@ -285,11 +285,11 @@ def test_a_whole_run_asks_the_model_only_where_the_elements_are_not_sure(tmp_pat
             on_event=events.append,
         )
     assert (result.status, form.text) == ("succeeded", "Ada")
-    known, seen, again, _ = [steps(step.tried) for step in group(events)]
-    assert known == again == [("elements", "sure")]
-    assert seen[0] == ("elements", "unsure")
-    assert seen[-1] in [("gta1-7b", "agreed"), ("gta1-7b", "repeated")]
-    assert len(server.requests) == len(seen) - 1
+    first_steps, search, again, _ = [steps(step.tried) for step in group(events)]
+    assert first_steps == again == [("elements", "sure")]
+    assert search[0] == ("elements", "unsure")
+    assert search[-1] in [("gta1-7b", "agreed"), ("gta1-7b", "repeated")]
+    assert len(server.requests) == len(search) - 1
     run = load_run(result.folder)
     assert "searched: elements: not sure" in step_text(run, 2)
     assert "searched: gta1-7b: " in step_text(run, 2)

@@ -20,41 +20,41 @@ from hisa.runs.report import render_report
 from hisa.runs.terminal_view import step_text
 from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.model_server import FakeServer, Fault, ReceivedRequest
 from hisa.testing.scripted import FunctionModel, tool_call
-from tests.grounder.scenes import behind_a_dialog, call, element, opened_grounder, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, open_grounder, scene
 from tests.grounder.scenes import search_steps as steps
 
 UPPER, LOWER = (600, 400, 80, 30), (600, 500, 80, 30)
 
 
-def two() -> Observation:
+def two_buttons() -> Observation:
     """Two buttons "Save", of which the elements cannot tell which is meant."""
     return scene(element("push button", "Save", UPPER), element("push button", "Save", LOWER))
 
 
-async def through(
-    server: FakeServer, description: str, seen: Observation, events: list[Event]
+async def ground_on(
+    server: FakeServer, description: str, observation: Observation, events: list[Event]
 ) -> GroundedCall:
     """The answer of the grounder that the settings open for a planner that does not point."""
     model = {"model": "qwen-72b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    async with opened_grounder({"planner": model}, events) as grounder:
+    async with open_grounder({"planner": model}, events) as grounder:
         assert isinstance(grounder, ChoiceGrounder)
-        return await grounder.resolve(call(description), seen)
+        return await grounder.resolve(call(description), observation)
 
 
-async def grounded(
-    replies: Sequence[str | Fault], description: str, seen: Observation, events: list[Event]
+async def ground_with(
+    replies: Sequence[str | Fault], description: str, observation: Observation, events: list[Event]
 ) -> tuple[GroundedCall, FakeServer]:
     with FakeServer(replies) as server:
-        return await through(server, description, seen, events), server
+        return await ground_on(server, description, observation, events), server
 
 
-async def refused(
-    replies: Sequence[str | Fault], description: str, seen: Observation, events: list[Event]
+async def read_refusal(
+    replies: Sequence[str | Fault], description: str, observation: Observation, events: list[Event]
 ) -> tuple[NotFound, FakeServer]:
     with FakeServer(replies) as server, pytest.raises(NotFound) as caught:
-        await through(server, description, seen, events)
+        await ground_on(server, description, observation, events)
     assert isinstance(events[-1], GroundingFailed)
     return caught.value, server
 
@@ -62,14 +62,14 @@ async def refused(
 @pytest.mark.parametrize("answer", ["2", " 2.\n", "element 2", '{"index": 2}', "**2**"])
 async def test_the_thing_that_the_model_picks_is_taken(answer: str) -> None:
     events: list[Event] = []
-    found, server = await grounded([answer], "the Save button", two(), events)
-    (place,) = found.places
-    assert (place.point.rounded(), place.source, place.score) == ((640, 515), "qwen-72b", None)
+    result, server = await ground_with([answer], "the Save button", two_buttons(), events)
+    (place,) = result.places
+    assert (place.point.to_pixels(), place.source, place.score) == ((640, 515), "qwen-72b", None)
     assert place.label == 'push button "Save"'
     unsure = [("elements", "unsure"), ("qwen-72b", "offered")]
     assert steps(events) == [*unsure, ("qwen-72b", "chosen")]
-    (_, told, _) = (e for e in events if isinstance(e, GroundingTried))
-    assert list(told.offered) == [(640, 415), (640, 515)]
+    (_, offer, _) = (e for e in events if isinstance(e, GroundingTried))
+    assert list(offer.offered) == [(640, 415), (640, 515)]
     assert isinstance(events[-1], Grounded)
     (request,) = server.requests
     assert "Description: the Save button" in request.text
@@ -88,35 +88,39 @@ def handles(*more: Element) -> Observation:
     )
 
 
-async def picked(control: str, description: str, seen: Observation) -> GroundedCall:
+async def ground_by_pick(control: str, description: str, observation: Observation) -> GroundedCall:
     """The answer where the model picks the line with these words."""
 
-    def line(request: Received) -> str:
+    def line(request: ReceivedRequest) -> str:
         lines = request.text.partition("<elements>")[2].split("\n")
         return next(line for line in lines if control in line).split(" ")[0]
 
     with FakeServer(then=line) as server:
-        return await through(server, description, seen, [])
+        return await ground_on(server, description, observation, [])
 
 
-async def test_a_pick_among_things_without_words_is_taken_where_no_words_speak_against_it() -> None:
+async def test_pick_of_a_nameless_thing_is_taken() -> None:
     """How little the elements expect it says nothing: they know things by words."""
     reset = element("push button", "Reset the slider handles", (100, 200, 160, 30))
-    found = await picked("control at (191, 115)", "the left handle of the price", handles(reset))
-    assert found.places[0].point.rounded() == (191, 115)
+    result = await ground_by_pick(
+        "control at (191, 115)", "the left handle of the price", handles(reset)
+    )
+    assert result.places[0].point.to_pixels() == (191, 115)
 
 
-async def test_a_pick_that_words_speak_against_is_told_with_what_they_mean() -> None:
+async def test_doubtful_pick_is_refused_with_the_better_match() -> None:
     states = frozenset({"showing", "focusable"})
-    seen = scene(
+    observation = scene(
         element("text", "", (100, 100, 400, 130), states=states),
         element("section", "", (484, 214, 16, 16), states=states),
         element("push button", "Save note", (100, 300, 160, 30), states=states),
         element("push button", "Resize", (300, 300, 160, 30), states=states),
     )
     with pytest.raises(NotFound) as refused:
-        await picked(
-            "control at (492, 222)", "resize grip in the corner of the note's text area", seen
+        await ground_by_pick(
+            "control at (492, 222)",
+            "resize grip in the corner of the note's text area",
+            observation,
         )
     assert 'which hardly fits; by the words, push button "Resize"' in str(refused.value)
     assert 'section "" at (492, 222)' in refused.value.candidates[0]
@@ -125,7 +129,7 @@ async def test_a_pick_that_words_speak_against_is_told_with_what_they_mean() -> 
 
 async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
     events: list[Event] = []
-    error, server = await refused(["0"], "the Save button", two(), events)
+    error, server = await read_refusal(["0"], "the Save button", two_buttons(), events)
     assert "none of 2 likely things" in str(error)
     assert 'push button "Save" at (640, 415)' in error.candidates
     assert len(server.requests) == 1
@@ -133,12 +137,12 @@ async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("answer", ["3", "-1", "1 or 2", "The lower one.", "9" * 500])
-async def test_an_answer_that_is_no_number_of_the_list_is_asked_for_again(answer: str) -> None:
+async def test_answer_outside_the_list_is_corrected_once(answer: str) -> None:
     events: list[Event] = []
-    found, server = await grounded([answer, "1"], "the Save button", two(), events)
-    assert found.places[0].point.rounded() == (640, 415)
+    result, server = await ground_with([answer, "1"], "the Save button", two_buttons(), events)
+    assert result.places[0].point.to_pixels() == (640, 415)
     assert "from 0 to 2" in server.requests[1].text
-    error, server = await refused([answer, answer, "1"], "the Save button", two(), [])
+    error, server = await read_refusal([answer, answer, "1"], "the Save button", two_buttons(), [])
     assert "is no number of the list" in str(error)
     assert len(server.requests) == 2
 
@@ -146,13 +150,13 @@ async def test_an_answer_that_is_no_number_of_the_list_is_asked_for_again(answer
 async def test_a_model_that_is_down_leaves_the_elements_alone() -> None:
     events: list[Event] = []
     down = [Fault("status")] * 9
-    error, _ = await refused(down, "the Save button", two(), events)
+    error, _ = await read_refusal(down, "the Save button", two_buttons(), events)
     assert "2 elements fit equally well" in str(error)
     assert steps(events)[2:] == [("qwen-72b", "unavailable")]
 
 
 async def test_what_a_dialog_keeps_from_being_used_is_not_offered() -> None:
-    error, server = await refused(["0"] * 2, "the Print button", behind_a_dialog(), [])
+    error, server = await read_refusal(["0"] * 2, "the Print button", behind_a_dialog(), [])
     assert not any(
         "Print" in request.text.partition("<elements>")[2] for request in server.requests
     )
@@ -179,13 +183,13 @@ def crowd() -> Observation:
 async def test_a_list_is_short_and_holds_lines_of_its_own_alone(
     make: Callable[[], Observation],
 ) -> None:
-    asked: list[Received] = []
+    requests: list[ReceivedRequest] = []
     for description in ("the Save button", "the password field"):
         with FakeServer(["0"] * 2) as server, pytest.raises(NotFound):
-            await through(server, description, make(), [])
-        asked += server.requests
-    assert asked
-    for request in asked:
+            await ground_on(server, description, make(), [])
+        requests += server.requests
+    assert requests
+    for request in requests:
         body = request.text.partition("<elements>\n")[2].partition("\n</elements>")[0]
         lines = body.split("\n")
         assert [line.split(" ")[0] for line in lines] == [str(n + 1) for n in range(len(lines))]
@@ -195,7 +199,7 @@ async def test_a_list_is_short_and_holds_lines_of_its_own_alone(
         assert request.text.count("</elements>") == 1
 
 
-def test_a_whole_run_has_its_planner_pick(tmp_path: Path) -> None:
+def test_run_lets_its_planner_pick_from_the_list(tmp_path: Path) -> None:
     """A planner of the caller's own too: the field is not known by these words."""
     script = iter(
         [
@@ -208,11 +212,11 @@ def test_a_whole_run_has_its_planner_pick(tmp_path: Path) -> None:
             tool_call("termination", "success"),
         ]
     )
-    asked: list[ModelRequest] = []
+    requests: list[ModelRequest] = []
 
     def answer(request: ModelRequest) -> str:
         if request.role == "grounder":
-            asked.append(request)
+            requests.append(request)
             lines = request.text.partition("<elements>")[2].split("\n")
             return next(line for line in lines if 'field "Name:"' in line).split(" ")[0]
         return next(script) if request.role == "planner" else "Succeeded. It shows Ada."
@@ -227,7 +231,7 @@ def test_a_whole_run_has_its_planner_pick(tmp_path: Path) -> None:
         environment=form,
     )
     assert (result.status, form.text) == ("succeeded", "Ada")
-    assert len(asked) == 1
+    assert len(requests) == 1
     run = load_run(result.folder)
     assert "picked from the list" in step_text(run, 1)
     assert "picked from the list" in render_report(run)

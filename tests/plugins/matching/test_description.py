@@ -12,26 +12,26 @@ from hisa.plugins.matching.description import Query, read_description
 from hisa.text.similar import similarity
 
 
-def meant_by(query: Query) -> str:
+def kind_word(query: Query) -> str:
     return query.kind.word if query.kind else ""
 
 
-def facts(query: Query) -> dict[str, Any]:
+def list_facts(query: Query) -> dict[str, Any]:
     """What a query says, without what it leaves open."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": query.name,
         "kind": query.kind and query.kind.word,
         "window": query.window,
         "nth": query.nth,
         "where": set(query.where),
         "labelled": query.labelled,
-        "relations": [(r.how, r.anchor.name or meant_by(r.anchor)) for r in query.relations],
+        "relations": [(r.position, r.anchor.name or kind_word(r.anchor)) for r in query.relations],
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
 @pytest.mark.parametrize(
-    ("description", "meant"),
+    ("description", "expected"),
     [
         ("the Save button", {"name": "save", "kind": "button"}),
         ('push button "Save"', {"name": "Save", "kind": "button"}),
@@ -89,10 +89,10 @@ def facts(query: Query) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_usual_reading(description: str, meant: dict[str, Any]) -> None:
+def test_the_usual_reading(description: str, expected: dict[str, Any]) -> None:
     usual = read_description(description)[-1]
-    assert {key: facts(usual).get(key) for key in meant} == meant
-    assert facts(usual).keys() - meant.keys() <= {"labelled"}
+    assert {key: list_facts(usual).get(key) for key in expected} == expected
+    assert list_facts(usual).keys() - expected.keys() <= {"labelled"}
 
 
 @given(st.text(max_size=300))

@@ -11,14 +11,14 @@ from hisa.errors import NotFound
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.observation import Element, Observation
-from tests.grounder.scenes import call, element, nothing_to_read, saved, scene
+from tests.grounder.scenes import call, element, load_saved, nothing_to_read, scene
 
 SHOWN = frozenset({"showing"})
 
 
-async def find(description: str, look: Observation) -> Place:
+async def find(description: str, observation: Observation) -> Place:
     grounder = ElementsGrounder(emit=lambda _: None, read=nothing_to_read)
-    (place,) = (await grounder.resolve(call(description), look)).places
+    (place,) = (await grounder.resolve(call(description), observation)).places
     return place
 
 
@@ -56,18 +56,18 @@ async def test_a_cell_beside_an_open_calendar_is_no_day_of_it() -> None:
 
 @pytest.mark.parametrize("screen", ["calc_sheet", "calc_menu"])
 async def test_a_button_called_otherwise_is_no_arrow(screen: str) -> None:
-    look = saved(screen)
+    observation = load_saved(screen)
     with pytest.raises(NotFound, match="no arrow") as refused:
-        await find("drop-down arrow at the right of Freeze Rows and Columns", look)
+        await find("drop-down arrow at the right of Freeze Rows and Columns", observation)
     assert 'push button "Split Window"' in refused.value.candidates[0]
-    assert any("drop-down" in said for said in refused.value.candidates[1:])
+    assert any("drop-down" in candidate for candidate in refused.value.candidates[1:])
 
 
 @pytest.mark.parametrize("description", ["Insert row", "Delete", "the Delete button"])
 async def test_what_an_open_menu_has_too_is_not_sure_outside_of_it(description: str) -> None:
     with pytest.raises(NotFound, match="in what is open over it fits as well") as refused:
         await find(description, buttons_and(*MENU))
-    assert any("Row" in said for said in refused.value.candidates)
+    assert any("Row" in candidate for candidate in refused.value.candidates)
 
 
 async def test_a_dialog_in_a_page_has_no_part_outside_of_it() -> None:
@@ -96,6 +96,6 @@ def a_form(*more: Element) -> Observation:
 @pytest.mark.parametrize(
     "kind", ["text field", "input field", "text area", "drop-down", "spin button", "check box"]
 )
-async def test_a_text_is_never_sure_for_a_control_that_is_wanted(kind: str) -> None:
+async def test_text_is_never_sure_for_a_control(kind: str) -> None:
     with pytest.raises(NotFound):
         await find(f'{kind} "Delivery note"', a_form())

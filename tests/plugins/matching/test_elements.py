@@ -14,7 +14,7 @@ from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
-from tests.grounder.scenes import behind_a_dialog, call, element, recorded, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, load_recorded, scene
 
 needs_tesseract = pytest.mark.skipif(
     not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
@@ -38,7 +38,7 @@ async def refusal(description: str, observation: Observation) -> NotFound:
 
 
 def at(place: Place) -> tuple[int, int]:
-    return place.point.rounded()
+    return place.point.to_pixels()
 
 
 # ---------------------------------------------------------------- a recorded dialog
@@ -70,7 +70,7 @@ IN_SAVE_AS = [
 @pytest.mark.parametrize(("description", "box"), IN_SAVE_AS, ids=[d for d, _ in IN_SAVE_AS])
 async def test_a_real_dialog(description: str, box: tuple[int, int, int, int]) -> None:
     left, top, width, height = box
-    place = await find(description, recorded("save_as"))
+    place = await find(description, load_recorded("save_as"))
     assert place.source == "accessibility"
     assert place.score is not None
     assert 0.6 <= place.score <= 1
@@ -92,11 +92,11 @@ async def test_a_real_dialog(description: str, box: tuple[int, int, int, int]) -
     ],
 )
 async def test_a_real_dialog_has_no_such_thing(description: str) -> None:
-    assert description in str(await refusal(description, recorded("save_as")))
+    assert description in str(await refusal(description, load_recorded("save_as")))
 
 
 async def test_every_named_element_of_the_active_window_is_found_by_role_and_name() -> None:
-    observation = recorded("save_as")
+    observation = load_recorded("save_as")
     named = [e for e in observation.elements or () if e.name.strip() and e.window == "Save As"]
     boxes = {e: observation.convert_box(e.box, "image") for e in named if e.box.area}
     names = [(e.role, e.name) for e in boxes]
@@ -121,7 +121,7 @@ async def test_the_active_window_goes_first() -> None:
     assert at(await find("OK in the 'Letter' window", observation)) == (130, 115)
 
 
-async def test_what_lies_behind_a_modal_dialog_is_not_clicked() -> None:
+async def test_element_behind_a_modal_dialog_is_not_clicked() -> None:
     refused = await refusal("the Print button", behind_a_dialog())
     assert "what fits is behind a dialog, menu or window in front" in str(refused)
     assert "nothing" not in str(refused)  # "Print" is written there too
@@ -131,7 +131,7 @@ async def test_what_lies_behind_a_modal_dialog_is_not_clicked() -> None:
     assert "nothing fits; nothing written on the picture fits" in str(other)
 
 
-def covered(title: str) -> Observation:
+def build_covered(title: str) -> Observation:
     """A button "Print" beside a window that is no dialog, and "Send" beneath it."""
     return scene(
         element("push button", "Print", (100, 100, 60, 30), app="a", window="Letter"),
@@ -145,8 +145,8 @@ def covered(title: str) -> Observation:
 
 
 async def test_what_the_active_window_covers_is_not_clicked() -> None:
-    assert at(await find("the Print button", covered("Search"))) == (130, 115)
-    refused = await refusal("the Send button", covered("Search"))
+    assert at(await find("the Print button", build_covered("Search"))) == (130, 115)
+    refused = await refusal("the Send button", build_covered("Search"))
     assert "what fits is behind a dialog, menu or window in front" in str(refused)
 
 
@@ -229,7 +229,7 @@ async def test_without_accessibility_names_are_read(
     description: str, box: tuple[int, int, int, int]
 ) -> None:
     left, top, width, height = box
-    place = await find(description, recorded("save_as", elements=False), LENIENT)
+    place = await find(description, load_recorded("save_as", elements=False), LENIENT)
     assert place.source == "ocr"
     assert BoundingBox(left, top, left + width, top + height).contains(place.point), place
 
@@ -245,7 +245,7 @@ async def test_without_accessibility_names_are_read(
     ],
 )
 async def test_what_cannot_be_read_is_not_found(description: str, why: str) -> None:
-    assert why in str(await refusal(description, recorded("save_as", elements=False)))
+    assert why in str(await refusal(description, load_recorded("save_as", elements=False)))
 
 
 @needs_tesseract
@@ -260,9 +260,9 @@ async def test_what_accessibility_does_not_know_is_read() -> None:
     place = await find("the 'Start game' button", observation)
     assert place.source == "ocr"
     assert BoundingBox(300, 295, 400, 330).contains(place.point)
-    said = str(await refusal("Help", observation))
-    assert "written in 2 places" in said
-    assert "nothing written" not in said
+    message = str(await refusal("Help", observation))
+    assert "written in 2 places" in message
+    assert "nothing written" not in message
     assert (await find("Help at the bottom", observation, LENIENT)).point.y > 590
     assert (await find("the second Help", observation, LENIENT)).point.y > 590
 

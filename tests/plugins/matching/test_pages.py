@@ -26,39 +26,39 @@ def a_menu() -> Observation:
     return scene(PAGE, *rows, *entries)
 
 
-async def clicked(description: str, look: Observation) -> tuple[int, int]:
+async def find_click(description: str, observation: Observation) -> tuple[int, int]:
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda *_: ())
-    (place,) = (await grounder.resolve(call(description), look)).places
-    return place.point.rounded()
+    (place,) = (await grounder.resolve(call(description), observation)).places
+    return place.point.to_pixels()
 
 
 @pytest.mark.parametrize(
     "description", ["'Mark as sent' in the open context menu", "the 'Mark as sent' option"]
 )
 async def test_what_alone_shows_the_quoted_words_is_clicked(description: str) -> None:
-    assert await clicked(description, a_menu()) == (844, 353)
+    assert await find_click(description, a_menu()) == (844, 353)
 
 
 async def test_quoted_words_in_two_places_are_not_guessed() -> None:
     again = element("static", "Mark as sent", (100, 400, 90, 18), states=SHOWN)
-    look = a_menu()
+    observation = a_menu()
     with pytest.raises(NotFound):
-        await clicked("'Mark as sent' in the list", scene(*(look.elements or ()), again))
+        await find_click("'Mark as sent' in the list", scene(*(observation.elements or ()), again))
 
 
 def named_fields() -> Observation:
     """A drop-down that a page drew itself: its field is as narrow as a caret; and a usual one."""
-    told = SHOWN | {"focusable"}
+    field_states = SHOWN | {"focusable"}
     return scene(
         PAGE,
         element("static", "Country", (100, 180, 80, 18), states=SHOWN),
         element("section", "", (100, 200, 300, 38), states=SHOWN),
         element("static", "Select...", (112, 210, 70, 18), states=SHOWN),
-        element("combo box", "Country", (110, 210, 2, 18), states=told),
-        element("entry", "City", (100, 280, 300, 38), states=told),
+        element("combo box", "Country", (110, 210, 2, 18), states=field_states),
+        element("entry", "City", (100, 280, 300, 38), states=field_states),
     )
 
 
 async def test_a_field_as_narrow_as_a_caret_is_clicked_in_the_middle_of_what_holds_it() -> None:
-    assert await clicked("the Country drop-down", named_fields()) == (250, 219)
-    assert await clicked("the City field", named_fields()) == (250, 299)
+    assert await find_click("the Country drop-down", named_fields()) == (250, 219)
+    assert await find_click("the City field", named_fields()) == (250, 299)

@@ -8,7 +8,7 @@ import pytest
 
 from hisa.errors import NotFound, PluginFailed
 from hisa.grounder.base import TextReader, ThingList
-from hisa.grounder.lists import announced
+from hisa.grounder.lists import load_parts
 from hisa.machine import plugins
 from hisa.plugins.matching.base import Ranker
 from hisa.plugins.matching.description import read_description
@@ -19,7 +19,7 @@ from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 from hisa.screen.ocr import Line, Word
-from tests.grounder.scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, load_saved, scene
 
 FORM = scene(
     element("label", "Host:", (40, 60, 60, 24)),
@@ -49,49 +49,49 @@ def with_packages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No package announces anything."""
     monkeypatch.setattr(plugins, "points", lambda _group: ())
-    assert announced() == []
+    assert load_parts() == []
 
 
-async def found(
-    description: str, look: Observation = FORM, *lines: Line, min_score: float = 0.86
+async def find_point(
+    description: str, observation: Observation = FORM, *lines: Line, min_score: float = 0.86
 ) -> Point:
     grounder = ElementsGrounder(
         emit=lambda _: None, min_score=min_score, read=lambda _picture, _box: lines
     )
-    return (await grounder.resolve(call(description), look)).places[0].point
+    return (await grounder.resolve(call(description), observation)).places[0].point
 
 
 # ---------------------------------------------------------------- what is announced
 
 
 @pytest.mark.usefixtures("outside")
-def test_lists_keep_what_they_are_given_and_know_where_things_are() -> None:
-    look = saved("calc_sheet")
-    given = Scene(look).things
-    lists = [part for _, part in announced() if isinstance(part, ThingList)]
+def test_lists_keep_all_things_and_add_only_drawn_ones() -> None:
+    observation = load_saved("calc_sheet")
+    things = Scene(observation).things
+    lists = [part for _, part in load_parts() if isinstance(part, ThingList)]
     assert len(lists) == 2
     for part in lists:
         for parts in (False, True):
-            plain = part.listed(given, look, parts=parts, drawn=False)
-            assert {t.element for t in given} <= {t.element for t in plain}
+            plain = part.list_things(things, observation, parts=parts, drawn=False)
+            assert {t.element for t in things} <= {t.element for t in plain}
             assert all(t.drawn is None for t in plain)
-            more = part.listed(given, look, parts=parts, drawn=True)
-            assert len(more) >= len(given)
+            more = part.list_things(things, observation, parts=parts, drawn=True)
+            assert len(more) >= len(things)
             assert {t.box.space for t in more} == {"screen"}
-        assert part.listed((), scene(), parts=True, drawn=True) == []
+        assert part.list_things((), scene(), parts=True, drawn=True) == []
 
 
-@pytest.mark.parametrize("look", [FORM, scene()], ids=["form", "nothing"])
-def test_a_ranker_gives_each_thing_a_chance(look: Observation, with_packages: bool) -> None:
-    screen = Scene(look)
-    rankers = [part for _, part in announced() if isinstance(part, Ranker)]
+@pytest.mark.parametrize("observation", [FORM, scene()], ids=["form", "nothing"])
+def test_a_ranker_gives_each_thing_a_chance(observation: Observation, with_packages: bool) -> None:
+    screen = Scene(observation)
+    rankers = [part for _, part in load_parts() if isinstance(part, Ranker)]
     assert len(rankers) == int(with_packages)
     ranked = chances(QUERIES, screen)
     assert len(ranked) == len(screen.things)
     assert all(0 <= chance <= 1 for chance in ranked)
     assert sum(ranked) < 1
     choice = choose_thing(QUERIES, screen, 0.86)
-    if look is FORM:
+    if observation is FORM:
         assert screen.things[list(ranked).index(max(ranked))].element.name == "Apply"
         assert choice.chosen is not None
         assert choice.chosen.element.name == "Apply"
@@ -151,7 +151,7 @@ def test_a_packages_reader_of_text_goes_before_hisas_own(
     (line,) = ocr.read_text(FORM.screenshot, part, least=0.0)
     assert (line.text, line.box) == ("Licence 0.0", part)
     assert ocr.read_text(FORM.screenshot)[0].text == "Licence 0.3"
-    (_, reader) = [part for _, part in announced() if isinstance(part, TextReader)]
+    (_, reader) = [part for _, part in load_parts() if isinstance(part, TextReader)]
     monkeypatch.setattr(reader, "needs", 0)
     assert not ocr.available()
     with pytest.raises(ocr.OcrUnavailable, match="'licences' of package 'hisa-licences': ZeroDiv"):
@@ -163,11 +163,11 @@ def test_a_packages_reader_of_text_goes_before_hisas_own(
 
 @pytest.mark.usefixtures("alone")
 async def test_without_packages_things_are_found_by_the_scores_set_by_hand() -> None:
-    assert await found("the Apply button") == Point(80, 215)
-    assert await found("the Port field") == Point(220, 112)
-    assert await found("the button right of Apply", min_score=0.64) == Point(180, 215)
-    assert await found("the Volume slider") == Point(140, 150), "no handle is looked for"
-    assert await found("'Licence'", FORM, reads("Licence", (400, 300))) == Point(430, 310)
+    assert await find_point("the Apply button") == Point(80, 215)
+    assert await find_point("the Port field") == Point(220, 112)
+    assert await find_point("the button right of Apply", min_score=0.64) == Point(180, 215)
+    assert await find_point("the Volume slider") == Point(140, 150), "no handle is looked for"
+    assert await find_point("'Licence'", FORM, reads("Licence", (400, 300))) == Point(430, 310)
 
 
 @pytest.mark.usefixtures("alone")

@@ -42,14 +42,14 @@ def part(role: str, name: str, at: Box, parent: int | None = None) -> Element:
     return replace(element(role, name, at, states=states), parent=parent)
 
 
-async def clicked(description: str, look: Observation, read: str = "") -> tuple[int, int]:
+async def find_click(description: str, observation: Observation, read: str = "") -> tuple[int, int]:
     def reads(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
         at = box or BoundingBox(900, 600, 960, 620)
         return (Line((Word(read, at, 1.0),)),) if read and box else ()
 
     grounder = ElementsGrounder(emit=lambda _: None, read=reads, shapes=False)
-    (place,) = (await grounder.resolve(call(description), look)).places
-    return place.point.rounded()
+    (place,) = (await grounder.resolve(call(description), observation)).places
+    return place.point.to_pixels()
 
 
 def swatches() -> list[tuple[Box, str]]:
@@ -65,9 +65,9 @@ def swatches() -> list[tuple[Box, str]]:
 async def test_a_button_beneath_colours_without_words_is_not_clicked(role: str) -> None:
     tiles = swatches()
     covers = [part(role, "", at) for at, _ in tiles]
-    look = page(part("push button", "Submit", SUBMIT), *covers, drawn=tiles)
+    observation = page(part("push button", "Submit", SUBMIT), *covers, drawn=tiles)
     with pytest.raises(NotFound, match="covered by"):
-        await clicked("the Submit button", look)
+        await find_click("the Submit button", observation)
 
 
 @pytest.mark.parametrize("colours", ["white", "red to blue"])
@@ -78,30 +78,32 @@ async def test_a_button_that_nothing_is_seen_of_is_not_clicked(colours: str) -> 
         ((20 + n, 60, 1, 80), f"#{255 - n * last // 255:02x}{0 if last else 255:02x}ff")
         for n in range(200)
     ]
-    look = page(
+    observation = page(
         part("push button", "Submit", SUBMIT),
         part("push button", "Help", (400, 80, 100, 36)),
         drawn=strips,
     )
     with pytest.raises(NotFound, match="nothing of it is to be seen"):
-        await clicked("the Submit button", look)
-    assert await clicked("the Help button", look) == (450, 98)
+        await find_click("the Submit button", observation)
+    assert await find_click("the Help button", observation) == (450, 98)
 
 
 @pytest.mark.parametrize("role", ["section", "canvas", "slider", "entry"])
 async def test_the_part_of_a_button_that_shows_is_clicked(role: str) -> None:
     at = (90, 70, 120, 60)
-    look = page(part("push button", "Submit", SUBMIT), part(role, "", at), drawn=[(at, "#ffcc99")])
-    x, y = await clicked("the Submit button", look)
+    observation = page(
+        part("push button", "Submit", SUBMIT), part(role, "", at), drawn=[(at, "#ffcc99")]
+    )
+    x, y = await find_click("the Submit button", observation)
     assert 40 <= x < 90
     assert 80 <= y < 116
 
 
 async def test_beneath_what_may_be_seen_through_the_words_must_be_read_on_the_picture() -> None:
-    look = page(part("push button", "Submit", SUBMIT), part("slider", "", (30, 70, 160, 60)))
-    assert await clicked("the Submit button", look, read="Submit") == (100, 98)
+    observation = page(part("push button", "Submit", SUBMIT), part("slider", "", (30, 70, 160, 60)))
+    assert await find_click("the Submit button", observation, read="Submit") == (100, 98)
     with pytest.raises(NotFound, match="perhaps hidden by slider"):
-        await clicked("the Submit button", look, read="o——")
+        await find_click("the Submit button", observation, read="o——")
 
 
 PAGE = b"""<!doctype html><title>Cover</title><body style="margin:0"><label>Name <input></label>
@@ -119,18 +121,18 @@ PAGE = b"""<!doctype html><title>Cover</title><body style="margin:0"><label>Name
 
 @pytest.mark.desktop
 @pytest.mark.browser
-async def test_chromiums_own_tree_tells_what_lies_over_a_button() -> None:
+async def test_chromiums_tree_shows_what_covers_a_button() -> None:
     async with DesktopEnvironment() as desktop:
         await desktop.reset()
         await desktop.write_file("/home/user/cover.html", PAGE)
         flags = "--kiosk --no-sandbox --test-type --no-first-run --disable-gpu"
         await desktop.execute(f"chromium {flags} file:///home/user/cover.html >/dev/null 2>&1 &")
         for _ in range(40):
-            look = await desktop.observe(elements=True, settle=1.0)
-            if any(e.name == "Refund" for e in look.elements or ()):
+            observation = await desktop.observe(elements=True, settle=1.0)
+            if any(e.name == "Refund" for e in observation.elements or ()):
                 break
     with pytest.raises(NotFound, match="covered by"):
-        await clicked("the Submit button", look)
-    x, y = await clicked("the Refund button", look)
+        await find_click("the Submit button", observation)
+    x, y = await find_click("the Refund button", observation)
     assert 40 <= x < 100
     assert 240 <= y < 276

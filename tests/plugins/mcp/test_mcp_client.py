@@ -15,7 +15,7 @@ import pytest
 from hisa.config import load
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, InvalidReply, LibraryLacking
-from hisa.plugins.mcp.client.mcp_schema import InputCheck, UnusableSchema, taken
+from hisa.plugins.mcp.client.mcp_schema import InputCheck, UnusableSchema, clean_schema
 from hisa.plugins.mcp.client.mcp_tool import McpTool, local_names
 from hisa.plugins.mcp.client.open_tools import open_mcp_tools
 from hisa.protocols import GroundedCall, Outcome, Task, ToolCall
@@ -44,8 +44,10 @@ class Served:
     async def call(self, name: str, value: object = "") -> Outcome:
         call = ToolCall("", name, value)  # type: ignore[arg-type]
         self.registry.check(call)
-        look = await self.environment.observe()
-        return await self.registry.execute(GroundedCall(call, call.input), look, self.environment)
+        observation = await self.environment.observe()
+        return await self.registry.execute(
+            GroundedCall(call, call.input), observation, self.environment
+        )
 
 
 @asynccontextmanager
@@ -61,14 +63,14 @@ async def serving(settings: McpServerSettings, name: str = "bad") -> AsyncIterat
 async def test_a_public_servers_tools_are_called_and_checked_as_any_others() -> None:
     async with serving(McpServerSettings(command=TIME, reads=("get_*",)), "time") as served:
         assert set(served.tools) == {"time_get_current_time", "time_convert_time"}
-        look = await served.environment.observe()
-        offer = served.registry.offer(Task("t", "Convert a time"), look)
+        observation = await served.environment.observe()
+        offer = served.registry.offer(Task("t", "Convert a time"), observation)
         line = "time_convert_time(source_timezone, time, target_timezone): (its server's words) "
         assert f"{line}Convert time between timezones" in offer
         noon = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-        done = await served.call("time_convert_time", noon)
-        assert done.ok
-        assert json.loads(done.output)["time_difference"] == "+9.0h"
+        outcome = await served.call("time_convert_time", noon)
+        assert outcome.ok
+        assert json.loads(outcome.output)["time_difference"] == "+9.0h"
         assert (await served.call("time_get_current_time", "Asia/Tokyo")).ok
         failed = await served.call("time_get_current_time", "Mars")
         assert not failed.ok
@@ -149,18 +151,18 @@ def test_no_schema_makes_a_check_take_forever() -> None:
     branch = {f"l{n}": {"anyOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 3} for n in range(20)}
     last = {"l20": {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}}
     wide = {"properties": {"a": {"$ref": "#/$defs/l0"}}, "$defs": {**branch, **last}}
-    check = InputCheck(taken(wide))
+    check = InputCheck(clean_schema(wide))
     with pytest.raises(InvalidReply, match="too long"):
         check.problems({"a": {}})
     deep: dict[str, Any] = {}
     for _ in range(100):
         deep = {"properties": {"a": deep}}
     with pytest.raises(UnusableSchema, match="deep"):
-        taken(deep)
+        clean_schema(deep)
     wrong: list[dict[str, Any]] = [{"type": "array"}, {"properties": []}, {"type": 7}]
     for broken in (*wrong, {"properties": {"a": 1}}):
         with pytest.raises(UnusableSchema):
-            taken(broken)
+            clean_schema(broken)
 
 
 # ---------------------------------------------------------------- what a server does
@@ -206,9 +208,9 @@ async def test_a_server_that_asks_for_a_model_a_person_or_folders_gets_none() ->
         assert (await served.call("bad_sampling")).output == "done"
         assert (await served.call("bad_changed")).output == "done"
         assert (await served.call("bad_echo", "x")).output == "x"
-        told = "\n".join(served.notes)
+        notes = "\n".join(served.notes)
     for word in ("answer of a model", "question to a person", "for folders", "changed its tools"):
-        assert word in told
+        assert word in notes
 
 
 async def test_a_flood_of_messages_ends_the_call() -> None:
@@ -223,9 +225,9 @@ async def test_results_are_text_from_outside() -> None:
         failure = await served.call("bad_failure")
         assert failure.error.startswith("the server 'bad' says: no such row")
         secret = await served.call("bad_secret")
-        for said in (failure.error, secret.output):
-            assert "<notice>" not in said
-            assert "</last_output>" not in said
+        for text in (failure.error, secret.output):
+            assert "<notice>" not in text
+            assert "</last_output>" not in text
         assert (await served.call("bad_structured")).output == '{"rows": [1, 2]}'
 
 
@@ -249,7 +251,7 @@ async def test_a_command_gets_the_variables_that_are_named_and_no_others(
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "reason"),
     [
         (hostile("dead"), "the last it said: no such database: /var/x.db"),
         (hostile("mute", start_seconds=0.5), "it did not list its tools within"),
@@ -260,12 +262,12 @@ async def test_a_command_gets_the_variables_that_are_named_and_no_others(
     ids=["dead", "mute", "noise", "absent", "refused"],
 )
 async def test_a_server_that_cannot_be_used_is_an_error_before_the_run(
-    settings: McpServerSettings, said: str
+    settings: McpServerSettings, reason: str
 ) -> None:
     with pytest.raises(ConfigError, match="the server of tools 'bad'") as raised:
         async with serving(settings):
             pytest.fail("it was opened")
-    assert said in str(raised.value)
+    assert reason in str(raised.value)
     assert raised.value.fix.startswith("mend tools.mcp.bad")
 
 

@@ -39,7 +39,7 @@ async def broken() -> str:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
+async def serve_app(app: Any) -> AsyncIterator[str]:
     """The address of an application on this machine."""
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
@@ -63,14 +63,14 @@ def application(*, json: bool) -> Any:
 
 
 @asynccontextmanager
-async def connected(url: str, **settings: Any) -> AsyncIterator[dict[str, McpTool]]:
+async def connect(url: str, **settings: Any) -> AsyncIterator[dict[str, McpTool]]:
     servers = {"sums": McpServerSettings(url=url, **settings)}
     async with open_mcp_tools(servers, lambda _: None) as tools:
         yield {tool.name: tool for tool in tools}
 
 
-async def call(tool: McpTool, **given: Any) -> str:
-    return await tool._call(tool.name.removeprefix("sums_"), tool.arguments(given))
+async def call(tool: McpTool, **arguments: Any) -> str:
+    return await tool._call(tool.name.removeprefix("sums_"), tool.arguments(arguments))
 
 
 @pytest.mark.parametrize("json", [True, False], ids=["json", "stream"])
@@ -79,8 +79,8 @@ async def test_tools_over_http_have_the_same_limits(
 ) -> None:
     monkeypatch.setenv("SUMS_TOKEN", "Bearer x")
     async with (
-        served(application(json=json)) as url,
-        connected(url, header_env=("SUMS_TOKEN as Authorization",)) as tools,
+        serve_app(application(json=json)) as url,
+        connect(url, header_env=("SUMS_TOKEN as Authorization",)) as tools,
     ):
         assert await call(tools["sums_add"], a=1, b=2) == "3"
         assert await call(tools["sums_authorization"]) == "Bearer x"
@@ -93,8 +93,8 @@ async def test_tools_over_http_have_the_same_limits(
 
 
 async def test_a_server_that_goes_makes_its_tools_fail_with_words() -> None:
-    async with served(application(json=True)) as url:
-        entered = connected(url, seconds=5)
+    async with serve_app(application(json=True)) as url:
+        entered = connect(url, seconds=5)
         tools = await entered.__aenter__()
         assert await call(tools["sums_add"], a=1, b=2) == "3"
     for _ in range(2):
@@ -122,7 +122,7 @@ async def test_what_is_no_server_is_an_error_with_words(
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
-    async with served(app) as url:
+    async with serve_app(app) as url:
         with pytest.raises(ConfigError, match=r"the server of tools 'sums' \(http"):
-            async with connected(url, start_seconds=20):
+            async with connect(url, start_seconds=20):
                 pytest.fail("it was opened")

@@ -40,13 +40,15 @@ async def test_a_tool_of_which_nothing_is_stated_needs_a_persons_word(tmp_path: 
     """The machine of the run is thrown away; what a server does is not."""
     time = {"command": [sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"]}
     now = tool_call("time_get_current_time", {"timezone": "UTC"})
-    run, _ = await ran(tmp_path, {"time": time}, [now, DONE])
+    run, _ = await run_agent(tmp_path, {"time": time}, [now, DONE])
     refused = next(event for event in run.events if isinstance(event, Acted))
     assert "nobody can be asked" in refused.error
     assert "tools.mcp states neither that it only reads nor its effects" in refused.error
 
 
-async def ran(folder: Path, servers: dict[str, Any], replies: Iterable[str]) -> tuple[Run, Any]:
+async def run_agent(
+    folder: Path, servers: dict[str, Any], replies: Iterable[str]
+) -> tuple[Run, Any]:
     planner = ScriptedModel(replies)
     result = await hisa.run(
         "Tell the time in Tokyo.",
@@ -66,7 +68,7 @@ async def test_a_run_calls_a_tool_of_a_server_that_nobody_here_wrote(tmp_path: P
         tool_call("time_get_current_time", "Mars"),
         DONE,
     ]
-    run, requests = await ran(tmp_path, {"time": time}, replies)
+    run, requests = await run_agent(tmp_path, {"time": time}, replies)
     assert run.status == "succeeded"
     assert "time_convert_time(source_timezone, time, target_timezone)" in requests[0].text
     assert "(its server's words) Convert time between timezones" in requests[0].text
@@ -86,7 +88,7 @@ async def test_a_server_that_dies_and_one_that_gives_orders_change_no_run(tmp_pa
         tool_call("bad_echo", "x"),
         DONE,
     ]
-    run, requests = await ran(
+    run, requests = await run_agent(
         tmp_path, {"bad": hostile("tools"), "worse": hostile("orders")}, replies
     )
     assert run.status == "succeeded"
@@ -120,7 +122,7 @@ async def test_a_server_that_is_not_there_ends_it_before_it_begins(
 ) -> None:
     server = hostile("dead") if kind == "dead" else {"command": ["no-such-program-here"]}
     with pytest.raises(ConfigError, match="the server of tools 'bad'"):
-        await ran(tmp_path / "runs", {"bad": server}, [])
+        await run_agent(tmp_path / "runs", {"bad": server}, [])
     assert not (tmp_path / "runs").exists(), "no folder is left of it"
 
 

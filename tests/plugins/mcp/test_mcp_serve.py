@@ -44,7 +44,7 @@ class Client:
         data = result.structured_content
         return data["result"] if data is not None and set(data) == {"result"} else data
 
-    async def refused(self, name: str, **arguments: Any) -> str:
+    async def read_refusal(self, name: str, **arguments: Any) -> str:
         """The words with which a call fails."""
         result = await self.session.call_tool(name, arguments)
         assert result.is_error
@@ -70,11 +70,11 @@ async def client(folder: Path, *options: str, config: Path | None = None) -> Asy
 
 
 @pytest.mark.desktop
-async def test_a_task_is_done_step_by_step_and_a_cancelled_one_is_kept(tmp_path: Path) -> None:
+async def test_task_reports_each_step_and_a_cancelled_one_stays(tmp_path: Path) -> None:
     async with client(tmp_path) as used:
         result = await used.call("run_task", instruction=TASK, max_steps=20)
         assert (result["status"], result["success"]) == ("succeeded", True)
-        steps = [round(done) for done, total, _ in used.progress if done]
+        steps = [round(step) for step, total, _ in used.progress if step]
         assert steps == list(range(1, result["steps"] + 1))
         assert {total for _, total, _ in used.progress} == {20.0}
         assert any("pyautogui.write('hello')" in line for _, _, line in used.progress)
@@ -87,7 +87,7 @@ async def test_a_task_is_done_step_by_step_and_a_cancelled_one_is_kept(tmp_path:
         await asyncio.wait([work])
         while load_run("latest", tmp_path / "runs").status == "running":  # noqa: ASYNC110
             await asyncio.sleep(0.2)
-        assert await used.refused("run_task", instruction=" "), "the server serves on"
+        assert await used.read_refusal("run_task", instruction=" "), "the server serves on"
     run = load_run("latest", tmp_path / "runs")
     assert run.status == "stopped"
     assert run.last_step >= 2
@@ -96,9 +96,7 @@ async def test_a_task_is_done_step_by_step_and_a_cancelled_one_is_kept(tmp_path:
 
 @pytest.mark.desktop
 @pytest.mark.parametrize("end", ["gone", "signal"])
-def test_a_run_is_kept_where_the_client_goes_or_the_server_is_ended(
-    end: str, tmp_path: Path
-) -> None:
+def test_run_stays_when_the_client_or_the_server_ends(end: str, tmp_path: Path) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "hisa", "mcp", "serve"],
         env=Command(tmp_path).environ,
@@ -137,9 +135,9 @@ def test_a_run_is_kept_where_the_client_goes_or_the_server_is_ended(
         status = server.wait()
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
     assert status == (0 if end == "gone" else 128 + signal.SIGTERM)
-    kept = load_run("latest", tmp_path / "runs")
-    assert kept.status == "stopped"
-    assert kept.last_step >= 2
+    stopped_run = load_run("latest", tmp_path / "runs")
+    assert stopped_run.status == "stopped"
+    assert stopped_run.last_step >= 2
 
 
 def _steps(message: dict[str, Any]) -> float:
@@ -147,10 +145,10 @@ def _steps(message: dict[str, Any]) -> float:
 
 
 async def test_clients_get_nothing_but_private_desktops_unasked(tmp_path: Path) -> None:
-    said = Command(tmp_path).refused("--set", "environment.kind=display=:0", "mcp", "serve")
-    assert "is not offered to clients unasked" in said
+    message = Command(tmp_path).run_refused("--set", "environment.kind=display=:0", "mcp", "serve")
+    assert "is not offered to clients unasked" in message
     async with client(tmp_path, "--env", "display=:0") as used:
         listed = await used.session.list_tools()
         assert [tool.name for tool in listed.tools] == ["run_task"]
-        said = await used.refused("run_task", instruction="Go.")
-        assert "nobody can be asked" in said or "display" in said
+        message = await used.read_refusal("run_task", instruction="Go.")
+        assert "nobody can be asked" in message or "display" in message

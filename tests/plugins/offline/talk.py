@@ -15,14 +15,14 @@ def sections(**bodies: str) -> str:
     return "\n".join(f"<{tag}>\n{body}\n</{tag}>" for tag, body in bodies.items() if body)
 
 
-def planned(task: str, **bodies: str) -> dict[str, Any]:
+def plan_reply(task: str, **bodies: str) -> dict[str, Any]:
     """The planner's reply, decoded."""
     user = sections(task=task, **bodies)
     reply: dict[str, Any] = json.loads(answer((Turn("system", PLANNER), Turn("user", user))))
     return reply
 
 
-def asked(job: str, **bodies: str) -> str:
+def answer_job(job: str, **bodies: str) -> str:
     """The answer to a state job."""
     return answer((Turn("system", f"{job}\n\nDo it."), Turn("user", sections(**bodies))))
 

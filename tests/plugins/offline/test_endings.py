@@ -12,7 +12,7 @@ from hisa.plugins.offline.instruction_records import (
     Wait,
 )
 from hisa.plugins.offline.instructions import read_script
-from tests.plugins.offline.talk import asked, line, planned
+from tests.plugins.offline.talk import answer_job, line, plan_reply
 
 SAVED = "Press Ctrl+S."
 
@@ -35,7 +35,7 @@ SAVED = "Press Ctrl+S."
 def test_a_sentence_that_asks_for_more_than_a_step_ends_infeasible(
     task: str, sentence: str
 ) -> None:
-    reply = planned(task)
+    reply = plan_reply(task)
     assert reply["tool"] == "infeasible"
     assert sentence in reply["input"]
 
@@ -69,16 +69,16 @@ def test_remarks_and_usual_wordings_keep_a_task_from_nothing(
 )
 def test_a_last_act_that_went_wrong_is_not_called_done(result: str) -> None:
     task = "Press F5."
-    one_try_left = planned(task)
+    one_try_left = plan_reply(task)
     one_try_left["thought"] = one_try_left["thought"].replace(": press", ", try 3: press")
-    reply = planned(task, execution_history=line(3, one_try_left, result))
+    reply = plan_reply(task, execution_history=line(3, one_try_left, result))
     assert reply["tool"] == "infeasible"
 
 
 def test_what_went_wrong_last_outlives_a_summary_and_a_wait() -> None:
     task = "Press F5."
-    went_wrong = line(1, planned(task), "Unexpected. “Error” says the alert that came up.")
-    summary = asked("# Context refinement", task=task, new_steps=went_wrong)
+    went_wrong = line(1, plan_reply(task), "Unexpected. “Error” says the alert that came up.")
+    summary = answer_job("# Context refinement", task=task, new_steps=went_wrong)
     waited = "Step 2: wait | Input: 1 | Result: No visible change."
-    reply = planned(task, refined_context=summary, execution_history=waited)
+    reply = plan_reply(task, refined_context=summary, execution_history=waited)
     assert reply["tool"] == "infeasible"

@@ -17,7 +17,7 @@ from hisa.plugins.offline.instruction_records import (
     Tick,
     Type,
     Wait,
-    phrase,
+    phrase_instruction,
 )
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, read_script
 from hisa.plugins.offline.quotes import mask
@@ -90,13 +90,13 @@ SENTENCES: list[tuple[str, list[Instruction]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), SENTENCES, ids=[text for text, _ in SENTENCES])
-def test_a_sentence(text: str, wanted: list[Instruction]) -> None:
-    assert list(read_script(text).instructions) == wanted
+@pytest.mark.parametrize(("text", "expected"), SENTENCES, ids=[text for text, _ in SENTENCES])
+def test_sentence_is_read_as_instructions(text: str, expected: list[Instruction]) -> None:
+    assert list(read_script(text).instructions) == expected
 
 
 def test_the_ways_to_write_several_steps_mean_the_same() -> None:
-    wanted = [Open("text editor"), Type("a. b; c"), Press(("enter",)), Save()]
+    expected = [Open("text editor"), Type("a. b; c"), Press(("enter",)), Save()]
     for text in (
         'Open the text editor. Type "a. b; c" and press Enter. Save it.',
         'Open the text editor, then type "a. b; c", press Enter and then save it',
@@ -109,7 +109,7 @@ def test_the_ways_to_write_several_steps_mean_the_same() -> None:
         "Step 4: save it",
         'Open the text editor. Type "a. b; c" Press Enter. Save it.',
     ):
-        assert list(read_script(text).instructions) == wanted, text
+        assert list(read_script(text).instructions) == expected, text
 
 
 def test_remarks_around_steps_are_no_steps() -> None:
@@ -162,4 +162,4 @@ def test_quotes_are_verbatim(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_nothing_makes_the_reader_fall_over(text: str) -> None:
     script = read_script(text)
-    assert all(phrase(instruction) for instruction in script.instructions)
+    assert all(phrase_instruction(instruction) for instruction in script.instructions)

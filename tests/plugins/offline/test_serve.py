@@ -55,7 +55,7 @@ async def test_the_openai_client_gets_an_answer_and_an_honest_usage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "message"),
     [
         ({**BODY, "model": "gpt-5"}, 404, "gpt-5"),
         ({"model": MODEL}, 400, "messages"),
@@ -70,14 +70,14 @@ async def test_the_openai_client_gets_an_answer_and_an_honest_usage() -> None:
         ([1], 400, "JSON object"),
     ],
 )
-async def test_bad_input_is_told_in_the_protocols_form(
-    client: httpx.AsyncClient, body: Any, status: int, told: str
+async def test_bad_input_is_refused_in_the_protocols_form(
+    client: httpx.AsyncClient, body: Any, status: int, message: str
 ) -> None:
     reply = await client.post("/chat/completions", json=body)
     assert reply.status_code == status
     error = reply.json()["error"]
     assert error["type"] == "invalid_request_error"
-    assert told in error["message"]
+    assert message in error["message"]
 
 
 async def test_what_is_not_json_or_not_a_route_is_refused(client: httpx.AsyncClient) -> None:

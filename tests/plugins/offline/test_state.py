@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
-from tests.plugins.offline.talk import asked, sections
+from tests.plugins.offline.talk import answer_job, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
 INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
 
 
 @pytest.mark.parametrize(
-    ("outcome", "changes", "wanted"),
+    ("outcome", "changes", "expected"),
     [
         ("ok", "Dialog “Save As” appeared.", "Succeeded. Dialog “Save As” appeared."),
         (
@@ -32,21 +32,24 @@ INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
         ("failed\nexit: 127", "", "Failed. Exit status 127."),
     ],
 )
-def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
-    assert asked(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes) == wanted
+def test_step_is_abstracted_to_its_sentence(outcome: str, changes: str, expected: str) -> None:
+    assert (
+        answer_job(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes)
+        == expected
+    )
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
 @settings(max_examples=200, deadline=None)
 def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str) -> None:
-    reply = asked(ABSTRACT, action="x", outcome=outcome, changes=changes)
+    reply = answer_job(ABSTRACT, action="x", outcome=outcome, changes=changes)
     assert split_verdict(reply)[0] is not None
     assert len(reply) <= 300
     assert "\n" not in reply
     assert "|" not in reply
 
 
-def test_a_limit_in_the_system_prompt_is_kept() -> None:
+def test_answer_stays_within_the_limit_of_the_system_prompt() -> None:
     system = Turn("system", f"{ABSTRACT}\n\nat most 40 tokens (about 30 words)")
     changes = "Text “N” now reads “" + "ä" * 200 + "”."
     user = Turn("user", sections(action="a", outcome="ok", changes=changes))
@@ -61,9 +64,9 @@ STEP = (
 
 
 def test_a_summary_keeps_what_was_clicked_and_continues_the_one_before() -> None:
-    first = asked(REFINE, task="x", new_steps=STEP.format(n=1, result="Succeeded. Done."))
+    first = answer_job(REFINE, task="x", new_steps=STEP.format(n=1, result="Succeeded. Done."))
     assert first == "Steps 1~1: gui_action pyautogui.click(11, 20): Succeeded. Done"
-    second = asked(
+    second = answer_job(
         REFINE,
         task="x",
         previous_summary=first,
@@ -79,7 +82,7 @@ def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
     summary = ""
     for n in range(1, 121):
         step = STEP.format(n=n, result="Succeeded. " + "x" * 100)
-        summary = asked(REFINE, task="x", previous_summary=summary, new_steps=step)
+        summary = answer_job(REFINE, task="x", previous_summary=summary, new_steps=step)
         assert estimate_tokens(summary) <= 800
     assert summary.startswith("Steps 1~120: ")
     assert "click(1120, 20)" in summary
@@ -101,7 +104,7 @@ def looking(first: str) -> str:
 
 @pytest.mark.parametrize("result", ["No visible change.", "Failed. Grey.", "Unexpected. A beep."])
 def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result: str) -> None:
-    reply = asked(INDUCE, task=TASK, steps=looking(result))
+    reply = answer_job(INDUCE, task=TASK, steps=looking(result))
     (pattern,) = json.loads(reply)["patterns"]
     assert (pattern["type"], pattern["scope"]) == ("success", "application")
     assert pattern["steps"] == [3, 4]
@@ -109,11 +112,11 @@ def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result:
     assert 'open the "Document" menu' in pattern["lesson"]
     assert all(pattern.values())
     assert not any(word in reply for word in ("SECRET", "42", "secret.txt"))
-    assert asked(INDUCE, task=TASK, steps=looking(result)) == reply
+    assert answer_job(INDUCE, task=TASK, steps=looking(result)) == reply
 
 
 def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
-    reply = asked(
+    reply = answer_job(
         SYNTHESISE,
         task="x",
         requirements="- Save in the given format.\n- Never delete files.",

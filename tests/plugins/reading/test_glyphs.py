@@ -81,10 +81,10 @@ SIGNS: list[tuple[str, Callable[[Pen, int], None]]] = [
 ]
 
 
-def only(picture: Image.Image) -> Blob:
+def find_only_blob(picture: Image.Image) -> Blob:
     """The one shape on a picture."""
-    (found,) = find_blobs(Screenshot(picture))
-    return found
+    (blob,) = find_blobs(Screenshot(picture))
+    return blob
 
 
 @pytest.mark.parametrize("side", [12, 16, 24])
@@ -98,11 +98,11 @@ def test_a_sign_is_recognised(
     sign = large.resize((side, side), Image.Resampling.BOX).point(lambda value: 255 - value)
     picture = Image.new("RGB", (100, 80), paper)
     picture.paste(Image.new("RGB", (side, side), ink), (40, 30), sign)
-    found = only(picture)
-    assert found.glyph.name == name, found
-    assert found.glyph.sure > 0.7
-    assert found.box.left >= 39
-    assert found.box.right <= 41 + side
+    blob = find_only_blob(picture)
+    assert blob.glyph.name == name, blob
+    assert blob.glyph.sure > 0.7
+    assert blob.box.left >= 39
+    assert blob.box.right <= 41 + side
 
 
 @pytest.mark.parametrize("text", ["A", "B", "E", "R", "K", "Save as", "Export", "2024", "Vater"])
@@ -119,6 +119,6 @@ def test_a_sign_in_a_small_frame_is_one_shape() -> None:
     pen = ImageDraw.Draw(picture)
     pen.rectangle((20, 20, 37, 37), outline="black", fill="white")
     pen.line((24, 29, 27, 32, 33, 25), fill="#207020", width=2)
-    found = only(picture)
-    assert (found.glyph.name, found.framed, found.colour) == ("check", True, "green")
-    assert (found.box.left, found.box.right) == (20, 38)
+    blob = find_only_blob(picture)
+    assert (blob.glyph.name, blob.framed, blob.colour) == ("check", True, "green")
+    assert (blob.box.left, blob.box.right) == (20, 38)

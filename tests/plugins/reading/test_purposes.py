@@ -6,7 +6,7 @@ import pytest
 
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.ranker import columns
+from hisa.plugins.reading.ranker import build_columns
 from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import element, scene
@@ -23,8 +23,8 @@ BAR = scene(
 )
 
 
-def told(description: str, observation: Observation) -> dict[str, Floats]:
-    return columns(read_description(description), Table(Scene(observation)))
+def build_features(description: str, observation: Observation) -> dict[str, Floats]:
+    return build_columns(read_description(description), Table(Scene(observation)))
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def told(description: str, observation: Observation) -> dict[str, Floats]:
         ("blue floppy disk with an arrow", "Save"),
     ],
 )
-def test_what_is_done_or_shown_leads_to_the_name_for_it(description: str, name: str) -> None:
-    found = told(description, BAR)["purpose"]
+def test_purpose_words_favour_the_thing_with_the_name(description: str, name: str) -> None:
+    fits = build_features(description, BAR)["purpose"]
     things = Scene(BAR).things
-    assert [t.element.name for t, fit in zip(things, found, strict=True) if fit == found.max()] == [
+    assert [t.element.name for t, fit in zip(things, fits, strict=True) if fit == fits.max()] == [
         name
     ]
 
 
-def test_a_tool_tip_with_markup_tells_its_words() -> None:
-    found = told("rub out parts of objects", BAR)["purpose"]
-    assert found.argmax() == 7
+def test_words_of_a_tool_tip_with_markup_are_read() -> None:
+    fits = build_features("rub out parts of objects", BAR)["purpose"]
+    assert fits.argmax() == 7
     assert Scene(BAR).things[7].element.description == "Erase objects"

@@ -11,21 +11,21 @@ from PIL import Image, ImageDraw
 
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.ranker import columns, load_judge, load_trees, rank
+from hisa.plugins.reading.ranker import build_columns, load_judge, load_trees, rank
 from hisa.plugins.reading.scene_table import Floats, Table
-from hisa.plugins.reading.sureness import outcome, places
+from hisa.plugins.reading.sureness import build_evidence, rank_places
 from hisa.screen.observation import Element, Observation
 from tests.grounder.scenes import element, scene
 
 
-def told(description: str, observation: Observation) -> dict[str, Floats]:
-    return columns(read_description(description), Table(Scene(observation)))
+def build_features(description: str, observation: Observation) -> dict[str, Floats]:
+    return build_columns(read_description(description), Table(Scene(observation)))
 
 
-def best(description: str, observation: Observation, *features: str) -> Element:
+def find_best(description: str, observation: Observation, *features: str) -> Element:
     """What a feature, or the sum of some, speaks for most."""
-    found = told(description, observation)
-    total = np.sum([found[name] for name in features], axis=0)
+    by_name = build_features(description, observation)
+    total = np.sum([by_name[name] for name in features], axis=0)
     things = Scene(observation).things
     assert np.sum(total == total.max()) == 1, [t.element.name for t in things]
     return things[int(total.argmax())].element
@@ -64,19 +64,19 @@ def test_colours_and_what_stands_out_are_seen_on_the_picture() -> None:
         for row, name in enumerate(["Draft", "Good", "Best"])
     ]
     observation = scene(*swatches, *entries, picture=picture)
-    assert best("the red circle", observation, "colour").box.left == 100
-    assert best("the highlighted entry", observation, "stands_out").name == "Draft"
-    assert not told("the entry", observation)["stands_out"].any()
+    assert find_best("the red circle", observation, "colour").box.left == 100
+    assert find_best("the highlighted entry", observation, "stands_out").name == "Draft"
+    assert not build_features("the entry", observation)["stands_out"].any()
 
 
 # ---------------------------------------------------------------- what was learned
 
 
 def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
-    known = told("the Reply button", MAILS)
+    known = build_features("the Reply button", MAILS)
     own, at = np.array([0.6, 0.2]), np.array([[5.0, 5.0], [50.0, 5.0]])
-    both = places(own, at, np.array([[0.0, 0, 10, 10], [40, 0, 60, 10]]))
-    outcomes = outcome(known, np.array([1.0, 0.5]), own, both)
+    ranked_places = rank_places(own, at, np.array([[0.0, 0, 10, 10], [40, 0, 60, 10]]))
+    outcomes = build_evidence(known, np.array([1.0, 0.5]), own, ranked_places)
     for name, features, trees in (
         ("ranker.json", known.keys(), load_trees()),
         ("sureness.json", outcomes.keys(), load_judge()),
@@ -95,8 +95,8 @@ def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
 
 def test_chances_sum_to_less_than_one_and_nothing_has_none() -> None:
     ranked = rank(read_description("the second Reply button"), Table(Scene(MAILS)))
-    assert 0 < sum(one.own for one in ranked) <= 1
-    assert all(one.own <= one.chance + 1e-9 for one in ranked)
+    assert 0 < sum(entry.own for entry in ranked) <= 1
+    assert all(entry.own <= entry.chance + 1e-9 for entry in ranked)
     assert rank(read_description("the Reply button"), Table(Scene(scene()))) == ()
 
 
@@ -107,7 +107,7 @@ def test_a_click_on_a_button_meets_the_cell_that_holds_it() -> None:
         element("push button", "Help", (10, 10, 60, 24)),
     )
     ranked = rank(read_description("'Details'"), Table(Scene(observation)))
-    both = sum(one.own for one in ranked if one.thing.element.name == "Details")
+    both = sum(entry.own for entry in ranked if entry.thing.element.name == "Details")
     assert ranked[0].chance == pytest.approx(both)
 
 
@@ -117,7 +117,7 @@ def test_a_click_on_an_icon_in_a_field_does_not_mean_the_field() -> None:
         element("push button", "Search", (270, 104, 22, 22)),
     )
     ranked = rank(read_description("the Search field"), Table(Scene(observation)))
-    by_role = {one.thing.role: one for one in ranked}
+    by_role = {entry.thing.role: entry for entry in ranked}
     assert by_role["push button"].chance == pytest.approx(by_role["push button"].own)
 
 
@@ -128,7 +128,7 @@ def test_the_likeliest_place_is_surer_without_a_rival() -> None:
             for at, name in enumerate(names)
         ]
         ranked = rank(read_description("the 'Export' button"), Table(Scene(scene(*buttons))))
-        assert all(one.sure == 0 for one in ranked[1:])
+        assert all(entry.sure == 0 for entry in ranked[1:])
         return ranked[0].sure
 
     assert sure("Export", "Close", "Help") > sure("Export", "Export", "Help")

@@ -19,22 +19,22 @@ SIZE = Size(1920, 1080)
 Written = Callable[[float, float], str]
 
 
-def answering(written: Written, size: Size = SIZE) -> FunctionModel:
+def build_model(written: Written, size: Size = SIZE) -> FunctionModel:
     """A model that sees well, and writes places in its own way."""
     _, targets = drawn_screen(size)
     middles = {target.description: target.middle for target in targets}
 
     def answer(request: ModelRequest) -> str:
-        asked = request.messages[-1].parts[-1]
-        assert isinstance(asked, TextPart)
-        (middle,) = (at for words, at in middles.items() if asked.text.endswith(words))
+        text_part = request.messages[-1].parts[-1]
+        assert isinstance(text_part, TextPart)
+        (middle,) = (at for words, at in middles.items() if text_part.text.endswith(words))
         return written(middle.x + 3, middle.y - 2)
 
     return FunctionModel(answer)
 
 
-async def tried(written: Written, form: str = "gta1") -> SelfTest:
-    return await run_self_test(answering(written), open_format(form), SIZE)
+async def run_test(written: Written, form: str = "gta1") -> SelfTest:
+    return await run_self_test(build_model(written), open_format(form), SIZE)
 
 
 def pair(x: float, y: float) -> str:
@@ -55,18 +55,18 @@ def pair(x: float, y: float) -> str:
 async def test_a_grounder_that_answers_as_its_format_reads_is_fine(
     form: str, written: Written
 ) -> None:
-    found = await tried(written, form)
-    assert found.ok
-    assert (found.asked, found.refused, found.hits) == (8, 0, 8)
-    assert found.error == pytest.approx(3.6, abs=0.5)
-    assert found.words(form) == f"8 of 8 buttons hit by the format {form!r}, median error 4 px"
+    result = await run_test(written, form)
+    assert result.ok
+    assert (result.questions, result.refused, result.hits) == (8, 0, 8)
+    assert result.error == pytest.approx(3.6, abs=0.5)
+    assert result.describe(form) == f"8 of 8 buttons hit by the format {form!r}, median error 4 px"
 
 
 async def test_another_convention_hits_nothing() -> None:
-    found = await tried(lambda x, y: pair(1000 * x / 1920, 1000 * y / 1080))
-    assert (found.ok, found.hits, found.refused) == (False, 0, 0)
-    found = await tried(lambda x, y: f"click(start_box='{pair(x, y)}')")
-    assert (found.ok, found.refused) == (False, 8)
+    result = await run_test(lambda x, y: pair(1000 * x / 1920, 1000 * y / 1080))
+    assert (result.ok, result.hits, result.refused) == (False, 0, 0)
+    result = await run_test(lambda x, y: f"click(start_box='{pair(x, y)}')")
+    assert (result.ok, result.refused) == (False, 8)
 
 
 def doctor(server: FakeServer) -> tuple[int, str]:

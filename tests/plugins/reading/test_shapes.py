@@ -10,17 +10,17 @@ from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox, Point, convert
 from hisa.screen.observation import Element, Observation, Window
-from tests.grounder.scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, load_saved, scene
 
 Box = tuple[float, float, float, float]
 
 
-def drawn(look: Observation, role: str, name: str, *, at: Box | None = None) -> list[Thing]:
+def drawn(observation: Observation, role: str, name: str, *, at: Box | None = None) -> list[Thing]:
     """The drawn things of a role and a name, all or those in a box."""
     place = BoundingBox(*at, "screen") if at else None
     return [
         thing
-        for thing in Scene(look, parts=True, shapes=True).things
+        for thing in Scene(observation, parts=True, shapes=True).things
         if thing.drawn is not None
         and (thing.role, thing.element.name.casefold()) == (role, name.casefold())
         and (place is None or place.contains(thing.box.centre))
@@ -52,7 +52,7 @@ ON_SCREENS: list[tuple[str, str, str, Box]] = [
     ("screen", "role", "name", "box"), ON_SCREENS, ids=[f"{s} {n}" for s, _, n, _ in ON_SCREENS]
 )
 def test_on_real_screens(screen: str, role: str, name: str, box: Box) -> None:
-    assert len(drawn(saved(screen), role, name, at=box)) == 1
+    assert len(drawn(load_saved(screen), role, name, at=box)) == 1
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_has_no_name_goes_by_its_sign(screen: str, box: Box, word: str) -> 
     place = BoundingBox(*box, "screen")
     things = [
         t
-        for t in Scene(saved(screen), shapes=True).things
+        for t in Scene(load_saved(screen), shapes=True).things
         if place.contains(t.box.centre) and t.drawn is None and not t.element.name
     ]
     assert any(word in dict(thing.labels) for thing in things)
@@ -102,11 +102,11 @@ def window_look(*signs: str, title: str = "Notes") -> Observation:
 
 
 def test_a_title_bar_without_frames_around_its_signs() -> None:
-    look = window_look("line", "square", "x")
+    observation = window_look("line", "square", "x")
     for name, left in (("Minimize", 720), ("Maximize", 750), ("Close", 780)):
-        (found,) = drawn(look, "push button", name)
-        assert found.box.contains(Point(left + 5, 188.5, "screen"))
-        assert found.element.window == "Notes"
+        (button,) = drawn(observation, "push button", name)
+        assert button.box.contains(Point(left + 5, 188.5, "screen"))
+        assert button.element.window == "Notes"
 
 
 def test_a_window_under_another_has_no_buttons() -> None:
@@ -115,8 +115,8 @@ def test_a_window_under_another_has_no_buttons() -> None:
     picture = below.screenshot.pixels.copy()
     ImageDraw.Draw(picture).rectangle((600, 100, 1000, 400), fill="white")
     behind = Window("1", "Notes", "notes", below.windows[0].box)
-    look = scene(windows=(behind, over), picture=picture)
-    assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
+    observation = scene(windows=(behind, over), picture=picture)
+    assert not [t for t in Scene(observation, shapes=True).things if t.role == "push button"]
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def test_a_window_under_another_has_no_buttons() -> None:
 )
 async def test_a_slider_is_taken_by_its_handle(screen: str, description: str, handle: Box) -> None:
     """A press on the track sets a value that nobody asked for."""
-    look = saved(screen)
+    observation = load_saved(screen)
     grounder = ElementsGrounder(emit=lambda _: None)
-    (place,) = (await grounder.resolve(call(description), look)).places
-    at = convert(place.point, "screen", screen=look.screen, image=look.image)
+    (place,) = (await grounder.resolve(call(description), observation)).places
+    at = convert(place.point, "screen", screen=observation.screen, image=observation.image)
     assert BoundingBox(*handle, "screen").contains(at)
 
 
@@ -162,7 +162,7 @@ async def test_the_dots_on_a_button_in_a_named_row_are_sure(description: str) ->
             top = y + 3 + dot * 6
             ImageDraw.Draw(picture).ellipse((612, top, 615, top + 3), fill="#444444")
     grounder = ElementsGrounder(emit=lambda _: None)
-    found = await grounder.resolve(call(description), on_a_page(picture, *people))
-    (place,) = found.places
-    assert place.point.rounded() == (614, 190)
+    grounded = await grounder.resolve(call(description), on_a_page(picture, *people))
+    (place,) = grounded.places
+    assert place.point.to_pixels() == (614, 190)
     assert (place.score or 0) >= 0.9

@@ -38,7 +38,7 @@ def test_reads_a_real_dialog() -> None:
 
 
 @needs_tesseract
-def test_a_part_is_read_alone_and_placed_on_the_whole() -> None:
+def test_part_is_read_alone_in_coordinates_of_the_full_picture() -> None:
     screenshot = drawn({(40, 40): "Above", (400, 280): "Below"})
     lines = ocr.read_text(screenshot, BoundingBox(320, 200, 640, 360))
     assert [line.text for line in lines] == ["Below"]
@@ -74,11 +74,11 @@ def test_a_broken_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 def test_reads_the_languages_that_are_installed(
     installed: str, read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = tmp_path / "said"
+    arguments_path = tmp_path / "said"
     program = tmp_path / tesseract.PROGRAM
     program.write_text(
         f'#!/bin/sh\nif [ "$1" = --list-langs ]; then\nprintf "List:\\n"\n'
-        f'for name in {installed}; do echo "$name"; done\nelse echo "$@" > {said}\nfi\n'
+        f'for name in {installed}; do echo "$name"; done\nelse echo "$@" > {arguments_path}\nfi\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -87,7 +87,7 @@ def test_reads_the_languages_that_are_installed(
         assert ocr.read_text(drawn({(9, 9): f"read with {installed}"})) == ()
     finally:
         tesseract.languages.cache_clear()
-    assert f"-l {read} " in said.read_text()
+    assert f"-l {read} " in arguments_path.read_text()
 
 
 @needs_tesseract
@@ -99,7 +99,7 @@ def test_a_wide_screen_is_read_at_its_full_size() -> None:
         for column, name in enumerate(names)
     }
     full = drawn(places, (3840, 1080), 11)
-    shown = full.fitted(Size(1280, 720))
+    shown = full.fit_to(Size(1280, 720))
     assert shown.size == Size(1280, 360)
     lines = ocr.read_text(shown)
     assert [line.text for line in lines].count("Delivery address") == 3

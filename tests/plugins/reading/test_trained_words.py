@@ -88,10 +88,10 @@ REPLIES = [
 ]
 
 
-async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str, Any]]:
+async def ground_with(model: str, reply: str, size: Size) -> tuple[Point, dict[str, Any]]:
     """Where the grounder of that model clicks, and the request that the server got."""
     screenshot = Screenshot(Image.new("RGB", (size.width, size.height), "white"))
-    look = Observation(screenshot, size)
+    observation = Observation(screenshot, size)
     with FakeServer([reply]) as server:
         tree = {"models": {"grounder": {"model": model, "base_url": server.url, "max_retries": 0}}}
         settings = Settings.model_validate(tree)
@@ -102,7 +102,7 @@ async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str,
             profile = models.profiles["grounder"]
             form = open_format("auto", profile.coordinates, profile.grounding)
             grounder = VisionGrounder(models["grounder"], form, emit=lambda _: None)
-            (place,) = (await grounder.resolve(call("the Save button"), look)).places
+            (place,) = (await grounder.resolve(call("the Save button"), observation)).places
     (request,) = server.requests
     return place.point, request.body
 
@@ -118,7 +118,7 @@ def readable(message: dict[str, Any]) -> tuple[str, ...]:
 @pytest.mark.parametrize("model", PUBLISHED)
 async def test_the_request_holds_the_published_words_in_the_published_order(model: str) -> None:
     known = {name: reply for name, reply, _ in REPLIES}
-    _, request = await grounded(model, known.get(model, "(640,360)"), Size(1280, 720))
+    _, request = await ground_with(model, known.get(model, "(640,360)"), Size(1280, 720))
     assert [readable(message) for message in request["messages"]] == PUBLISHED[model]
 
 
@@ -126,7 +126,7 @@ async def test_the_request_holds_the_published_words_in_the_published_order(mode
 async def test_a_published_form_of_reply_becomes_the_right_pixel(
     model: str, reply: str, point: Point
 ) -> None:
-    place, _ = await grounded(model, reply, Size(1280, 720))
+    place, _ = await ground_with(model, reply, Size(1280, 720))
     assert (place.x, place.y) == pytest.approx((point.x, point.y))
 
 

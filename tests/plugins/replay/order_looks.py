@@ -52,16 +52,16 @@ def orders(rows: Sequence[Row], *, button: str = "Ship", kind: str = "table row"
             parent = len(elements)
             elements.append(thing(kind, "", (0, top, 900, 36), 0))
         for column, text in enumerate(row):
-            elements += _held(
+            elements += _build_cell(
                 kind, "static", text, (10 + 150 * column, top + 8, 120, 20), parent, len(elements)
             )
-        elements += _held(
+        elements += _build_cell(
             kind, "push button", button, (700, top + 4, 80, 26), parent, len(elements)
         )
     return elements
 
 
-def _held(
+def _build_cell(
     kind: str, role: str, name: str, at: tuple[float, float, float, float], parent: int, number: int
 ) -> list[Element]:
     if kind != "cell":
@@ -94,8 +94,8 @@ def look(elements: Iterable[Element], *, drawn: Iterable[BoundingBox] = ()) -> O
     return Observation(Screenshot(image), SIZE, (window,), elements=tuple(elements))
 
 
-def button_of(seen: Observation, row: Row, name: str = "Ship") -> Element:
+def button_of(observation: Observation, row: Row, name: str = "Ship") -> Element:
     """The button at the height, or in the card, of a row's own first text."""
-    elements = seen.elements or ()
+    elements = observation.elements or ()
     at = next(n for n, element in enumerate(elements) if element.name == row[0])
     return next(e for e in elements[at:] if e.role == "push button" and e.name == name)

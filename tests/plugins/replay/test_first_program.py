@@ -38,7 +38,7 @@ class Other:
         return self.call
 
 
-class Kept:
+class EventCollector:
     """A log that keeps events."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Kept:
         self.events.append(event)
 
 
-def stored(folder: Path, target: Target, *, proved: bool = True) -> Path:
+def store_click_program(folder: Path, target: Target, *, proved: bool = True) -> Path:
     """A folder with a program of one click."""
     program = Program(
         name="ship",
@@ -62,9 +62,9 @@ def stored(folder: Path, target: Target, *, proved: bool = True) -> Path:
     return folder
 
 
-async def begun(planner: Planner) -> tuple[Run, Kept, Hooks]:
+async def begin_run(planner: Planner) -> tuple[Run, EventCollector, Hooks]:
     """A run with the planner as a hook of it."""
-    log, nothing = Kept(), cast(Any, None)
+    log, nothing = EventCollector(), cast(Any, None)
     assert isinstance(planner, FirstProgram | ProgramPlayer)
     hooks = Hooks([planner])
     run = Run(TASK, nothing, nothing, cast(Any, log), hooks)
@@ -72,53 +72,53 @@ async def begun(planner: Planner) -> tuple[Run, Kept, Hooks]:
     return run, log, hooks
 
 
-async def planned(planner: Planner, run: Run, seen: Observation, hooks: Hooks) -> Step:
+async def plan_step(planner: Planner, run: Run, observation: Observation, hooks: Hooks) -> Step:
     """A step up to the moment before its call is grounded."""
-    step = Step(1, run, seen, StateView())
-    step.call = await planner.plan(run.task, seen, step.view)
+    step = Step(1, run, observation, StateView())
+    step.call = await planner.plan(run.task, observation, step.view)
     await hooks.call("after_plan", step)
     return step
 
 
-def ship(seen: Observation) -> Target:
-    return target_of(button_of(seen, BO), seen)
+def ship(observation: Observation) -> Target:
+    return target_of(button_of(observation, BO), observation)
 
 
 async def test_a_programs_click_has_its_place_and_is_not_searched_for(tmp_path: Path) -> None:
-    seen, other = look(orders([ANN, BO, CY])), Other()
-    planner = FirstProgram(stored(tmp_path, ship(seen)), other)
-    run, log, hooks = await begun(planner)
-    step = await planned(planner, run, seen, hooks)
+    observation, other = look(orders([ANN, BO, CY])), Other()
+    planner = FirstProgram(store_click_program(tmp_path, ship(observation)), other)
+    run, log, hooks = await begin_run(planner)
+    step = await plan_step(planner, run, observation, hooks)
     assert step.call is not None
     assert step.call.by_program
     assert step.grounded is not None
     (action,) = step.grounded.actions
     assert isinstance(action, Click)
-    assert action.at == seen.convert(button_of(seen, BO).box.centre, "image")
+    assert action.at == observation.convert(button_of(observation, BO).box.centre, "image")
     assert not other.views
     assert [e for e in log.events if isinstance(e, Grounded)]
     assert "the program ship goes first" in [e.text for e in log.events if isinstance(e, Noted)]
 
 
 async def test_the_planner_behind_a_program_goes_on_for_good_where_it_ends(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    planner = FirstProgram(stored(tmp_path, ship(seen)), other := Other())
-    run, _, hooks = await begun(planner)
+    observation = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(store_click_program(tmp_path, ship(observation)), other := Other())
+    run, _, hooks = await begin_run(planner)
     gone = look(orders([ANN, CY]))
     for _ in range(30):
-        step = await planned(planner, run, gone, hooks)
+        step = await plan_step(planner, run, gone, hooks)
         if other.views:
             break
     assert step.call is other.call
     assert step.grounded is None, "the other planner's call is left to the run's grounder"
     assert "a stored program did 0 steps and ends" in other.views[0].notice
-    await planned(planner, run, seen, hooks)
+    await plan_step(planner, run, observation, hooks)
     assert [bool(view.notice) for view in other.views] == [True, False]
 
 
 def test_a_task_in_the_same_words_has_its_program_and_no_other_has(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    place = stored(tmp_path, ship(seen)) / "ship"
+    observation = look(orders([ANN, BO, CY]))
+    place = store_click_program(tmp_path, ship(observation)) / "ship"
     assert fitting_program(Task("t", "Ship  order\n1022."), tmp_path) == place
     reason = fitting_program(Task("t", "Ship order 1023."), tmp_path)
     assert reason == "none that is proved has its words"
@@ -130,26 +130,28 @@ def test_a_task_in_the_same_words_has_its_program_and_no_other_has(tmp_path: Pat
 
 
 async def test_a_run_that_goes_on_begins_no_program(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    planner = FirstProgram(stored(tmp_path, ship(seen)), other := Other())
-    await begun(planner)
+    observation = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(store_click_program(tmp_path, ship(observation)), other := Other())
+    await begin_run(planner)
     view = StateView(lines=("Step 1: gui_action | Result: Succeeded.",))
-    call = await planner.plan(TASK, seen, view)
+    call = await planner.plan(TASK, observation, view)
     assert call is other.call, "what a program did is not done twice"
 
 
 def test_a_program_without_a_proof_goes_before_no_planner(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    place = stored(tmp_path, ship(seen), proved=False) / "ship"
+    observation = look(orders([ANN, BO, CY]))
+    place = store_click_program(tmp_path, ship(observation), proved=False) / "ship"
     with pytest.raises(UsageError, match="no second run proved it"):
         FirstProgram(place, Other())
 
 
 async def test_an_agent_plays_a_program_before_its_planner(tmp_path: Path) -> None:
     form, state = FakeEnvironment(), FunctionModel(lambda _: "Succeeded. It did.")
-    seen = await form.observe(elements=True)
-    save = next(e for e in seen.elements or () if e.name == "Save")
-    planner = FirstProgram(stored(tmp_path, target_of(save, seen)), other := Other())
+    observation = await form.observe(elements=True)
+    save = next(e for e in observation.elements or () if e.name == "Save")
+    planner = FirstProgram(
+        store_click_program(tmp_path, target_of(save, observation)), other := Other()
+    )
     agent = hisa.Agent(
         {"planner": state, "state": state},
         planner=planner,

@@ -13,24 +13,26 @@ from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, look, 
 _KINDS = ["table row", "list item", "section", "", "cell"]
 
 
-def _click(element: Element, seen: Observation) -> ProgramStep:
+def _click(element: Element, observation: Observation) -> ProgramStep:
     at = element.box.centre
     source = f"pyautogui.click({at.x:.0f}, {at.y:.0f})"
-    return ProgramStep(action=source, targets=(target_of(element, seen),))
+    return ProgramStep(action=source, targets=(target_of(element, observation),))
 
 
-def _shipped(kind: str, of: Row = BO) -> ProgramStep:
-    seen = look(orders([ANN, BO, CY], kind=kind))
-    return _click(button_of(seen, of), seen)
+def _build_ship_step(kind: str, of: Row = BO) -> ProgramStep:
+    observation = look(orders([ANN, BO, CY], kind=kind))
+    return _click(button_of(observation, of), observation)
 
 
 @pytest.mark.parametrize("kind", _KINDS)
 def test_a_button_with_another_name_is_it_in_its_own_row_alone(kind: str) -> None:
-    seen = look(orders([ANN, BO, CY], button="Dispatch", kind=kind))
-    old, own = _shipped(kind), button_of(seen, BO, "Dispatch")
-    assert meets_another(old, _click(own, seen), seen) == ("", True)
+    observation = look(orders([ANN, BO, CY], button="Dispatch", kind=kind))
+    old, own = _build_ship_step(kind), button_of(observation, BO, "Dispatch")
+    assert meets_another(old, _click(own, observation), observation) == ("", True)
     for other in (ANN, CY):
-        reason, stands = meets_another(old, _click(button_of(seen, other, "Dispatch"), seen), seen)
+        reason, stands = meets_another(
+            old, _click(button_of(observation, other, "Dispatch"), observation), observation
+        )
         assert other[0] in reason
         assert not stands
 
@@ -38,47 +40,57 @@ def test_a_button_with_another_name_is_it_in_its_own_row_alone(kind: str) -> Non
 @pytest.mark.parametrize("button", ["Ship", "Dispatch"])
 @pytest.mark.parametrize("row", [("1042", "Bo Lind", "open"), ("1022", "Bo Berg", "open")])
 def test_a_row_that_says_something_else_is_another(row: Row, button: str) -> None:
-    seen = look(orders([ANN, row, CY], button=button))
+    observation = look(orders([ANN, row, CY], button=button))
     reason, _ = meets_another(
-        _shipped("table row"), _click(button_of(seen, row, button), seen), seen
+        _build_ship_step("table row"),
+        _click(button_of(observation, row, button), observation),
+        observation,
     )
     assert reason
 
 
 def test_what_clears_the_way_may_be_done_and_does_not_stand_for_the_step() -> None:
     close = thing("push button", "Close", (900, 5, 60, 26), None)
-    seen = look([*orders([ANN, BO, CY]), close])
-    assert meets_another(_shipped("table row"), _click(close, seen), seen) == ("", False)
+    observation = look([*orders([ANN, BO, CY]), close])
+    assert meets_another(
+        _build_ship_step("table row"), _click(close, observation), observation
+    ) == ("", False)
 
 
 def test_a_lone_thing_may_have_another_name_and_no_like() -> None:
     save = thing("push button", "Save", (10, 300, 80, 26))
     store, again = (thing("push button", "Store", (10, top, 80, 26)) for top in (300, 400))
     old = _click(save, look([save]))
-    one, two = look([store]), look([store, again])
-    assert meets_another(old, _click(store, one), one) == ("", True)
-    assert meets_another(old, _click(store, two), two)[0]
+    single, pair = look([store]), look([store, again])
+    assert meets_another(old, _click(store, single), single) == ("", True)
+    assert meets_another(old, _click(store, pair), pair)[0]
 
 
-def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_what_was_meant() -> None:
+def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_the_target() -> None:
     save = thing("push button", "Save", (10, 300, 80, 26))
     dialog = thing("dialog", "", (300, 200, 400, 200))
-    asked = thing("static", "Delete all drafts?", (310, 210, 300, 20), 1)
+    question = thing("static", "Delete all drafts?", (310, 210, 300, 20), 1)
     yes, back = (
         thing("push button", name, (left, 300, 80, 26), 1)
         for name, left in (("Save", 320), ("Back", 420))
     )
-    seen = look([save, dialog, asked, yes, back])
+    observation = look([save, dialog, question, yes, back])
     old = _click(save, look([save]))
-    assert meets_another(old, _click(back, seen), seen) == ("", False)
-    assert meets_another(old, _click(yes, seen), seen)[0]
+    assert meets_another(old, _click(back, observation), observation) == ("", False)
+    assert meets_another(old, _click(yes, observation), observation)[0]
 
 
 def test_only_what_the_step_types_is_typed_and_keys_tell_no_row() -> None:
-    seen = look(orders([ANN, BO, CY]))
+    observation = look(orders([ANN, BO, CY]))
     old = ProgramStep(action="pyautogui.write('Milk')")
-    assert meets_another(old, ProgramStep(action="pyautogui.write('Milk')"), seen) == ("", True)
-    assert "Bread" in meets_another(old, ProgramStep(action="pyautogui.write('Bread')"), seen)[0]
+    assert meets_another(old, ProgramStep(action="pyautogui.write('Milk')"), observation) == (
+        "",
+        True,
+    )
+    assert (
+        "Bread"
+        in meets_another(old, ProgramStep(action="pyautogui.write('Bread')"), observation)[0]
+    )
     assert meets_another(
-        _shipped("table row"), ProgramStep(action="pyautogui.press('enter')"), seen
+        _build_ship_step("table row"), ProgramStep(action="pyautogui.press('enter')"), observation
     )[0]

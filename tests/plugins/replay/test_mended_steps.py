@@ -30,13 +30,13 @@ _TASK = Task("ship", "Ship order 1022.")
 
 
 class _Points:
-    """A planner that clicks one thing, whatever it is asked; ``asked`` holds what it was."""
+    """A planner that clicks one thing, whatever it is asked; ``requests`` holds what it was."""
 
     def __init__(self, element: Element | None) -> None:
-        self._element, self.asked = element, list[str]()
+        self._element, self.requests = element, list[str]()
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        self.asked.append(task.instruction)
+        self.requests.append(task.instruction)
         if self._element is None:
             return ToolCall("", "termination", {"summary": "done"})
         at = self._element.box.centre
@@ -44,7 +44,7 @@ class _Points:
         return ToolCall("", "gui_action", source, actions=parse(source))
 
 
-def _stored(folder: Path, target: Target, *effects: Effect) -> Path:
+def _store_program(folder: Path, target: Target, *effects: Effect) -> Path:
     """A program of one click."""
     step = ProgramStep(action="pyautogui.click(740, 110)", targets=(target,), effects=effects)
     program = Program(
@@ -60,12 +60,12 @@ def _stored(folder: Path, target: Target, *effects: Effect) -> Path:
 
 
 def _target(*beside: str, name: str = "Ship") -> Target:
-    seen = look(orders([ANN, BO, CY]))
+    observation = look(orders([ANN, BO, CY]))
     update = {"beside": beside, "name": name, "alike": 3 if beside else 1}
-    return target_of(button_of(seen, BO), seen).model_copy(update=update)
+    return target_of(button_of(observation, BO), observation).model_copy(update=update)
 
 
-async def mended(
+async def play_mender(
     place: Path,
     before: Observation,
     planner: _Points,
@@ -79,51 +79,51 @@ async def mended(
 
     part = place.parent / "part"
     mender = Mender(f"program:{place}", planner, part=part, emit=cast(Any, emit))
-    view, seen = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
-    call = await mender.plan(_TASK, seen, StateView())
+    view, observation = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
+    call = await mender.plan(_TASK, observation, StateView())
     for _ in range(40):
         if call.tool in ("termination", "infeasible"):
             break
         if call.tool == "gui_action":
-            seen = after or before
+            observation = after or before
             grounded = GroundedCall(call, call.input, call.actions)
             step = Step(1, cast(Any, None), before, view, call=call, grounded=grounded)
             try:
                 await mender.before_action(step, StepAction(grounded, before, 1, grounded))
             except ActionRefused:
-                seen = before
-        call = await mender.plan(_TASK, seen, view)
+                observation = before
+        call = await mender.plan(_TASK, observation, view)
     file = part / "program.yaml"
     return read_program(part) if file.exists() else None, call, notes
 
 
 @pytest.mark.parametrize(
-    ("was", "beside"),
+    ("old_texts", "beside"),
     [
         (("1022", "Bo Lind", "open"), ("1022", "Bo Lind", "open")),
         (("1022", OTHERS), ("1022", OTHERS)),
     ],
 )
 async def test_a_row_keeps_what_may_be_any(
-    tmp_path: Path, was: tuple[str, ...], beside: tuple[str, ...]
+    tmp_path: Path, old_texts: tuple[str, ...], beside: tuple[str, ...]
 ) -> None:
-    place = _stored(tmp_path, _target(*was))
+    place = _store_program(tmp_path, _target(*old_texts))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, notes = await mended(place, before, planner)
+    program, call, notes = await play_mender(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     (step,) = program.steps
     assert (step.targets[0].name, step.targets[0].beside) == ("Dispatch", beside)
-    assert len(planner.asked) == 1
+    assert len(planner.requests) == 1
     assert program.repaired
 
 
-async def test_a_look_alike_halts_it(tmp_path: Path) -> None:
-    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"))
+async def test_a_button_of_another_row_halts_it(tmp_path: Path) -> None:
+    place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, ANN, "Dispatch"))
-    program, call, _ = await mended(place, before, planner)
+    program, call, _ = await play_mender(place, before, planner)
     assert (call.tool, program) == ("infeasible", None)
     assert call.thought.startswith("halted before effect")
     assert "1021" in call.thought
@@ -133,40 +133,40 @@ async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
     tmp_path: Path,
 ) -> None:
     gone = Effect(what="value", role="push button", name="Ship", value="")
-    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"), gone)
+    place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"), gone)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, notes = await mended(place, before, planner)
+    program, call, notes = await play_mender(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     assert program.steps[0].effects == (gone.model_copy(update={"name": "Dispatch"}),)
 
 
-async def test_an_act_without_its_effects_is_asked_for_again_and_then_halts(
+async def test_an_act_without_its_effects_is_requested_again_and_then_halts(
     tmp_path: Path,
 ) -> None:
-    place = _stored(
+    place = _store_program(
         tmp_path,
         _target("1022", "Bo Lind", "open"),
         Effect(what="came", role="dialog", name="Sure?"),
     )
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, _ = await mended(place, before, planner)
-    assert (call.tool, program, len(planner.asked)) == ("infeasible", None, 2)
+    program, call, _ = await play_mender(place, before, planner)
+    assert (call.tool, program, len(planner.requests)) == ("infeasible", None, 2)
     assert call.thought.startswith("effect unknown")
 
 
 async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Path) -> None:
     sure = Effect(what="came", role="dialog", name="Sure?")
-    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"), sure)
+    place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"), sure)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(None)
-    _, call, _ = await mended(place, before, planner)
+    _, call, _ = await play_mender(place, before, planner)
     assert call.tool == "infeasible"
-    assert len(planner.asked) == 2
-    assert all("“Ship”" in asked and "is not there" in asked for asked in planner.asked)
+    assert len(planner.requests) == 2
+    assert all("“Ship”" in request and "is not there" in request for request in planner.requests)
     dialog = thing("dialog", "Sure?", (100, 100, 200, 100), None)
-    there = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
-    _, call, _ = await mended(place, there, _Points(None))
+    with_dialog = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
+    _, call, _ = await play_mender(place, with_dialog, _Points(None))
     assert call.tool == "termination"

@@ -19,7 +19,7 @@ from hisa.events import ModelCalled
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay import leading, program_player
 from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import Played, play_and_mend
+from hisa.plugins.replay.playing import PlayResult, play_and_mend
 from hisa.plugins.replay.program_records import Proof, read_program, write_program
 from hisa.protocols import ModelRequest
 from hisa.runs.read import Run, load_run
@@ -98,13 +98,13 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A proved program of two steps: a text is typed, and saved by a button."""
     folder = tmp_path_factory.mktemp("mending")
-    return asyncio.run(_stored(folder))
+    return asyncio.run(_store_program(folder))
 
 
-async def _stored(folder: Path) -> Path:
+async def _store_program(folder: Path) -> Path:
     settings, place = _settings(folder), folder / "programs" / "note"
     answers = iter(
         [
@@ -127,7 +127,7 @@ async def _stored(folder: Path) -> Path:
     return place
 
 
-def _renamed(stored: Path, folder: Path, button: str = "Store") -> Path:
+def _rename_button(stored: Path, folder: Path, button: str = "Store") -> Path:
     """The program where its button is called Store by now."""
     place = folder / "programs" / "note"
     shutil.copytree(stored, place)
@@ -145,33 +145,36 @@ def _calls(run: Run) -> int:
     return sum(isinstance(e, ModelCalled) and not e.model.startswith("offline") for e in run.events)
 
 
-async def _mended(
+async def _mend_and_replay(
     place: Path, answers: Answering, **more: Any
-) -> tuple[Played, bool, str, list[str]]:
+) -> tuple[PlayResult, bool, str, list[str]]:
     lines: list[str] = []
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str | Awaitable[str]:
+    def record_request(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
-    played, kept = await play_and_mend(
+    played, is_stored = await play_and_mend(
         place,
         _settings(place.parent),
         tell=lambda line: lines.append(str(line)),
-        models={"planner": FunctionModel(answered), "state": _RULES},
+        models={"planner": FunctionModel(record_request), "state": _RULES},
         **more,
     )
-    return played, kept, "\n".join(lines), requests
+    return played, is_stored, "\n".join(lines), requests
 
 
 async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
-    stored: Path, tmp_path: Path
+    stored_program: Path, tmp_path: Path
 ) -> None:
-    place = _renamed(stored, tmp_path)
+    place = _rename_button(stored_program, tmp_path)
     before = (place / "program.yaml").read_text()
-    played, kept, lines, requests = await _mended(place, lambda _: _click("Store"))
-    assert (played.outcome, kept, len(requests)) == ("verified", True, 1), (played.reason, lines)
+    played, is_stored, lines, requests = await _mend_and_replay(place, lambda _: _click("Store"))
+    assert (played.outcome, is_stored, len(requests)) == ("verified", True, 1), (
+        played.reason,
+        lines,
+    )
     assert "push button “Save” is not there" in requests[0]
     assert "-    name: Save\n+    name: Store" in lines
     program = read_program(place)
@@ -182,32 +185,32 @@ async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
     assert _calls(load_run(program.proof.run, played.folder.parent)) == 0
 
 
-async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
-    place = _renamed(stored, tmp_path)
+async def test_a_wrong_mend_is_not_stored(stored_program: Path, tmp_path: Path) -> None:
+    place = _rename_button(stored_program, tmp_path)
     before = (place / "program.yaml").read_text()
-    played, kept, _, requests = await _mended(place, lambda _: _click("Back"))
+    played, is_stored, _, requests = await _mend_and_replay(place, lambda _: _click("Back"))
     assert played.outcome == "done unverified", "it says that it saved, and did not"
-    assert not kept
+    assert not is_stored
     assert len(requests) <= 2
     assert _names(place.parent) == ["note", "runs"]
     assert (place / "program.yaml").read_text() == before
 
 
-async def test_a_planner_that_finds_nothing_halts_it(stored: Path, tmp_path: Path) -> None:
-    place = _renamed(stored, tmp_path)
+async def test_a_planner_that_finds_nothing_halts_it(stored_program: Path, tmp_path: Path) -> None:
+    place = _rename_button(stored_program, tmp_path)
     answer = tool_call("infeasible", "there is no such button")
-    played, kept, _, requests = await _mended(place, lambda _: answer)
-    assert (played.outcome, kept, len(requests)) == ("halted before effect", False, 1)
+    played, is_stored, _, requests = await _mend_and_replay(place, lambda _: answer)
+    assert (played.outcome, is_stored, len(requests)) == ("halted before effect", False, 1)
     assert "there is no such button" in played.reason
 
 
-async def _led(
+async def _run_with_program(
     task: Mapping[str, object], programs: Path, folder: Path, answers: Answering, leads: str = ""
 ) -> tuple[hisa.RunResult, Run, list[str]]:
     """A run of a task with stored programs before its planner; and what that was asked."""
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str | Awaitable[str]:
+    def record_request(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
@@ -216,15 +219,17 @@ async def _led(
     result = await hisa.run(
         OWN.read(folder / "task.yaml", task),
         settings=settings.model_copy(update={"planner": planner}),
-        model={"planner": FunctionModel(answered), "state": _RULES},
+        model={"planner": FunctionModel(record_request), "state": _RULES},
     )
     return result, load_run(result.folder), requests
 
 
 async def test_a_program_that_fits_does_a_task_without_any_call(
-    stored: Path, tmp_path: Path
+    stored_program: Path, tmp_path: Path
 ) -> None:
-    result, run, requests = await _led(_tree(), stored.parent, tmp_path, lambda _: "")
+    result, run, requests = await _run_with_program(
+        _tree(), stored_program.parent, tmp_path, lambda _: ""
+    )
     assert result.success, result.message
     assert not requests
     assert not [event for event in run.events if isinstance(event, ModelCalled)]
@@ -240,7 +245,7 @@ async def test_a_program_that_fits_does_a_task_without_any_call(
 )
 async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
+        await _run_with_program(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
     assert not _names(tmp_path), "nothing was begun"
 
 
@@ -251,24 +256,30 @@ async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: 
         (["--model", "gpt-5"], "--repair"),
     ],
 )
-def test_a_repair_without_a_model_says_so(stored: Path, options: list[str], message: str) -> None:
-    ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
+def test_a_repair_without_a_model_says_so(
+    stored_program: Path, options: list[str], message: str
+) -> None:
+    ran = CliRunner().invoke(cli, ["replay", str(stored_program), *options])
     assert isinstance(ran.exception, UsageError)
     assert message in str(ran.exception)
 
 
-async def test_a_mend_that_does_not_play_again_is_not_kept(stored: Path, tmp_path: Path) -> None:
-    place = _renamed(stored, tmp_path, button="Store-$(date +%s%N)")
+async def test_a_mend_that_does_not_play_again_is_not_stored(
+    stored_program: Path, tmp_path: Path
+) -> None:
+    place = _rename_button(stored_program, tmp_path, button="Store-$(date +%s%N)")
     before = (place / "program.yaml").read_text()
     async with DesktopEnvironment() as desktop:
 
         async def answers(_: ModelRequest) -> str:
-            look = await desktop.observe(elements=True)
-            button = next(e for e in look.elements or () if e.name.startswith("Store-"))
-            x, y = look.convert(button.box.centre, "image").rounded()
+            observation = await desktop.observe(elements=True)
+            button = next(e for e in observation.elements or () if e.name.startswith("Store-"))
+            x, y = observation.convert(button.box.centre, "image").to_pixels()
             return tool_call("gui_action", f"pyautogui.click({x}, {y})")
 
-        played, kept, lines, requests = await _mended(place, answers, environment=desktop)
-    assert (played.outcome, kept, len(requests)) == ("verified", False, 1), played.reason
+        played, is_stored, lines, requests = await _mend_and_replay(
+            place, answers, environment=desktop
+        )
+    assert (played.outcome, is_stored, len(requests)) == ("verified", False, 1), played.reason
     assert "not kept: played once more, it is halted before effect" in lines
     assert (place / "program.yaml").read_text() == before

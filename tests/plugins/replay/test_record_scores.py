@@ -14,7 +14,9 @@ from tests.stock.stock_guest import StockGuest
 
 
 @pytest.mark.process
-async def test_a_recording_whose_check_is_0_is_told_and_ends_with_1(tmp_path: Path) -> None:
+async def test_a_recording_whose_check_is_0_prints_the_score_and_ends_with_1(
+    tmp_path: Path,
+) -> None:
     command, task = Command(tmp_path), write_task(tmp_path / "tasks", "Ada")
     command.environ["HISA_RUN__CONFIRM"] = "never"
     runs = tmp_path / "runs"

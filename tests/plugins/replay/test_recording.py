@@ -15,7 +15,7 @@ import hisa
 from hisa.errors import UsageError
 from hisa.plugins.live.run_video import write_video
 from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.demonstration import demonstrated
+from hisa.plugins.replay.demonstration import read_demonstration
 from hisa.plugins.replay.program_records import write_program
 from hisa.plugins.replay.skill_export import export_program
 from hisa.runs.read import load_run
@@ -46,7 +46,7 @@ class Starting(FakeEnvironment):
         await super().reset()
 
 
-def recorded(folder: Path) -> dict[str, Any]:
+def build_recording_settings(folder: Path) -> dict[str, Any]:
     """Settings by which a run waits for a person to take its machine over."""
     return {
         "run": {"folder": folder, "confirm": "never"},
@@ -55,9 +55,9 @@ def recorded(folder: Path) -> dict[str, Any]:
     }
 
 
-async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
+async def record_person(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
     """The run of a person who takes the machine over, acts, and gives it back."""
-    settings = hisa.Settings.model_validate(recorded(folder))
+    settings = hisa.Settings.model_validate(build_recording_settings(folder))
     work = asyncio.create_task(hisa.run("Enter a name.", settings=settings, environment=form))
     await until(lambda: bool(runs_in(folder)))
     client = await Client.at(runs_in(folder)[0])
@@ -83,10 +83,10 @@ ENTER: Acts = [
 
 
 async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
-    result = await shown(tmp_path / "runs", FakeEnvironment(), ENTER)
+    result = await record_person(tmp_path / "runs", FakeEnvironment(), ENTER)
     assert result.status == "succeeded"
     run = load_run(result.folder)
-    assert [atom.source for atom in demonstrated(run)] == [
+    assert [atom.source for atom in read_demonstration(run)] == [
         "pyautogui.click(300, 136)",
         "pyautogui.write('Ada')",
         "pyautogui.press('enter')",
@@ -100,13 +100,13 @@ async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
 
 
 async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> None:
-    result = await shown(tmp_path / "runs", Starting(), ENTER)
+    result = await record_person(tmp_path / "runs", Starting(), ENTER)
     assert result.status == "succeeded"
-    assert len(demonstrated(load_run(result.folder))) == 4
+    assert len(read_demonstration(load_run(result.folder))) == 4
 
 
 async def test_a_run_that_waits_for_a_person_is_stopped_at_once(tmp_path: Path) -> None:
-    settings = hisa.Settings.model_validate(recorded(tmp_path))
+    settings = hisa.Settings.model_validate(build_recording_settings(tmp_path))
     work = asyncio.create_task(
         hisa.run("Enter a name.", settings=settings, environment=FakeEnvironment())
     )
@@ -128,7 +128,7 @@ async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:
         [{"kind": "click", **OK}],  # the form says then what was typed
     ]
     form = Login()
-    result = await shown(tmp_path / "runs", form, acts)
+    result = await record_person(tmp_path / "runs", form, acts)
     assert form.text == PASSWORD
     run = load_run(result.folder)
     place = tmp_path / "programs" / "login"
@@ -163,6 +163,6 @@ def words_in(folder: Path) -> Iterator[str]:
 
 
 async def test_a_run_in_which_nothing_was_shown_is_refused(tmp_path: Path) -> None:
-    result = await shown(tmp_path / "runs", FakeEnvironment(), [])
+    result = await record_person(tmp_path / "runs", FakeEnvironment(), [])
     with pytest.raises(UsageError, match="nothing was done"):
         compile_run(load_run(result.folder), "none")

@@ -12,7 +12,7 @@ import hisa
 from hisa.config import Settings
 from hisa.events import Decided
 from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import Played, play
+from hisa.plugins.replay.playing import PlayResult, play
 from hisa.plugins.replay.program_records import Proof, write_program
 from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment
@@ -26,9 +26,9 @@ def settings_in(folder: Path, **more: Mapping[str, Any]) -> Settings:
     return Settings.model_validate(tree | more)
 
 
-async def played_under(
+async def play_under(
     tmp_path: Path, *, proved: bool = False, **more: Mapping[str, Any]
-) -> Played:
+) -> PlayResult:
     acts = [
         tool_call("gui_action", "pyautogui.click(300, 136)"),
         tool_call("gui_action", "pyautogui.write('Ada')"),
@@ -51,7 +51,7 @@ async def played_under(
 
 @pytest.mark.parametrize("proved", [False, True])
 async def test_what_a_rule_refuses_is_not_tried_again(tmp_path: Path, proved: bool) -> None:
-    played = await played_under(tmp_path, proved=proved, policy={"rules": [RULE]})
+    played = await play_under(tmp_path, proved=proved, policy={"rules": [RULE]})
     assert played.outcome == "refused by policy"
     assert "deny tool 'gui_action'" in played.reason
     assert "Only look." in played.reason
@@ -60,7 +60,7 @@ async def test_what_a_rule_refuses_is_not_tried_again(tmp_path: Path, proved: bo
 
 
 async def test_a_run_of_the_program_as_a_model_ends_at_once_as_well(tmp_path: Path) -> None:
-    await played_under(tmp_path, proved=True)
+    await play_under(tmp_path, proved=True)
     settings = settings_in(
         tmp_path / "run",
         policy={"rules": [RULE]},

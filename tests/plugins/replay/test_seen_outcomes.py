@@ -36,7 +36,7 @@ def click(role: str, name: str, *effects: Effect) -> ProgramStep:
 
 
 async def calls(
-    steps: Sequence[ProgramStep], looks: Sequence[Observation], result: str = "Succeeded."
+    steps: Sequence[ProgramStep], observations: Sequence[Observation], result: str = "Succeeded."
 ) -> list[ToolCall]:
     """The calls of a program on looks, of which the last stays; each act has the same result."""
     program = Program(
@@ -48,13 +48,13 @@ async def calls(
         proof=PROOF,
     )
     player = ProgramPlayer(lambda _: None, program, Path("/nowhere"))
-    made: list[ToolCall] = []
+    tool_calls: list[ToolCall] = []
     for number in range(60):
-        lines = tuple(f"click | Result: {result}" for _ in made[:1])
-        seen = looks[min(number, len(looks) - 1)]
-        made.append(await player.plan(TASK, seen, StateView(lines=lines)))
-        if made[-1].tool in ("termination", "infeasible"):
-            return made
+        lines = tuple(f"click | Result: {result}" for _ in tool_calls[:1])
+        observation = observations[min(number, len(observations) - 1)]
+        tool_calls.append(await player.plan(TASK, observation, StateView(lines=lines)))
+        if tool_calls[-1].tool in ("termination", "infeasible"):
+            return tool_calls
     raise AssertionError("no end")
 
 
@@ -77,9 +77,9 @@ async def calls(
 )
 async def test_what_a_dialog_hides_is_not_gone(after: list[Element], end: str) -> None:
     went = Effect(what="went", role="table cell", name="Porto")
-    looks = [look([PAGE, REMOVE, PORTO]), look(after)]
-    made = await calls([click("push button", "Remove", went)], looks)
-    assert made[-1].thought.startswith(end), made[-1].thought
+    observations = [look([PAGE, REMOVE, PORTO]), look(after)]
+    tool_calls = await calls([click("push button", "Remove", went)], observations)
+    assert tool_calls[-1].thought.startswith(end), tool_calls[-1].thought
 
 
 @pytest.mark.parametrize("ticked", [True, False])
@@ -87,10 +87,10 @@ async def test_a_box_that_is_ticked_already_is_not_clicked(ticked: bool) -> None
     states = Effect(what="states", role="check box", name="Gift", value="checked")
     box = ("check box", "Gift", (100, 100, 100, 30), 0)
     before = look([PAGE, thing(*box, *["checked"] * ticked)])
-    made = await calls(
+    tool_calls = await calls(
         [click("check box", "Gift", states)], [before, look([PAGE, thing(*box, "checked")])]
     )
-    assert [call.tool for call in made] == ["gui_action"] * (not ticked) + ["termination"]
+    assert [call.tool for call in tool_calls] == ["gui_action"] * (not ticked) + ["termination"]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ async def test_a_step_that_may_not_have_happened_is_named_and_not_the_next(
     result: str, end: str
 ) -> None:
     steps = [click("push button", "Remove"), click("push button", "Yes")]
-    made = await calls(steps, [look([PAGE, REMOVE])], result)
-    assert made[-1].thought.startswith(end), made[-1].thought
+    tool_calls = await calls(steps, [look([PAGE, REMOVE])], result)
+    assert tool_calls[-1].thought.startswith(end), tool_calls[-1].thought
 
 
 class Plain(FakeEnvironment):

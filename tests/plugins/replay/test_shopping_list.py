@@ -38,5 +38,5 @@ async def test_what_ran_once_is_played_again(tmp_path: Path) -> None:
     assert program.proof.by == "check"
     run = load_run(program.proof.run, settings.run.folder)
     assert (run.folder != shown.folder, run.score) == (True, 1)
-    asked = [event.model for event in run.events if isinstance(event, ModelCalled)]
-    assert all(name.startswith("offline") for name in asked), "rules alone answer: no model"
+    models = [event.model for event in run.events if isinstance(event, ModelCalled)]
+    assert all(name.startswith("offline") for name in models), "rules alone answer: no model"

@@ -49,21 +49,21 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(skill, words)
 
 
-def program(tmp_path: Path, made: Program = PROGRAM) -> Path:
-    write_program(made, tmp_path / "programs" / made.name)
+def program(tmp_path: Path, source: Program = PROGRAM) -> Path:
+    write_program(source, tmp_path / "programs" / source.name)
     return tmp_path / "programs"
 
 
-def exported(tmp_path: Path, *, made: Program = PROGRAM) -> Path:
-    programs = program(tmp_path, made)
-    result = run("export", str(programs / made.name), "-o", str(tmp_path / "out"))
+def export_skill(tmp_path: Path, *, source: Program = PROGRAM) -> Path:
+    programs = program(tmp_path, source)
+    result = run("export", str(programs / source.name), "-o", str(tmp_path / "out"))
     if result.exception:
         raise result.exception
     return tmp_path / "out" / "save-a-name"
 
 
 def test_an_exported_skill_keeps_the_rules_of_the_specification(tmp_path: Path) -> None:
-    folder = exported(tmp_path)
+    folder = export_skill(tmp_path)
     text = (folder / "SKILL.md").read_text("utf-8")
     head, body = text.split("---", 2)[1:]  # as the reference validator splits it
     fields = yaml.safe_load(head)
@@ -84,7 +84,7 @@ def test_an_exported_skill_keeps_the_rules_of_the_specification(tmp_path: Path) 
 
 
 def test_an_exported_skill_stands_alone(tmp_path: Path) -> None:
-    folder = exported(tmp_path)
+    folder = export_skill(tmp_path)
     assert "/somebody" not in (folder / "program.yaml").read_text("utf-8")
     assert read_program(folder).steps == PROGRAM.steps
     assert os.access(folder / "scripts" / "replay.sh", os.X_OK)
@@ -95,27 +95,27 @@ def test_files_beside_the_task_come_along_and_no_others(tmp_path: Path) -> None:
     home.mkdir()
     (home / "check.py").write_text("def right():\n    return True\n", "utf-8")
     task = {**PROGRAM.task, "folder": str(home), "check": {"all": [{"python": "check.py:right"}]}}
-    folder = exported(tmp_path, made=PROGRAM.model_copy(update={"task": task}))
+    folder = export_skill(tmp_path, source=PROGRAM.model_copy(update={"task": task}))
     assert (folder / "check.py").is_file()
     assert 'cd "$(dirname' in (folder / "scripts" / "replay.sh").read_text("utf-8")
     task["check"] = {"all": [{"python": "../programs.py:right"}]}
     (tmp_path / "programs.py").write_text("")
     with pytest.raises(UsageError, match="lies outside"):
-        exported(tmp_path / "second", made=PROGRAM.model_copy(update={"task": task}))
+        export_skill(tmp_path / "second", source=PROGRAM.model_copy(update={"task": task}))
 
 
 def test_a_secret_stays_a_name(tmp_path: Path) -> None:
     step = ProgramStep(action="pyautogui.write('{{secret:mail}}')")
-    made = PROGRAM.model_copy(update={"steps": (*PROGRAM.steps[:2], step)})
-    text = (exported(tmp_path, made=made) / "SKILL.md").read_text("utf-8")
+    source = PROGRAM.model_copy(update={"steps": (*PROGRAM.steps[:2], step)})
+    text = (export_skill(tmp_path, source=source) / "SKILL.md").read_text("utf-8")
     assert "`{{secret:mail}}`: a secret, never written down" in text
 
 
 def test_a_credential_is_not_exported(tmp_path: Path) -> None:
     step = ProgramStep(action="curl -H 'Authorization: Bearer abcdefgh12345678' http://a.example/x")
-    made = PROGRAM.model_copy(
+    source = PROGRAM.model_copy(
         update={"steps": (step.model_copy(update={"tool": "bash_execution"}),)}
     )
     with pytest.raises(UsageError, match="would hold a credential"):
-        exported(tmp_path, made=made)
+        export_skill(tmp_path, source=source)
     assert not list((tmp_path / "out").iterdir())

@@ -15,7 +15,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from tests.plugins.replay.order_looks import look, thing
 
-_ASKED = [
+_QUESTION_DIALOG = [
     thing("dialog", "", (200, 200, 300, 100)),
     thing("label", "Delete all drafts?", (210, 210, 200, 20), 0),
 ]
@@ -28,8 +28,8 @@ _ASKED = [
         ([thing("push button", "Pay now", (300, 240, 80, 26))], "pay"),
         ([thing("push button", "Cancel", (300, 240, 80, 26))], ""),
         ([thing("push button", "Save", (300, 240, 80, 26))], ""),
-        ([*_ASKED, thing("push button", "OK", (300, 240, 80, 26), 0)], "delete"),
-        ([*_ASKED, thing("push button", "Cancel", (300, 240, 80, 26), 0)], ""),
+        ([*_QUESTION_DIALOG, thing("push button", "OK", (300, 240, 80, 26), 0)], "delete"),
+        ([*_QUESTION_DIALOG, thing("push button", "Cancel", (300, 240, 80, 26), 0)], ""),
     ],
 )
 def test_a_click_has_the_risk_that_the_policy_knows(elements: list[Element], risk: str) -> None:
@@ -38,11 +38,11 @@ def test_a_click_has_the_risk_that_the_policy_knows(elements: list[Element], ris
 
 def test_enter_has_the_risk_of_the_button_that_it_presses() -> None:
     button = thing("push button", "Delete", (300, 240, 80, 26), 0, "is-default", "focused")
-    assert act_risk([Press("enter")], look([*_ASKED, button])) == "delete"
+    assert act_risk([Press("enter")], look([*_QUESTION_DIALOG, button])) == "delete"
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "risk"),
+    ("tool", "tool_input", "risk"),
     [
         ("bash_execution", "ls", "runs a command"),
         ("bash_execution", "rm -rf ~/drafts", "runs a command, delete"),
@@ -50,8 +50,8 @@ def test_enter_has_the_risk_of_the_button_that_it_presses() -> None:
         ("files_write", {"path": "~/a.txt"}, "calls files_write"),
     ],
 )
-def test_a_command_and_a_tool_are_risks(tool: str, given: object, risk: str) -> None:
-    assert tool_risk(tool, given) == risk
+def test_a_command_and_a_tool_are_risks(tool: str, tool_input: object, risk: str) -> None:
+    assert tool_risk(tool, tool_input) == risk
 
 
 def program(risk: str, target: Target) -> Program:
@@ -66,7 +66,7 @@ def program(risk: str, target: Target) -> Program:
         (Target(role="table"), "nothing but its order tells its target, table"),
     ],
 )
-def test_a_target_that_little_tells_is_named_with_its_step(
+def test_a_target_with_little_to_know_it_by_is_named_with_its_step(
     target: Target, words: str | None
 ) -> None:
     (step,) = program("", target).steps

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.target_ladder import (
     WINDOW,
-    Found,
     Missing,
+    TargetMatch,
     find_target,
     focus_is,
     target_of,
@@ -32,24 +32,24 @@ _LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
 }
 
 
-def find(target: Target, seen: Observation, *, lax: bool = False) -> Found | Missing:
-    return find_target(target, seen, None, lax=lax)
+def find(target: Target, observation: Observation, *, lax: bool = False) -> TargetMatch | Missing:
+    return find_target(target, observation, None, lax=lax)
 
 
-def element_found(target: Target, seen: Observation) -> Element | None:
-    known = find(target, seen)
-    return known.element if isinstance(known, Found) else None
+def find_element(target: Target, observation: Observation) -> Element | None:
+    known = find(target, observation)
+    return known.element if isinstance(known, TargetMatch) else None
 
 
-def reason(target: Target, seen: Observation) -> str:
-    known = find(target, seen)
+def reason(target: Target, observation: Observation) -> str:
+    known = find(target, observation)
     assert isinstance(known, Missing)
     return known.reason
 
 
 def ship(rows: list[Row], of: Row, kind: str = "table") -> Target:
-    seen = look(_LISTS[kind](rows))
-    return target_of(button_of(seen, of), seen)
+    observation = look(_LISTS[kind](rows))
+    return target_of(button_of(observation, of), observation)
 
 
 @pytest.mark.parametrize("kind", _LISTS)
@@ -57,8 +57,8 @@ def ship(rows: list[Row], of: Row, kind: str = "table") -> Target:
     "rows", [[ANN, BO, CY], [CY, BO, ANN], [("9", "Di Moss", "open"), BO, ANN], [BO]]
 )
 def test_the_button_of_a_row_is_found_whatever_stands_around_it(kind: str, rows: list[Row]) -> None:
-    seen = look(_LISTS[kind](rows))
-    assert element_found(ship([ANN, BO, CY], BO, kind), seen) is button_of(seen, BO)
+    observation = look(_LISTS[kind](rows))
+    assert find_element(ship([ANN, BO, CY], BO, kind), observation) is button_of(observation, BO)
 
 
 @pytest.mark.parametrize("kind", _LISTS)
@@ -78,31 +78,31 @@ def test_a_row_that_is_gone_or_there_twice_is_not_acted_on(kind: str, rows: list
 
 
 def test_figures_that_change_are_let_through_before_the_second_run_alone() -> None:
-    target, seen = ship([ANN, BO], BO), look(orders([ANN, ("1022", "Bo Lind", "open")]))
+    target, observation = ship([ANN, BO], BO), look(orders([ANN, ("1022", "Bo Lind", "open")]))
     later = look(orders([ANN, ("1099", "Bo Lind", "open")]))
     assert isinstance(find(target, later), Missing)
-    assert isinstance(find(target, later, lax=True), Found)
-    both = look(orders([("1099", "Bo Lind", "open"), BO]))
-    known = find(target, both, lax=True)
-    assert isinstance(known, Found)
-    assert known.element is button_of(both, BO), "its own figures come first"
-    assert element_found(target, seen) is button_of(seen, BO)
+    assert isinstance(find(target, later, lax=True), TargetMatch)
+    two_rows = look(orders([("1099", "Bo Lind", "open"), BO]))
+    known = find(target, two_rows, lax=True)
+    assert isinstance(known, TargetMatch)
+    assert known.element is button_of(two_rows, BO), "its own figures come first"
+    assert find_element(target, observation) is button_of(observation, BO)
 
 
 def test_found_by_text_where_spelling_kind_and_holders_are_others() -> None:
-    seen = look(
+    observation = look(
         [thing("panel", "File", (0, 0, 200, 40)), thing("push button", "Save", (10, 10, 80, 26), 0)]
     )
-    target = target_of((seen.elements or ())[1], seen)
+    target = target_of((observation.elements or ())[1], observation)
     later = look(
         [thing("panel", "Document", (0, 0, 200, 40)), thing("link", "Save…", (300, 10, 80, 26), 0)]
     )
-    assert isinstance(find(target, later), Found)
+    assert isinstance(find(target, later), TargetMatch)
 
 
 def test_the_same_word_in_a_dialog_or_another_program_is_another_thing() -> None:
-    seen = look([thing("push button", "Save", (10, 10, 80, 26))])
-    target = target_of((seen.elements or ())[0], seen)
+    observation = look([thing("push button", "Save", (10, 10, 80, 26))])
+    target = target_of((observation.elements or ())[0], observation)
     dialog = [
         thing("dialog", "", (200, 200, 300, 100)),
         thing("static", "Delete all drafts?", (210, 210, 200, 20), 0),
@@ -111,29 +111,29 @@ def test_the_same_word_in_a_dialog_or_another_program_is_another_thing() -> None
     assert isinstance(find(target, look(dialog)), Missing)
     mine = look([thing("push button", "Save", (10, 10, 80, 26), app="mail")])
     assert isinstance(find(target, mine), Missing)
-    asked = look(dialog)
-    confirmed = target_of((asked.elements or ())[2], asked)
+    question_look = look(dialog)
+    confirmed = target_of((question_look.elements or ())[2], question_look)
     dialog[1] = thing("static", "Delete all orders?", (210, 210, 200, 20), 0)
     assert isinstance(find(confirmed, look(dialog)), Missing), "it asks something else"
 
 
 def test_covered_is_not_there_to_be_clicked() -> None:
-    seen = look([thing("push button", "Save", (10, 10, 80, 26))])
-    target = target_of((seen.elements or ())[0], seen)
-    over = [*(seen.elements or ()), thing("push button", "Pay", (0, 0, 120, 60))]
+    observation = look([thing("push button", "Save", (10, 10, 80, 26))])
+    target = target_of((observation.elements or ())[0], observation)
+    over = [*(observation.elements or ()), thing("push button", "Pay", (0, 0, 120, 60))]
     assert "is covered by push button “Pay”" in reason(target, look(over))
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_nameless_likes_are_told_by_row_and_else_by_order_where_as_many(moved: bool) -> None:
-    seen = look(orders([ANN, BO], button=""))
-    target = target_of(button_of(seen, BO, ""), seen)
+def test_nameless_likes_are_known_by_row_and_else_by_order_where_as_many(moved: bool) -> None:
+    observation = look(orders([ANN, BO], button=""))
+    target = target_of(button_of(observation, BO, ""), observation)
     later = look(orders([BO, ANN] if moved else [ANN, BO], button=""))
-    assert element_found(target, later) is button_of(later, BO, "")
+    assert find_element(target, later) is button_of(later, BO, "")
     bare = [thing("push button", "", (10, 10 + 40 * n, 80, 26)) for n in range(3)]
     bare = bare[::-1] if moved else bare
     second = target_of(sorted(bare, key=lambda e: e.box.top)[1], look(bare))
-    assert element_found(second, look(bare)) == thing("push button", "", (10, 50, 80, 26))
+    assert find_element(second, look(bare)) == thing("push button", "", (10, 50, 80, 26))
     assert "nothing tells them apart" in reason(second, look(bare[:2]))
 
 
@@ -154,14 +154,14 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
             ]
         )
 
-    seen = fields(0, "Name", "City")
-    target = target_of((seen.elements or ())[0], seen)
-    assert focus_is(target, seen) == ""
+    observation = fields(0, "Name", "City")
+    target = target_of((observation.elements or ())[0], observation)
+    assert focus_is(target, observation) == ""
     assert focus_is(target, fields(1, "City", "Name")) == ""
     assert "the keyboard belongs to" in focus_is(target, fields(1, "Name", "City"))
     assert "nothing that is known" in focus_is(target, fields(-1, "Name", "City"))
     notice = Window("2", "Notice", "python", active=True)
-    behind = replace(seen, windows=(replace(seen.windows[0], active=False), notice))
+    behind = replace(observation, windows=(replace(observation.windows[0], active=False), notice))
     assert "belongs to the window “Notice”" in focus_is(target, behind)
     nameless = fields(1, "", "")
     second = target_of((nameless.elements or ())[1], nameless)
@@ -183,13 +183,13 @@ def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:
                 cells.append(replace(cell, text=text))
         return look(cells)
 
-    seen = sheet(ANN, BO)
-    target = target_of((seen.elements or ())[6], seen)
+    observation = sheet(ANN, BO)
+    target = target_of((observation.elements or ())[6], observation)
     assert (target.name, target.beside) == ("C2", ("1022", "Bo Lind"))
     later = sheet(CY, (*BO[:2], "shipped"))
-    assert element_found(target, later) is (later.elements or ())[6]
+    assert find_element(target, later) is (later.elements or ())[6]
     assert "beside 1022, Bo Lind is not there" in reason(target, sheet(ANN, CY, BO))
-    assert element_found(target, sheet(ANN, ("", "", ""))) is None
+    assert find_element(target, sheet(ANN, ("", "", ""))) is None
 
 
 def test_keys_of_a_window_without_elements_go_to_that_window_alone() -> None:
@@ -219,11 +219,11 @@ def test_no_button_of_another_row_is_ever_taken(
     """Rows are removed, inserted and shuffled; two rows are the same where they say the same."""
     assume(len(before) > 1 or kind not in ("grid", "cells"))  # one entry has no bounds there
     row = data.draw(st.sampled_from(before))
-    kept = [other for other in before if data.draw(st.booleans())]
-    after = data.draw(st.permutations([*kept, *more]))
-    seen, later = look(_LISTS[kind](before)), look(_LISTS[kind](after))
-    at = [e for e in seen.elements or () if e.role == "push button"][before.index(row)]
-    chosen = element_found(target_of(at, seen), later)
+    remaining = [other for other in before if data.draw(st.booleans())]
+    after = data.draw(st.permutations([*remaining, *more]))
+    observation, later = look(_LISTS[kind](before)), look(_LISTS[kind](after))
+    at = [e for e in observation.elements or () if e.role == "push button"][before.index(row)]
+    chosen = find_element(target_of(at, observation), later)
     if chosen is None:
         return
     buttons = [e for e in later.elements or () if e.role == "push button"]
@@ -234,7 +234,7 @@ def test_no_button_of_another_row_is_ever_taken(
 
 
 @pytest.mark.parametrize(("corner", "behind"), [((0, 0), True), ((900, 500), False)])
-def test_what_lies_behind_a_window_that_tells_nothing_is_not_met(
+def test_what_a_window_without_elements_covers_is_not_met(
     corner: tuple[int, int], behind: bool
 ) -> None:
     shown = look(orders([ANN, BO]))
@@ -245,4 +245,4 @@ def test_what_lies_behind_a_window_that_tells_nothing_is_not_met(
     if behind:
         assert reason(target, covered) == "push button “Ship” lies behind the window “Slides”"
     else:
-        assert element_found(target, covered) is not None
+        assert find_element(target, covered) is not None

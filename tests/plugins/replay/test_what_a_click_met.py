@@ -19,14 +19,14 @@ PARAGRAPH = [
 @pytest.mark.parametrize(
     ("x", "y", "name"), [(202, 161, "vel"), (60, 184, "nec viverra, on two lines")]
 )
-def test_the_part_of_a_paragraph_that_lies_there(x: float, y: float, name: str) -> None:
+def test_the_part_of_a_paragraph_at_the_point_is_the_target(x: float, y: float, name: str) -> None:
     target = target_at(Point(x, y, "screen"), look(PARAGRAPH), "")
     assert target is not None
     assert target.name == name
     assert target.role == ("link" if name == "vel" else "static")
 
 
-def test_what_lies_on_a_text_is_met() -> None:
+def test_what_covers_a_text_is_met() -> None:
     dialog = thing("dialog", "Ask", (150, 140, 150, 80))
     shown = [*PARAGRAPH[:3], dialog, thing("static", "Sure?", (160, 150, 90, 45), 3)]
     target = target_at(Point(202, 161, "screen"), look(shown), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hisa.testing import FakeServer
-from tests.runs.test_turns import answer, assert_same, played
+from tests.runs.test_turns import answer, assert_same, run_with_server
 
 
 def test_the_short_forms_turns_are_what_was_sent(tmp_path: Path) -> None:
@@ -14,8 +14,10 @@ def test_the_short_forms_turns_are_what_was_sent(tmp_path: Path) -> None:
     planner = {"kind": "short", "sees": "elements"}
     constrained = {"planner": {"constrain": True, "profile": "small"}}
     with FakeServer(then=answer(planned)) as server:
-        run = played(tmp_path, server, planner=planner, models=constrained)
-        found = assert_same(run, server)
-    schemas = [turn.request.get("response_format") for turn in found if turn.role == "planner"]
+        run = run_with_server(tmp_path, server, planner=planner, models=constrained)
+        logged_turns = assert_same(run, server)
+    schemas = [
+        turn.request.get("response_format") for turn in logged_turns if turn.role == "planner"
+    ]
     assert all(schemas)
-    assert [turn.reply for turn in found if turn.role == "planner"] == planned
+    assert [turn.reply for turn in logged_turns if turn.role == "planner"] == planned

@@ -20,18 +20,18 @@ from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectori
 from hisa.plugins.synthesis.data.trajectory_rewards import (
     Collection,
     Grade,
+    draw_runs,
     grade,
     read_grades,
-    sample,
     step_lines,
 )
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.testing.scripted import ScriptedModel
-from tests.bench import Bench, click, done, say
+from tests.bench import Bench, click, finish, say
 
-_WELL = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), done())
+_WELL = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), finish())
 _BADLY = (click("Agree check box"), say("infeasible", "I cannot do this."))
-_IDLE = (say("wait", "0"), say("wait", "0"), done())
+_IDLE = (say("wait", "0"), say("wait", "0"), finish())
 _MARKS = {"reason": "It is done.", "completion": 4, "coherence": 5, "reward": 4}
 
 
@@ -53,10 +53,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _trajectories(runs: Path) -> list[Trajectory]:
     trajectories, left_out = read_trajectories([runs])
     assert not left_out
-    return sorted(trajectories, key=lambda one: -len([s for s in one.steps if s.actions]))
+    return sorted(
+        trajectories, key=lambda trajectory: -len([s for s in trajectory.steps if s.actions])
+    )
 
 
-def _graded(
+def _grade_by_model(
     trajectory: Trajectory, *replies: str, sees: bool = True
 ) -> tuple[Grade, ScriptedModel]:
     model = ScriptedModel(replies, name="judge-1")
@@ -64,14 +66,14 @@ def _graded(
 
 
 def test_rules_prefer_what_is_done_and_never_see_the_score(runs: Path) -> None:
-    well, badly, idle = (asyncio.run(grade(one, None)) for one in _trajectories(runs))
+    well, badly, idle = (asyncio.run(grade(trajectory, None)) for trajectory in _trajectories(runs))
     assert well.reward == 5 > badly.reward >= idle.reward == 1
     assert (well.judge, well.completion) == ("rules", 5)
     assert "done" in well.reason
     assert "gave up" in badly.reason
-    for one in _trajectories(runs):
-        other = Trajectory(**{**vars(one), "score": 1.0, "success": not one.success})
-        assert asyncio.run(grade(other, None)) == asyncio.run(grade(one, None))
+    for trajectory in _trajectories(runs):
+        other = Trajectory(**{**vars(trajectory), "score": 1.0, "success": not trajectory.success})
+        assert asyncio.run(grade(other, None)) == asyncio.run(grade(trajectory, None))
 
 
 def test_rules_see_that_a_run_was_cut_off_or_not_saved(runs: Path) -> None:
@@ -85,7 +87,7 @@ def test_rules_see_that_a_run_was_cut_off_or_not_saved(runs: Path) -> None:
 
 def test_a_judge_sees_the_steps_and_the_last_three_pictures(runs: Path) -> None:
     trajectory = _trajectories(runs)[0]
-    mark, model = _graded(trajectory, json.dumps(_MARKS))
+    mark, model = _grade_by_model(trajectory, json.dumps(_MARKS))
     request = model.requests[0]
     assert (mark.reward, mark.judge, mark.run) == (4, "judge-1", trajectory.id)
     assert (request.role, request.images) == ("judge", 3)
@@ -96,7 +98,7 @@ def test_a_judge_sees_the_steps_and_the_last_three_pictures(runs: Path) -> None:
 
 
 def test_a_judge_without_eyes_gets_windows_and_texts(runs: Path) -> None:
-    _, model = _graded(_trajectories(runs)[0], json.dumps(_MARKS), sees=False)
+    _, model = _grade_by_model(_trajectories(runs)[0], json.dumps(_MARKS), sees=False)
     assert not model.requests[0].images
     assert "<screens untrusted>" in model.requests[0].text
     assert "Ada" in model.requests[0].text.partition("<screens untrusted>")[2]
@@ -106,25 +108,25 @@ def test_a_judge_without_eyes_gets_windows_and_texts(runs: Path) -> None:
     "reply",
     ["5", "{}", json.dumps(_MARKS | {"reward": 6}), json.dumps(_MARKS | {"more": 1}), "x" * 30_000],
 )
-def test_an_unusable_reply_is_asked_for_again_once(runs: Path, reply: str) -> None:
-    mark, model = _graded(_trajectories(runs)[0], reply, json.dumps(_MARKS))
+def test_after_an_unusable_reply_one_more_request_is_sent(runs: Path, reply: str) -> None:
+    mark, model = _grade_by_model(_trajectories(runs)[0], reply, json.dumps(_MARKS))
     assert (mark.reward, len(model.requests)) == (4, 2)
     with pytest.raises(InvalidReply):
-        _graded(_trajectories(runs)[0], reply, reply)
+        _grade_by_model(_trajectories(runs)[0], reply, reply)
 
 
 def test_a_collection_goes_on_where_it_was(runs: Path, tmp_path: Path) -> None:
-    def graded(limit: int | None = None) -> list[Grade]:
+    def grade_runs(limit: int | None = None) -> list[Grade]:
         collection = Collection(tmp_path)
         collection.add_runs([runs])
         return asyncio.run(collection.grade(None, lambda _: None, limit))
 
-    assert len(graded(limit=1)) == 1
+    assert len(grade_runs(limit=1)) == 1
     with (tmp_path / "grades.jsonl").open("ab") as file:
         file.write(b'{"run": "torn')
-    assert len(graded()) == 3
+    assert len(grade_runs()) == 3
     lines = (tmp_path / "grades.jsonl").read_text().splitlines()
-    assert len(graded()) == len(lines) == len(read_grades(tmp_path)) == 3
+    assert len(grade_runs()) == len(lines) == len(read_grades(tmp_path)) == 3
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 3
 
 
@@ -138,9 +140,9 @@ def test_damaged_runs_are_counted_and_the_others_graded(tmp_path: Path) -> None:
     assert sum(collection.left_out.values()) == 1
 
 
-def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path: Path) -> None:
+def test_a_run_that_was_cut_off_is_collected_with_unproved(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "collected"
-    replies = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), done())
+    replies = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), finish())
     bench = Bench(runs, ScriptedModel(replies))
     asyncio.run(bench.run())
     cut_off = runs / "cut-off"
@@ -151,25 +153,25 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
         for line in lines:
             if "exit_status" in line:
                 line["exit_status"] = "budget"
-        kept = "".join(json.dumps(line) + "\n" for line in lines) if lines else text
-        (cut_off / name).write_text(kept)
+        content = "".join(json.dumps(line) + "\n" for line in lines) if lines else text
+        (cut_off / name).write_text(content)
 
-    def collected(*more: str) -> int:
-        done = CliRunner().invoke(
+    def count_collected(*more: str) -> int:
+        result = CliRunner().invoke(
             collect,
             ["-o", str(out), "--from", str(runs), *more],
             obj=Settings(),
             catch_exceptions=False,
         )
-        assert done.exit_code == 0, done.output
+        assert result.exit_code == 0, result.output
         return len(Collection(out).runs)
 
-    assert collected() == 1
-    assert collected("--unproved") == 2
+    assert count_collected() == 1
+    assert count_collected("--unproved") == 2
     assert {grade.run for grade in read_grades(out)} == {"cut-off", bench.log.folder.name}
     trajectories, left_out = read_trajectories([out])
     assert len(trajectories) == 2, left_out
-    assert sum(one.truncated for one in trajectories) == 1
+    assert sum(trajectory.truncated for trajectory in trajectories) == 1
 
 
 def test_the_command_grades_and_refuses(runs: Path, tmp_path: Path) -> None:
@@ -192,12 +194,16 @@ def _grade(run: str, reward: int) -> Grade:
 
 def test_draws_follow_the_rewards() -> None:
     grades = [_grade("a", 1), _grade("b", 4), _grade("c", 5)]
-    counts = Counter(sample(grades, 20_000, "reward", seed=3))
+    counts = Counter(draw_runs(grades, 20_000, "reward", seed=3))
     shares = [counts[run] / 20_000 for run in "abc"]
     assert shares == pytest.approx([0.1, 0.4, 0.5], abs=0.015)
-    even = Counter(sample(grades, 20_000, "all", seed=3))
+    even = Counter(draw_runs(grades, 20_000, "all", seed=3))
     assert [even[run] / 20_000 for run in "abc"] == pytest.approx([1 / 3] * 3, abs=0.015)
-    assert set(sample(grades, 50, "complete", seed=3)) == {"c"}
-    assert sample(grades, 9, seed=1) == sample(grades[::-1], 9, seed=1) != sample(grades, 9, seed=2)
+    assert set(draw_runs(grades, 50, "complete", seed=3)) == {"c"}
+    assert (
+        draw_runs(grades, 9, seed=1)
+        == draw_runs(grades[::-1], 9, seed=1)
+        != draw_runs(grades, 9, seed=2)
+    )
     with pytest.raises(UsageError):
-        sample(grades[:2], 1, "complete", seed=1)
+        draw_runs(grades[:2], 1, "complete", seed=1)

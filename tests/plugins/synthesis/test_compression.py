@@ -50,10 +50,10 @@ class Form(FakeEnvironment):
     def _elements(self) -> Any:
         listed = super()._elements()
         hidden = self._brings and not self.agreed
-        return tuple(one for one in listed if not (hidden and one.name == "Save"))
+        return tuple(element for element in listed if not (hidden and element.name == "Save"))
 
 
-async def made(folder: Path, form: Form, *sources: str) -> Trajectory:
+async def run_on_form(folder: Path, form: Form, *sources: str) -> Trajectory:
     """A run of one step for each source, on a form."""
     replies = [tool_call("gui_action", source, thought="Go on.") for source in sources]
     model = ScriptedModel([*replies, tool_call("termination", "done")])
@@ -76,11 +76,11 @@ def click(place: str) -> str:
 async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Path) -> None:
     form = Form()
     both = f"{click(FIELD)}\npyautogui.write('Ann')"
-    trajectory = await made(tmp_path / "runs", form, both, click(AGREE), click(SAVE))
+    trajectory = await run_on_form(tmp_path / "runs", form, both, click(AGREE), click(SAVE))
     run = await compress(trajectory, tmp_path, environment=form)
     (sequence,) = run.sequences
     assert (sequence.count, sequence.replayed, sequence.detail) == (4, "same", "")
-    assert (sequence.first_step, sequence.last_step, sequence.kept) == (1, 3, True)
+    assert (sequence.first_step, sequence.last_step, sequence.is_learnable) == (1, 3, True)
     assert sequence.thought == "Go on. Go on. Go on."
     assert list(sequence.kinds) == ["click", "write", "click", "click"]
     assert run.plays == 2, "alone for the look between click and write, and merged"
@@ -91,14 +91,14 @@ async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Pat
 
 async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:
     form = Form(pushes=True)
-    trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
+    trajectory = await run_on_form(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
     run = await compress(trajectory, tmp_path, environment=form)
-    assert [one.count for one in run.sequences] == [1, 1]
+    assert [sequence.count for sequence in run.sequences] == [1, 1]
     assert [pair.refusals for pair in run.pairs] == [("region",)]
     loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
     (sequence,) = loose.sequences
     assert sequence.replayed == "other", "the click goes to where the button was"
-    assert not sequence.kept
+    assert not sequence.is_learnable
     assert sequence.detail
     assert summary([loose])["lengths"] == {1: 2}
 
@@ -106,16 +106,21 @@ async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path
 async def test_a_bad_sequence_does_not_drop_the_others(tmp_path: Path) -> None:
     form = Form(pushes=True)
     typed = f"{click(FIELD)}\npyautogui.write('Ann')"
-    trajectory = await made(tmp_path / "runs", form, typed, click(AGREE), click("(375, 357)"))
+    trajectory = await run_on_form(
+        tmp_path / "runs", form, typed, click(AGREE), click("(375, 357)")
+    )
     run = await compress(trajectory, tmp_path, environment=form, without=["region"], most=2)
-    assert [(one.count, one.replayed) for one in run.sequences] == [(2, "same"), (2, "other")]
+    assert [(sequence.count, sequence.replayed) for sequence in run.sequences] == [
+        (2, "same"),
+        (2, "other"),
+    ]
     assert run.plays == 4, "atom by atom, both merged, and each of them"
     assert summary([run])["lengths"] == {1: 2, 2: 1}
 
 
 async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
     form = Form(brings=True)
-    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
+    trajectory = await run_on_form(tmp_path / "runs", form, click(AGREE), click(SAVE))
     loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
     (sequence,) = loose.sequences
     assert sequence.replayed == "halted"
@@ -124,7 +129,7 @@ async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
 
 async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:
     form = Form()
-    trajectory = await made(
+    trajectory = await run_on_form(
         tmp_path / "runs", form, click(FIELD), "pyautogui.scroll(-3, 400, 136)", click(OK)
     )
     atoms = atoms_of(trajectory, load_run(trajectory.folder))
@@ -137,7 +142,7 @@ async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:
 
 async def test_a_run_that_cannot_be_played_again_is_left_out(tmp_path: Path) -> None:
     form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(OK))
+    trajectory = await run_on_form(tmp_path / "runs", form, click(FIELD), click(OK))
     manifest = json.loads((trajectory.folder / "run.json").read_text())
     manifest["settings"]["environment"]["kind"] = "display=:1"
     (trajectory.folder / "run.json").write_text(json.dumps(manifest))
@@ -152,7 +157,7 @@ async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, machine_answers: bool
 ) -> None:
     form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(OK))
+    trajectory = await run_on_form(tmp_path / "runs", form, click(FIELD), click(OK))
 
     async def fails(*_: object, **__: object) -> None:
         if not machine_answers:
@@ -172,16 +177,16 @@ async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
 async def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "out"
     for place in (AGREE, OK):  # single actions: nothing has to be played
-        await made(runs, Form(), click(place))
-    assert "left: 1" in _called(runs, out, "--limit", "1")
+        await run_on_form(runs, Form(), click(place))
+    assert "left: 1" in _run_compress(runs, out, "--limit", "1")
     with (out / "compressed.jsonl").open("a") as file:
         file.write('{"run": "torn')  # kill -9 in the middle of a line
-    second = _called(runs, out)
+    second = _run_compress(runs, out)
     assert {"trajectories: 2", "left: 0", "plays: 0"} <= {*second.splitlines()}
     lines = (out / "compressed.jsonl").read_text().splitlines()
     assert len({CompressedRun.model_validate_json(line).run for line in lines}) == 2
 
 
-def _called(runs: Path, out: Path, *more: str) -> str:
+def _run_compress(runs: Path, out: Path, *more: str) -> str:
     command = [sys.executable, "-m", "hisa", "data", "compress", str(runs), "-o", str(out), *more]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks import data_diversity
 from hisa.testing import FakeServer
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 from hisa.testing.word_embedder import WordEmbedder
-from tests.plugins.synthesis.test_writing import LOOKS, unpacked
+from tests.plugins.synthesis.test_writing import LOOKS, unpack_exploration
 
 _TASK = """
 id: {id}
@@ -25,8 +25,8 @@ check: [{{element: {{role: menu, name: File}}}}]
 
 
 @pytest.fixture
-def explored(tmp_path: Path) -> Path:
-    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "pads")
+def exploration_folder(tmp_path: Path) -> Path:
+    folder = unpack_exploration(LOOKS / "text_editor.json", tmp_path / "pads")
     for id_, instruction in {"one": "Turn on the line numbers.", "two": "Write Berlin."}.items():
         task = folder / "tasks" / id_ / "task.yaml"
         task.parent.mkdir(parents=True)
@@ -34,7 +34,7 @@ def explored(tmp_path: Path) -> Path:
     return folder
 
 
-def _printed(
+def _print_diversity(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     server: FakeServer,
@@ -53,23 +53,23 @@ def _printed(
 
 
 def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
-    explored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    exploration_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     number = count()
     useless = True
 
-    def ideas(received: Received) -> str:
+    def ideas(received: ReceivedRequest) -> str:
         if useless and "</examples>" in received.text:
             return '{"instructions": ["no"]}'
         return json.dumps({"instructions": [f"Write the word {next(number)}." for _ in range(5)]})
 
     with FakeServer(then=ideas) as server:
-        first = _printed(monkeypatch, capsys, server, explored)
+        first = _print_diversity(monkeypatch, capsys, server, exploration_folder)
         useless = False
-        second = _printed(monkeypatch, capsys, server, explored)
-        asked = len(server.requests)
-        third = _printed(monkeypatch, capsys, server, explored)
-        assert len(server.requests) == asked
+        second = _print_diversity(monkeypatch, capsys, server, exploration_folder)
+        request_count = len(server.requests)
+        third = _print_diversity(monkeypatch, capsys, server, exploration_folder)
+        assert len(server.requests) == request_count
     assert "pads 7 of 20" in first  # two replies that were kept, two of no use
     assert "| self_instruct | 0 of 0 | - | - |" in first
     assert "pads 14 of 30" in second
@@ -79,7 +79,7 @@ def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
     )
     assert re.search(r"\| reverse \| 2 of 2 \| .* \| 3\.5 \| 0 \| - \| - \|", third)
     assert re.search(r"\| people \| 2 of 2 ", third)
-    assert not (explored / "instructions.jsonl").exists()
+    assert not (exploration_folder / "instructions.jsonl").exists()
 
 
 def test_distances_are_those_of_all_pairs() -> None:

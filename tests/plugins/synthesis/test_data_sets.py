@@ -33,8 +33,8 @@ from hisa.plugins.synthesis.data.set_measures import (
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.read import Run
 from hisa.testing import FakeServer, tool_call
-from hisa.testing.model_server import Received
-from tests.runs.test_turns import answer, played
+from hisa.testing.model_server import ReceivedRequest
+from tests.runs.test_turns import answer, run_with_server
 
 NAMES = ("Save", "Open", "Print", "Close")
 
@@ -85,7 +85,7 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> SampleSet:
+def sample_set(tmp_path_factory: pytest.TempPathFactory) -> SampleSet:
     """Nine pages with two seeds of three steps each."""
     folder = tmp_path_factory.mktemp("made")
     tasks = [f"{verb}-{thing}-x" for verb in ("click", "use", "find") for thing in "abc"]
@@ -104,18 +104,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     click = "pyautogui.click(60, 20)"
     calls = [tool_call("gui_action", click), tool_call("gui_action", click)]
     with FakeServer(then=answer(calls)) as server:
-        return played(tmp_path_factory.mktemp("r"), server)
+        return run_with_server(tmp_path_factory.mktemp("r"), server)
 
 
 def test_runs_become_samples_with_provenance_and_licence(run: Run) -> None:
-    made = read_samples([run.folder], licence="CC-BY-4.0")
-    first = made.samples[0]
+    sample_set = read_samples([run.folder], licence="CC-BY-4.0")
+    first = sample_set.samples[0]
     assert (first.provenance.licence, first.provenance.run) == ("CC-BY-4.0", run.id)
     assert first.provenance.machine
     assert first.provenance.hisa
     assert first.thought
-    assert [sample.after for sample in made.samples][:1] == [made.samples[1].image]
-    assert all(made.image_bytes(sample.image) for sample in made.samples)
+    assert [sample.after for sample in sample_set.samples][:1] == [sample_set.samples[1].image]
+    assert all(sample_set.image_bytes(sample.image) for sample in sample_set.samples)
     with pytest.raises(UsageError, match="no grade by 'rules'"):
         read_samples([run.folder], draw="reward")
 
@@ -144,9 +144,9 @@ def sequence(run: Run, first: int, last: int, replayed: Replayed) -> SequenceRec
     )
 
 
-def test_objectives_hold_what_the_equations_condition_on(made: SampleSet) -> None:
-    sample = next(s for s in made.samples if s.step == 3)
-    steps = [s for s in made.samples if s.provenance.run == sample.provenance.run]
+def test_objectives_hold_what_the_equations_condition_on(sample_set: SampleSet) -> None:
+    sample = next(s for s in sample_set.samples if s.step == 3)
+    steps = [s for s in sample_set.samples if s.provenance.run == sample.provenance.run]
     by = {row.objective: row for row in rows(steps) if row.sample == sample.id}
     thought, action = f"Thought: {sample.thought}", f"Action: {sample.action}"
     assert by["planning"].completion == by["sequence"].completion == f"{thought}\n{action}"
@@ -160,49 +160,49 @@ def test_objectives_hold_what_the_equations_condition_on(made: SampleSet) -> Non
     assert all(row.prompt.count("<image>") == len(row.images) for row in by.values())
 
 
-def test_a_prompt_has_no_picture_that_a_text_names(made: SampleSet) -> None:
-    bad = made.samples[0].model_copy(update={"instruction": "<image><image>"})
+def test_a_prompt_has_no_picture_that_a_text_names(sample_set: SampleSet) -> None:
+    bad = sample_set.samples[0].model_copy(update={"instruction": "<image><image>"})
     assert all(row.prompt.count("<image>") == len(row.images) for row in rows([bad]))
 
 
 def test_history_is_of_the_last_five_steps_and_draws_repeat(tmp_path: Path) -> None:
     first = step(tmp_path, "a-b", 1, 1, copies=2)
     steps = [first.model_copy(update={"id": f"r/{n}", "step": n, "last": n}) for n in range(1, 9)]
-    made = list(rows(steps, ["sequence"]))
-    assert [len(row.images) for row in made[::2]] == [1, 2, 3, 4, 5, 6, 6, 6]
-    assert len({row.id for row in made}) == len(made) == 16
+    sequence_rows = list(rows(steps, ["sequence"]))
+    assert [len(row.images) for row in sequence_rows[::2]] == [1, 2, 3, 4, 5, 6, 6, 6]
+    assert len({row.id for row in sequence_rows}) == len(sequence_rows) == 16
 
 
-def test_parquet_loads_offline_and_can_be_read_back(made: SampleSet, tmp_path: Path) -> None:
+def test_parquet_loads_offline_and_can_be_read_back(sample_set: SampleSet, tmp_path: Path) -> None:
     if "datasets" not in sys.modules:
         pytest.importorskip("datasets", reason="not installed: hisa install data")
     from datasets import load_dataset  # type: ignore[import-not-found]
 
-    export_rows(made, tmp_path / "rows")
+    export_rows(sample_set, tmp_path / "rows")
     loaded = load_dataset("parquet", data_dir=str(tmp_path / "rows"), cache_dir=str(tmp_path / "c"))
     assert set(loaded) == {"train"}
-    wanted = {row.id: row for row in rows(made.samples)}
+    expected_rows = {row.id: row for row in rows(sample_set.samples)}
     for line in (line for split in loaded.values() for line in split):
-        row = wanted.pop(line["id"])
+        row = expected_rows.pop(line["id"])
         assert {line[name] for name in ("prompt", "completion")} == {row.prompt, row.completion}
         assert (line["run"], line["score"]) == (row.provenance.run, row.provenance.score)
-        pictures = [Image.open(io.BytesIO(made.image_bytes(name))) for name in row.images]
+        pictures = [Image.open(io.BytesIO(sample_set.image_bytes(name))) for name in row.images]
         assert [image.tobytes() for image in line["images"]] == [p.tobytes() for p in pictures]
-    assert not wanted
+    assert not expected_rows
 
 
 def test_without_datasets_it_says_how_to_get_it(
-    made: SampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample_set: SampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(LibraryLacking) as caught:
-        export_rows(made, tmp_path)
+        export_rows(sample_set, tmp_path)
     assert "data" in caught.value.fix
 
 
-def test_a_box_that_moved_and_a_step_out_of_order_are_problems(made: SampleSet) -> None:
-    assert not problems(made.samples)
-    first, second, third = made.samples[:3]
+def test_a_box_that_moved_and_a_step_out_of_order_are_problems(sample_set: SampleSet) -> None:
+    assert not problems(sample_set.samples)
+    first, second, third = sample_set.samples[:3]
     target = first.targets[0]
     away = target.element and target.element.model_copy(update={"box": (200, 100, 260, 120)})
     moved = first.model_copy(update={"targets": (target.model_copy(update={"element": away}),)})
@@ -214,14 +214,14 @@ def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) 
     trajectory = trajectory_of(run)
     sample = next(Builder("MIT").samples(trajectory))
     secret = "sk-proj-Zk3vN8qLw2Rt6Yp1Xc5Vb9Mn4As7Df0Gh"
-    found = problems([sample.model_copy(update={"thought": f"Type {secret}"})])
-    assert found == {sample.id: "a secret is in a text of it"}
+    reasons = problems([sample.model_copy(update={"thought": f"Type {secret}"})])
+    assert reasons == {sample.id: "a secret is in a text of it"}
     taken_out = sample.model_copy(update={"action": "pyautogui.write('[redacted]')"})
     assert "secret" in problems([taken_out])[sample.id]
 
 
-def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
-    sample = made.samples[0]
+def test_steps_are_right_by_box_text_and_type(sample_set: SampleSet) -> None:
+    sample = sample_set.samples[0]
     x, y = sample.points[0]
     assert compare(f"Thought: so\nAction: pyautogui.click({x + 9}, {y})", sample) == "right"
     assert compare(f"pyautogui.click({x + 60}, {y})", sample) == "type"
@@ -234,16 +234,16 @@ def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
     typed = sample.model_copy(update={"action": "pyautogui.write('Ana')", "targets": ()})
     assert compare("pyautogui.write('Ana')", typed) == "right"
     assert compare("pyautogui.write('ana')", typed) == "type"
-    done = sample.model_copy(update={"tool": "termination", "action": 'termination("done")'})
-    assert compare('termination("all done")', done) == "right"
-    shares = accuracy(made.samples, {sample.id: sample.action})
-    assert shares["right"] == Share(1, len(made.samples))
+    ending = sample.model_copy(update={"tool": "termination", "action": 'termination("done")'})
+    assert compare('termination("all done")', ending) == "right"
+    shares = accuracy(sample_set.samples, {sample.id: sample.action})
+    assert shares["right"] == Share(1, len(sample_set.samples))
 
 
-def test_a_model_is_asked_for_each_step_once(run: Run) -> None:
+def test_a_model_predicts_each_step_once(run: Run) -> None:
     samples, file = read_samples([run.folder]).samples, run.folder / "predictions-gpt-4o.jsonl"
 
-    def reply(received: Received) -> str:
+    def reply(received: ReceivedRequest) -> str:
         return f"Thought: so\nAction: {samples[0].action}" if received.images else "blind"
 
     def scores(*more: str) -> str:
@@ -259,10 +259,10 @@ def test_a_model_is_asked_for_each_step_once(run: Run) -> None:
         assert "Say the next thought, then the action." in first.text
         assert "<image>" not in first.text
         file.write_bytes(before + b'{"id": "torn')
-        found = scores()
+        printed_scores = scores()
         assert len(server.requests) == len(samples)
         assert file.read_bytes().startswith(before)
-        assert scores() == found
+        assert scores() == printed_scores
         file.write_text(file.read_text().replace('"asked":"', '"asked":"x'))
         with pytest.raises(UsageError, match="another model or set"):
             scores()

@@ -27,7 +27,7 @@ def click(name: str) -> Act:
     return Act(kind="click", role="menu item", name=name)
 
 
-def explored(folder: Path, done: Iterable[tuple[Act, Differences]]) -> Exploration:
+def build_exploration(folder: Path, acts: Iterable[tuple[Act, Differences]]) -> Exploration:
     exploration = Exploration(folder, Subject(name="app", title="it", setup=(), main="it"))
     exploration.triples = [
         Triple(
@@ -40,7 +40,7 @@ def explored(folder: Path, done: Iterable[tuple[Act, Differences]]) -> Explorati
             differences=differences,
             seconds=1.0,
         )
-        for number, (act, differences) in enumerate(done)
+        for number, (act, differences) in enumerate(acts)
     ]
     return exploration
 
@@ -79,7 +79,7 @@ def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
     same = dialog.model_copy(update={"window": "two"})
     stamp = ini("time", "1764110000")
     effects = distinct_effects(
-        explored(
+        build_exploration(
             tmp_path,
             [
                 (click("Wrap"), Differences(facts=(ini("wrap", "1"), stamp), elements=(button,))),
@@ -96,7 +96,7 @@ def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
     assert check_of(effects[1]) == ({"element": {"role": "dialog", "name": "Find"}},)
 
 
-def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
+def test_a_present_element_is_checked_before_an_absent_one(tmp_path: Path) -> None:
     down, right, clock = (
         ElementChange(what="states", role=role, name=name, before=before, after=after)
         for role, name, before, after in (
@@ -105,8 +105,8 @@ def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
             ("table cell", "23\u200e∶11", "", "selected"),
         )
     )
-    done = [(click("Right"), Differences(elements=(down, right, clock)))]
-    (effect,) = distinct_effects(explored(tmp_path, done))
+    acts = [(click("Right"), Differences(elements=(down, right, clock)))]
+    (effect,) = distinct_effects(build_exploration(tmp_path, acts))
     right_is_on = {"role": "radio button", "name": "Right", "state": "checked"}
     assert check_of(effect) == ({"element": right_is_on},)
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:
     many = tuple(ini(str(number), "1") for number in range(200))
     for changes in ((long,), (blank,), many):
         triples = [(click("x"), Differences(facts=changes))]
-        (effect,) = distinct_effects(explored(tmp_path, triples))
+        (effect,) = distinct_effects(build_exploration(tmp_path, triples))
         assert isinstance(check_of(effect), str)
 
 
@@ -165,5 +165,5 @@ def test_changes_of_elements() -> None:
 def test_what_says_that_it_went_wrong_is_no_goal(
     tmp_path: Path, change: ElementChange, is_goal: bool
 ) -> None:
-    done = [(click("Open"), Differences(elements=(change,)))]
-    assert bool(distinct_effects(explored(tmp_path, done))) is is_goal
+    acts = [(click("Open"), Differences(elements=(change,)))]
+    assert bool(distinct_effects(build_exploration(tmp_path, acts))) is is_goal

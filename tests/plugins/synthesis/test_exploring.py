@@ -41,21 +41,21 @@ def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(tmp_path: Path) -> 
     with triples.open("ab") as file:
         file.write(b'{"number": 99')  # a line that the kill cut off
 
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "hisa", *line(tmp_path, 5)],
         capture_output=True,
         text=True,
         check=True,
     )
     again = Exploration.open(tmp_path)
-    assert [one.number for one in again.triples] == list(range(len(again.triples)))
+    assert [triple.number for triple in again.triples] == list(range(len(again.triples)))
     assert len(again.triples) == len(killed.triples) + 5
-    assert re.search(r"new transitions +5\n", done.stdout)
+    assert re.search(r"new transitions +5\n", result.stdout)
     assert again.triples[-1].desktop == killed.triples[-1].desktop + 1
-    acts = [(one.before, one.act.key) for one in again.triples]
+    acts = [(triple.before, triple.act.key) for triple in again.triples]
     assert len(set(acts)) == len(acts)
-    assert all(again.route(one.after) is not None for one in again.triples)
-    assert any(one.differences for one in again.triples)
+    assert all(again.route(triple.after) is not None for triple in again.triples)
+    assert any(triple.differences for triple in again.triples)
     for state in again.states.values():
         assert again.picture(state).exists()
         assert again.elements(state)
@@ -63,12 +63,12 @@ def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(tmp_path: Path) -> 
 
 def test_a_machine_that_keeps_what_is_done_to_it_is_refused(tmp_path: Path) -> None:
     arguments = ["--set", "environment.kind=display=:9", "explore", "mousepad"]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "hisa", *arguments, "-o", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert "keeps what exploring does to it" in done.stderr
-    assert "environment.kind=desktop" in done.stderr
+    assert result.returncode != 0
+    assert "keeps what exploring does to it" in result.stderr
+    assert "environment.kind=desktop" in result.stderr

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.distinct_effects import essential
-from hisa.plugins.synthesis.machine_facts import changed, guest_source
+from hisa.plugins.synthesis.distinct_effects import select_essential
+from hisa.plugins.synthesis.machine_facts import compare_facts, guest_source
 from hisa.plugins.synthesis.records import Change, Effect, Fact, Facts
 from hisa.plugins.synthesis.subject import SUBJECTS
 
@@ -79,9 +79,9 @@ def run_at(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def read_home(home: Path) -> Facts:
     """The facts of a home but for this machine's own settings."""
-    done = run_at(home, SYSTEM_PYTHON, "-I", "-S", "-c", guest_source())
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
+    result = run_at(home, SYSTEM_PYTHON, "-I", "-S", "-c", guest_source())
+    assert result.returncode == 0, result.stderr
+    answer: dict[str, Any] = json.loads(result.stdout)
     assert answer["cut"] == ""
     rows = (row for row in answer["facts"] if row[0] != "gsettings")
     return {Fact(kind, place, item): value for kind, place, item, value in rows}
@@ -112,8 +112,8 @@ def passes(home: Path, effect: Effect) -> bool:
             path = home / check["file"].removeprefix("~/")
             text = path.read_text() if path.exists() else None
         else:
-            done = run_at(home, "bash", "-c", check["command"])
-            text = done.stdout if done.returncode == 0 else None
+            result = run_at(home, "bash", "-c", check["command"])
+            text = result.stdout if result.returncode == 0 else None
         if text is None or text.strip() != check["equals"].strip():
             return False
     return True
@@ -168,15 +168,15 @@ def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path)
         str(path),
     )
     assert (tmp_path / "home" / path.name).read_bytes() != path.read_bytes()
-    assert changed(start, read_home(tmp_path / "home")) == ()
+    assert compare_facts(start, read_home(tmp_path / "home")) == ()
     agree(tmp_path / "home")
 
 
-def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
+def test_a_check_fails_for_another_value_and_a_damaged_file(home: Path) -> None:
     workbook(home / "sales.ods", text="West")
     before = read_home(home)
     workbook(home / "sales.ods")
-    effect = effect_of(changed(before, read_home(home)))
+    effect = effect_of(compare_facts(before, read_home(home)))
     assert [change.fact.item for change in effect.changes] == ["Sheet1.A1/value"]
     assert passes(home, effect)
     workbook(home / "sales.ods", text="West")
@@ -185,12 +185,12 @@ def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
     assert not passes(home, effect)
 
 
-def test_what_a_document_lost_is_asked_for(home: Path) -> None:
+def test_a_check_covers_what_a_document_lost(home: Path) -> None:
     start = read_home(home)
     body = "<office:text><text:p>Title</text:p></office:text>"
     open_document(home / "letter.odt", body)
     open_document(home / "sales.ods", "<office:spreadsheet/>")
-    changes = changed(start, read_home(home))
+    changes = compare_facts(start, read_home(home))
     for place in ("~/letter.odt", "~/sales.ods"):
         effect = effect_of(change for change in changes if change.fact.place == place)
         assert passes(home, effect)
@@ -208,7 +208,7 @@ def test_the_folder_of_a_browser_is_not_read(home: Path) -> None:
     profile.mkdir(parents=True)
     (home / ".config/chromium/Local State").write_text("{}")
     (profile / "Preferences").write_text("{}")
-    assert essential(changed(start, read_home(home))) == ()
+    assert select_essential(compare_facts(start, read_home(home))) == ()
 
 
 def test_other_forms_of_the_same_value_pass(home: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_file_that_went_and_one_that_moved(home: Path) -> None:
     (home / "old.png").write_bytes(b"\x89PNG\0 picture")
     start = read_home(home)
     (home / "old.png").rename(home / "new.png")
-    effect = effect_of(essential(changed(start, read_home(home))))
+    effect = effect_of(select_essential(compare_facts(start, read_home(home))))
     assert [change.fact.place for change in effect.changes] == ["~/new.png", "~/old.png"]
     assert passes(home, effect)
     (home / "new.png").write_bytes(b"\x89PNG\0 another")

@@ -80,13 +80,13 @@ OPEN = look(
 )
 
 
-def named(acts: list[Act]) -> list[tuple[str, str]]:
+def list_kinds_and_names(acts: list[Act]) -> list[tuple[str, str]]:
     return [(act.kind, act.name or act.text) for act in acts]
 
 
 def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
     assert at_rest(PLAIN)
-    assert named(offers(PLAIN, PAD)) == [
+    assert list_kinds_and_names(offers(PLAIN, PAD)) == [
         ("type", "Berlin"),
         ("type", "42"),
         ("click", "File"),
@@ -98,13 +98,13 @@ def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
 
 def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None:
     assert not at_rest(OPEN)
-    assert named(offers(OPEN, PAD)) == [("click", "File"), ("click", "Ruler")]
+    assert list_kinds_and_names(offers(OPEN, PAD)) == [("click", "File"), ("click", "Ruler")]
     assert ESCAPE.key in offered_keys(OPEN, PAD)
 
 
 def test_only_the_window_in_front_counts() -> None:
     dialog = "Settings"
-    seen = look(
+    observation = look(
         *PLAIN.elements or (),
         element("dialog", dialog, 9, -1, "active", window=dialog, column=220),
         element("check box", "Wrap", 10, 5, window=dialog, column=220),
@@ -113,8 +113,8 @@ def test_only_the_window_in_front_counts() -> None:
         front=dialog,
         behind=("notes - Pad",),
     )
-    assert not at_rest(seen)
-    assert named(offers(seen, PAD)) == [
+    assert not at_rest(observation)
+    assert list_kinds_and_names(offers(observation, PAD)) == [
         ("type", "Berlin"),
         ("type", "42"),
         ("click", "Wrap"),
@@ -125,9 +125,9 @@ def test_only_the_window_in_front_counts() -> None:
 def test_a_window_of_another_program_offers_nothing() -> None:
     folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
     top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
-    seen = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
-    assert offers(seen, PAD) == []
-    assert not at_rest(seen)
+    observation = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
+    assert offers(observation, PAD) == []
+    assert not at_rest(observation)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_a_page_of_this_machine_may_be_submitted() -> None:
 def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> None:
     sheet = PAD.model_copy(update={"documents": ("~/a.ods",)})
     cells = [element("table cell", f"A{row}", row, 1) for row in range(1, 20)]
-    seen = look(FRAME, element("table", "Sheet", 0, 0), *cells)
-    acts = offers(seen, sheet)
+    observation = look(FRAME, element("table", "Sheet", 0, 0), *cells)
+    acts = offers(observation, sheet)
     typed = [act for act in acts if act.kind == "type"]
     assert {act.name for act in typed} == {"A1", "A2", "A3", "A4"}
     assert {act.keys for act in typed} == {("enter",)}

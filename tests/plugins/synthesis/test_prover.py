@@ -24,7 +24,7 @@ from hisa.plugins.synthesis.cli.synth import Queue
 from hisa.plugins.synthesis.doing import act_on, replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
-from hisa.plugins.synthesis.prover import WANTED_MUTANTS, mutants, prove
+from hisa.plugins.synthesis.prover import REQUIRED_MUTANTS, mutants, prove
 from hisa.plugins.synthesis.records import (
     Act,
     Candidate,
@@ -87,13 +87,17 @@ async def explore_by_hand(folder: Path, desktop: Environment) -> Exploration:
     return exploration
 
 
-def _element(look: Observation, role: str, name: str) -> Any:
-    return next(one for one in look.elements or () if one.role == role and one.name == name)
+def _element(observation: Observation, role: str, name: str) -> Any:
+    return next(
+        element
+        for element in observation.elements or ()
+        if element.role == role and element.name == name
+    )
 
 
-async def _add(exploration: Exploration, look: Observation, name: str) -> str:
-    image, elements = await exploration.keep(look)
-    titles = tuple(window.title for window in look.windows)
+async def _add(exploration: Exploration, observation: Observation, name: str) -> str:
+    image, elements = await exploration.keep(observation)
+    titles = tuple(window.title for window in observation.windows)
     exploration.add_state(
         State(id=name, screen=name, windows=titles, image=image, elements=elements)
     )
@@ -122,15 +126,15 @@ def candidate(name: str, acts: tuple[Act, ...], change: Change, check: dict[str,
 def line_numbers(exploration: Exploration, **other: Any) -> Candidate:
     """Turn line numbers on; the check reads the setting."""
     check = {"command": f"gsettings get {VIEW} show-line-numbers", "equals": "true"}
-    made = candidate("line-numbers", route_acts(exploration, 1), LINE_NUMBERS, check)
-    return made.model_copy(update=other)
+    base = candidate("line-numbers", route_acts(exploration, 1), LINE_NUMBERS, check)
+    return base.model_copy(update=other)
 
 
-def typed(exploration: Exploration, **other: Any) -> Candidate:
+def typed_text(exploration: Exploration, **other: Any) -> Candidate:
     """Type at the end of the document and save it; the check reads the whole file."""
     check = {"file": "~/Documents/notes.txt", "equals": TYPED.after}
-    made = candidate("typed", route_acts(exploration, 2), TYPED, check)
-    return made.model_copy(update=other)
+    base = candidate("typed", route_acts(exploration, 2), TYPED, check)
+    return base.model_copy(update=other)
 
 
 pytestmark = pytest.mark.process
@@ -154,19 +158,21 @@ async def pads(tmp_path_factory: pytest.TempPathFactory, machine: Environment) -
     return await explore_by_hand(tmp_path_factory.mktemp("pads"), machine)
 
 
-async def proved(candidate: Candidate, pads: Exploration, machine: Environment) -> Proof:
+async def prove_candidate(candidate: Candidate, pads: Exploration, machine: Environment) -> Proof:
     """The proof of a candidate on the desktop that is there."""
 
     @asynccontextmanager
-    async def open_it(_: EnvironmentSettings) -> AsyncIterator[Environment]:
+    async def open_machine(_: EnvironmentSettings) -> AsyncIterator[Environment]:
         yield machine
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prover, "open_environment", open_it)
+        patch.setattr(prover, "open_environment", open_machine)
         return await prove(candidate, pads, Settings().environment, Settings().tasks)
 
 
-def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Exploration:
+def copy_with_candidates(
+    pads: Exploration, folder: Path, candidates: list[Candidate]
+) -> Exploration:
     """The same subject in a folder of its own, with candidates that wait."""
     shutil.copytree(pads.folder, folder)
     file = AppendOnlyFile(folder / "candidates.jsonl")
@@ -178,34 +184,34 @@ def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Expl
 
 @on_one_loop
 async def test_good_candidate_is_proved(pads: Exploration, machine: Environment) -> None:
-    proof = await proved(line_numbers(pads), pads, machine)
+    proof = await prove_candidate(line_numbers(pads), pads, machine)
     assert proof.proved, proof
-    assert [(one.name, one.score) for one in proof.stages] == [
+    assert [(stage.name, stage.score) for stage in proof.stages] == [
         ("start", 0),
         ("end", 1),
         ("undone", 0),
         ("fresh", 1),
     ]
     assert proof.undone_by == "shell"
-    assert len(proof.mutants) >= WANTED_MUTANTS
-    assert all(one.killed and "; changed" in one.detail for one in proof.mutants)
-    assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
+    assert len(proof.mutants) >= REQUIRED_MUTANTS
+    assert all(mutant.killed and "; changed" in mutant.detail for mutant in proof.mutants)
+    assert [(way.kind, way.passed) for way in proof.other_ways] == [("keyboard", True)]
 
 
 @on_one_loop
-async def test_all_that_the_end_changed_is_asked_for_and_a_step_too_many_is_refused(
+async def test_a_check_covers_all_that_the_end_changed_and_a_step_too_many_is_refused(
     pads: Exploration, machine: Environment
 ) -> None:
     """As where exploration had turned on the one before it saw the other; the text is not saved."""
     lines = line_numbers(pads)
     wrap = lines.acts[-1].model_copy(update={"name": "Word Wrap", "within": ("Document",)})
     menu = lines.acts[0].model_copy(update={"name": "Document"})
-    acts = (typed(pads).acts[0], menu, wrap, *lines.acts)
-    proof = await proved(line_numbers(pads, acts=acts), pads, machine)
+    acts = (typed_text(pads).acts[0], menu, wrap, *lines.acts)
+    proof = await prove_candidate(line_numbers(pads, acts=acts), pads, machine)
     assert proof.completed is not None, proof
-    asked = [check["command"].split()[-1] for check in proof.completed.check]
-    assert asked == ["show-line-numbers", "word-wrap"]
-    scores = [(one.name, one.score) for one in proof.stages]
+    checked_keys = [check["command"].split()[-1] for check in proof.completed.check]
+    assert checked_keys == ["show-line-numbers", "word-wrap"]
+    scores = [(stage.name, stage.score) for stage in proof.stages]
     assert scores[:3] == [("start", 0), ("end", 1), ("undone", 0)]
     assert (proof.proved, proof.reason) == (False, "an act is not needed")
     assert "it passes without act 1" in proof.stages[-1].detail
@@ -214,11 +220,11 @@ async def test_all_that_the_end_changed_is_asked_for_and_a_step_too_many_is_refu
 @on_one_loop
 async def test_weak_check_is_refused_for_a_mutant(pads: Exploration, machine: Environment) -> None:
     weak = {"file": "~/Documents/notes.txt", "contains": "Call An"}
-    proof = await proved(typed(pads, check=(weak,)), pads, machine)
+    proof = await prove_candidate(typed_text(pads, check=(weak,)), pads, machine)
     assert (proof.proved, proof.reason) == (False, "a mutant passes")
-    assert all(one.held for one in proof.stages)
+    assert all(stage.held for stage in proof.stages)
     assert proof.undone_by == "shell"
-    killed = {(one.kind, one.killed) for one in proof.mutants}
+    killed = {(mutant.kind, mutant.killed) for mutant in proof.mutants}
     assert {("nothing saved", True), ("other value", False)} <= killed
     assert len(proof.mutants) == 3
 
@@ -231,7 +237,7 @@ async def test_check_without_a_score_is_no_pass(
     (tmp_path / "broken.py").write_text("def check():\n    raise OSError('no such place')\n")
     folder = pads.subject.model_copy(update={"folder": str(tmp_path)})
     candidate = line_numbers(pads, check=(check,))
-    proof = await proved(candidate, Exploration(pads.folder, folder), machine)
+    proof = await prove_candidate(candidate, Exploration(pads.folder, folder), machine)
     assert (proof.proved, proof.reason) == (False, "the check has no score")
     assert proof.stages[0].score is None
     assert proof.stages[0].detail
@@ -255,7 +261,7 @@ async def test_broken_desktop_refuses_nothing(
         return await replay(environment, acts)
 
     monkeypatch.setattr(prover, "replay", cut_off)
-    exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])
+    exploration = copy_with_candidates(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])
     for left in (1, 0):
         queue = Queue(exploration, Settings().environment, Settings().tasks)
         await queue.run()
@@ -274,31 +280,31 @@ async def test_files_are_put_back(pads: Exploration, machine: Environment) -> No
         Change(fact=new, before=None, after="file 3 abc"),
         LINE_NUMBERS,
     )
-    desktop = ProofDesktop(machine, typed(pads, changes=changes), pads, Settings().tasks)
-    await desktop.fresh()
+    desktop = ProofDesktop(machine, typed_text(pads, changes=changes), pads, Settings().tasks)
+    await desktop.start_afresh()
     await desktop.keep_start()
     await machine.execute("echo other > ~/Documents/notes.txt; echo new > ~/'new file'")
     await machine.execute(f"gsettings set {VIEW} show-line-numbers true")
-    assert not await desktop.undone()
+    assert not await desktop.is_undone()
     await desktop.put_back()
-    assert await desktop.undone()
+    assert await desktop.is_undone()
 
 
 @on_one_loop
 async def test_mutants_are_near_and_hopeless_is_refused_at_once(
     pads: Exploration, machine: Environment
 ) -> None:
-    drafts = mutants(typed(pads), pads)
+    drafts = mutants(typed_text(pads), pads)
     assert [draft.kind for draft in drafts[:2]] == ["nothing saved", "other value"]
-    assert len({draft.acts for draft in drafts} | {typed(pads).acts}) == len(drafts) + 1
-    proof = await proved(line_numbers(pads, acts=ABSENT), pads, machine)
+    assert len({draft.acts for draft in drafts} | {typed_text(pads).acts}) == len(drafts) + 1
+    proof = await prove_candidate(line_numbers(pads, acts=ABSENT), pads, machine)
     assert (proof.reason, proof.desktops) == ("too few mutants", 0)
 
 
 def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:
     """After SIGKILL the same command proves what is left, and nothing twice."""
     names = ["one", "two"]
-    folder = copied(
+    folder = copy_with_candidates(
         pads, tmp_path / "own", [line_numbers(pads, id=name, check=(DONE,)) for name in names]
     ).folder
     command = [sys.executable, "-m", "hisa", "synth", "prove", str(folder)]
@@ -314,5 +320,5 @@ def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:
     assert "0 of 2 proved" in again.stdout
     assert "2 of 2 refused: the start passes" in again.stdout
     proofs = read_records(folder / "proofs.jsonl", Proof)
-    assert [one.candidate for one in proofs] == names
+    assert [proof.candidate for proof in proofs] == names
     assert proofs[: len(begun)] == begun

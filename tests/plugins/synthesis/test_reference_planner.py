@@ -32,7 +32,7 @@ def _write(folder: Path, *acts: object) -> None:
     (folder / "reference.json").write_text(json.dumps({"acts": steps}))
 
 
-def _played(folder: Path, *acts: object) -> tuple[str, Run, FakeEnvironment]:
+def _play_reference(folder: Path, *acts: object) -> tuple[str, Run, FakeEnvironment]:
     _write(folder, *acts)
     environment = FakeEnvironment()
     bench = Bench(folder / "runs", ScriptedModel([]), environment=environment)
@@ -43,7 +43,7 @@ def _played(folder: Path, *acts: object) -> tuple[str, Run, FakeEnvironment]:
 
 
 def test_each_action_is_a_step_with_a_look_around_it(tmp_path: Path) -> None:
-    status, run, environment = _played(tmp_path, _TYPE, _SAVE)
+    status, run, environment = _play_reference(tmp_path, _TYPE, _SAVE)
     steps = trajectory_of(run).steps
     assert status == "succeeded"
     assert [step.thought for step in steps] == [
@@ -65,7 +65,7 @@ def test_a_missing_element_is_waited_for_and_then_ends_the_run(
         return None
 
     monkeypatch.setattr("hisa.tools.builtin.asyncio.sleep", at_once)
-    status, run, environment = _played(tmp_path, _SAVE | {"name": "Print"}, _SAVE)
+    status, run, environment = _play_reference(tmp_path, _SAVE | {"name": "Print"}, _SAVE)
     tools = [step.tool for step in trajectory_of(run).steps]
     assert (status, tools) == ("infeasible", ["wait"] * 3 + ["infeasible"])
     assert "it is not there" in trajectory_of(run).steps[-1].thought
@@ -78,20 +78,20 @@ def test_a_missing_element_is_waited_for_and_then_ends_the_run(
 )
 def test_a_run_without_a_usable_reference_has_no_score(tmp_path: Path, text: str) -> None:
     (tmp_path / "reference.json").write_text(text)
-    look = asyncio.run(FakeEnvironment().observe(elements=True))
+    observation = asyncio.run(FakeEnvironment().observe(elements=True))
     player = ReferencePlayer(lambda _: None)
     with pytest.raises(ModelUnavailable, match="reference"):
-        asyncio.run(player.plan(Task("t", "x", folder=str(tmp_path)), look, StateView()))
+        asyncio.run(player.plan(Task("t", "x", folder=str(tmp_path)), observation, StateView()))
 
 
 def test_it_plays_from_the_start_alone_and_answers_nothing(tmp_path: Path) -> None:
     _write(tmp_path, _SAVE)
-    look = asyncio.run(FakeEnvironment().observe(elements=True))
+    observation = asyncio.run(FakeEnvironment().observe(elements=True))
     task, later = Task("t", "x", folder=str(tmp_path)), StateView(lines=("Step 1",))
     with pytest.raises(ModelUnavailable, match="start"):
-        asyncio.run(ReferencePlayer(lambda _: None).plan(task, look, later))
+        asyncio.run(ReferencePlayer(lambda _: None).plan(task, observation, later))
     profile = ReferenceModel(ModelSettings(model="reference")).profile
     with pytest.raises(ConfigError):
-        REFERENCE.settled(PlannerSettings(), profile, lists=False, asked=True)
-    settled = REFERENCE.settled(PlannerSettings(), profile, lists=True, asked=True)
+        REFERENCE.fit_settings(PlannerSettings(), profile, lists=False, is_named=True)
+    settled = REFERENCE.fit_settings(PlannerSettings(), profile, lists=True, is_named=True)
     assert (settled.sees, REFERENCE.grounder) == ("elements", "elements")

@@ -28,15 +28,15 @@ from hisa.plugins.synthesis.subject import Subject
 EVIL = '\x1b[31m">alert(1)\n'
 
 
-def explored(folder: Path) -> Exploration:
+def create_hostile_exploration(folder: Path) -> Exploration:
     """A chain of states with a branch; every text of it is hostile."""
     subject = Subject(name="pad", title=EVIL, setup=(), main=EVIL)
-    made = Exploration.create(folder, subject)
-    (made.folder / "elements" / "e.json").write_text("[]")
-    Image.new("RGB", (64, 36), "white").save(made.folder / "images" / "i.png")
+    exploration = Exploration.create(folder, subject)
+    (exploration.folder / "elements" / "e.json").write_text("[]")
+    Image.new("RGB", (64, 36), "white").save(exploration.folder / "images" / "i.png")
     change = Change(fact=Fact("gsettings", EVIL, EVIL), before=EVIL, after=EVIL + "2")
     for number in range(3):
-        made.add_state(
+        exploration.add_state(
             State(
                 id=f"s{number}",
                 screen=str(number),
@@ -49,7 +49,7 @@ def explored(folder: Path) -> Exploration:
         act = Act(kind="click", role=EVIL, name=EVIL, within=(EVIL,), window=EVIL)
         element = ElementChange(what="value", role=EVIL, name=EVIL, before=EVIL, after=EVIL)
         if number:
-            made.add(
+            exploration.add(
                 Triple(
                     number=number,
                     desktop=1,
@@ -61,7 +61,7 @@ def explored(folder: Path) -> Exploration:
                     differences=Differences(facts=(change,), elements=(element,)),
                 )
             )
-    made.add(
+    exploration.add(
         Triple(
             number=3,
             desktop=1,
@@ -74,12 +74,12 @@ def explored(folder: Path) -> Exploration:
             failed=EVIL,
         )
     )
-    made.close()
-    return made
+    exploration.close()
+    return exploration
 
 
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    exploration = explored(tmp_path / "x")
+    exploration = create_hostile_exploration(tmp_path / "x")
     triple = exploration.triples[0]
     keys = {"subject": EVIL, "effects": (EVIL,), "triples": (1,), "writer": EVIL}
     with (tmp_path / "x" / "candidates.jsonl").open("w") as file:
@@ -114,7 +114,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
 
 
 def test_show_works_with_an_exploration_alone(tmp_path: Path) -> None:
-    explored(tmp_path)
+    create_hostile_exploration(tmp_path)
     ran = CliRunner().invoke(show, [str(tmp_path)], catch_exceptions=False)
     assert "states 3" in ran.output
     assert "0 of 0 proved" in ran.output

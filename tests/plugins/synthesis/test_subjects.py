@@ -9,7 +9,7 @@ import pytest
 
 from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
-from hisa.plugins.synthesis.doing import called
+from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.subject import load_subject, subject_names
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
@@ -21,15 +21,15 @@ def test_its_setup_can_be_run(name: str) -> None:
     assert problems(subject.task()) == []
     assert subject.setup[-1].keys() == {"wait_window"}
     assert all(
-        "/home/user" in one["launch"] or "http:" in one["launch"]
-        for one in subject.setup
-        if "launch" in one
+        "/home/user" in step["launch"] or "http:" in step["launch"]
+        for step in subject.setup
+        if "launch" in step
     )
 
 
 @pytest.mark.desktop
 @pytest.mark.parametrize(("name", "program"), [("calc", "soffice"), ("files", "pcmanfm")])
-async def test_it_comes_up_alike_with_its_window_in_front(name: str, program: str) -> None:
+async def test_it_comes_up_the_same_with_its_window_in_front(name: str, program: str) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"needs {program}: scripts/install-system.sh")
     subject, looks = load_subject(name), []
@@ -37,11 +37,15 @@ async def test_it_comes_up_alike_with_its_window_in_front(name: str, program: st
         for _ in range(2):
             await machine.reset()
             await TaskScorer(settings=TaskSettings()).prepare(subject.task(), machine)
-            look = await machine.observe(elements=True, settle=2.0)
-            assert look.active is not None
-            assert subject.main in look.active.title
-            assert len(look.windows) == 1
-            looks.append(Counter((one.role, called(one)) for one in look.all_elements or ()))
+            observation = await machine.observe(elements=True, settle=2.0)
+            assert observation.active is not None
+            assert subject.main in observation.active.title
+            assert len(observation.windows) == 1
+            looks.append(
+                Counter(
+                    (element.role, read_name(element)) for element in observation.all_elements or ()
+                )
+            )
     first, second = looks
     assert first == second
     assert not {"dialog", "alert"} & {role for role, _ in first}

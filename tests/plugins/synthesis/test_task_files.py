@@ -44,11 +44,13 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
         ],
         "folder": str(folder / "source"),
     } | subject
-    made = Exploration.create(folder / "explored", Subject.model_validate(keys))
+    new_exploration = Exploration.create(folder / "explored", Subject.model_validate(keys))
     for name in "ab":
-        Image.new("RGB", (40, 30), "white").save(made.folder / "images" / f"{name}.png")
-        made.add_state(State(id=name, screen=name, windows=("w",), image=name, elements=name))
-    made.add(
+        Image.new("RGB", (40, 30), "white").save(new_exploration.folder / "images" / f"{name}.png")
+        new_exploration.add_state(
+            State(id=name, screen=name, windows=("w",), image=name, elements=name)
+        )
+    new_exploration.add(
         Triple(
             number=1,
             desktop=1,
@@ -60,8 +62,8 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
             seconds=1.0,
         )
     )
-    made.close()
-    return made
+    new_exploration.close()
+    return new_exploration
 
 
 def candidate(*check: dict[str, Any], **keys: Any) -> Candidate:
@@ -89,15 +91,15 @@ CHECKS = (
 
 
 def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
-    explored, of_it = exploration(tmp_path), candidate(*CHECKS)
-    write_task(tmp_path / "tasks", explored, of_it, PROOF)
-    there = tmp_path / "tasks" / "wrap-1"
-    read = load_task(there / "task.yaml")
-    assert replace(read, folder="") == replace(task_of(explored, of_it), folder="")
-    assert read.folder == str(there)
+    explored, task_candidate = exploration(tmp_path), candidate(*CHECKS)
+    write_task(tmp_path / "tasks", explored, task_candidate, PROOF)
+    task_folder = tmp_path / "tasks" / "wrap-1"
+    read = load_task(task_folder / "task.yaml")
+    assert replace(read, folder="") == replace(task_of(explored, task_candidate), folder="")
+    assert read.folder == str(task_folder)
     assert problems(read) == []
-    assert (there / "notes.txt").read_text() == "milk\n"
-    files = [path for path in there.iterdir() if path.suffix in (".json", ".yaml")]
+    assert (task_folder / "notes.txt").read_text() == "milk\n"
+    files = [path for path in task_folder.iterdir() if path.suffix in (".json", ".yaml")]
     assert [path.name for path in files if not is_data_file(path)] == ["task.yaml"]
 
 
@@ -134,10 +136,10 @@ def test_osworlds_commands_hold_where_the_checks_do(
     if ran:
         (home / "ran").touch()
     place = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    assert all(held(tmp_path / "tasks" / "wrap-1" / "osworld.json", place)) == holds
+    assert all(evaluate_parts(tmp_path / "tasks" / "wrap-1" / "osworld.json", place)) == holds
 
 
-def held(path: Path, place: dict[str, str]) -> list[bool]:
+def evaluate_parts(path: Path, place: dict[str, str]) -> list[bool]:
     """Whether each part of an evaluator holds, as OSWorld's own function looks at it."""
     evaluator = json.loads(path.read_text("utf-8"))["evaluator"]
     answers = []
@@ -150,7 +152,7 @@ def held(path: Path, place: dict[str, str]) -> list[bool]:
     return answers
 
 
-def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
+def test_the_origin_and_the_reference_are_written(tmp_path: Path) -> None:
     explored = exploration(tmp_path / "of")
     write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
     origin = json.loads((tmp_path / "wrap-1" / "provenance.json").read_text("utf-8"))
@@ -168,9 +170,9 @@ def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
 def test_a_check_of_the_screen_is_left_out_of_osworlds_file(tmp_path: Path) -> None:
     looks = {"element": {"role": "dialog", "name": "Find"}}
     write_task(tmp_path, exploration(tmp_path / "of"), candidate(looks), PROOF)
-    there = tmp_path / "wrap-1"
-    assert not (there / "osworld.json").exists()
-    origin = json.loads((there / "provenance.json").read_text("utf-8"))
+    task_folder = tmp_path / "wrap-1"
+    assert not (task_folder / "osworld.json").exists()
+    origin = json.loads((task_folder / "provenance.json").read_text("utf-8"))
     assert "no getter" in origin["osworld"]
 
 

@@ -19,10 +19,10 @@ from hisa.plugins.synthesis.records import Act, Candidate, Proof
 from hisa.plugins.synthesis.subject import Subject
 from hisa.plugins.synthesis.writing import Wish, no_task, write_all
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
-from tests.plugins.synthesis.test_writing import LOOKS, unpacked
+from tests.plugins.synthesis.test_writing import LOOKS, unpack_exploration
 
 
-def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
+def test_a_scrollable_area_under_a_text_is_scrolled() -> None:
     pane = element("scroll pane", "", 5, 0)
     shown = look(FRAME, BAR, pane, element("text", "", 5, 2, "editable", "multi-line"))
     scrolls = [act for act in offers(shown, PAD) if act.kind == "scroll"]
@@ -50,7 +50,7 @@ def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_pat
 
 
 def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
-    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    folder = unpack_exploration(LOOKS / "text_editor.json", tmp_path / "explored")
     subject = Exploration.open(folder).subject
     exploration = Exploration.create(folder, subject)
     session = Session(exploration, Settings().environment, Settings().tasks, minutes=60)
@@ -65,21 +65,25 @@ def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
     assert session.transitions == 0
 
 
-async def test_the_next_longer_way_is_written_after_a_proof_that_one_leads_elsewhere(
+async def test_the_next_longer_way_is_written_after_a_proof_that_one_ends_elsewhere(
     tmp_path: Path,
 ) -> None:
-    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    folder = unpack_exploration(LOOKS / "text_editor.json", tmp_path / "explored")
     written = await write_all(None, folder, Wish(), print)
     with closing(AppendOnlyFile(folder / "proofs.jsonl")) as file:
-        for one in written.candidates:
+        for candidate in written.candidates:
             reason = "the acts cannot be repeated"
-            append_record(file, Proof(candidate=one.id, proved=False, reason=reason))
+            append_record(file, Proof(candidate=candidate.id, proved=False, reason=reason))
     again = await write_all(None, folder, Wish(), print)
     assert again.candidates
-    short = {one.effects: one.acts for one in written.candidates}
+    short = {candidate.effects: candidate.acts for candidate in written.candidates}
     for longer in again.candidates:
         acts = short.get(longer.effects, ())
         assert longer.acts != acts
         assert len(longer.acts) >= len(acts)
-    kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
-    assert {one.id for one in written.candidates} <= kept, "what a proof speaks of stays"
+    stored_ids = {
+        candidate.id for candidate in read_records(folder / "candidates.jsonl", Candidate)
+    }
+    assert {candidate.id for candidate in written.candidates} <= stored_ids, (
+        "what a proof speaks of stays"
+    )

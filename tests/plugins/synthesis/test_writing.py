@@ -22,7 +22,7 @@ from hisa.plugins.synthesis.writing import Wish, make_candidates, write_all
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeServer
-from hisa.testing.model_server import Received
+from hisa.testing.model_server import ReceivedRequest
 
 LOOKS = Path(__file__).parent / "looks"
 GOAL = "Make a shopping list of three things and keep the notes readable."
@@ -31,10 +31,10 @@ GOAL = "Make a shopping list of three things and keep the notes readable."
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An exploration's folder: 8 triples of two desktops with mousepad."""
-    return unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    return unpack_exploration(LOOKS / "text_editor.json", tmp_path / "explored")
 
 
-def unpacked(file: Path, folder: Path) -> Path:
+def unpack_exploration(file: Path, folder: Path) -> Path:
     """Write out a folder whose elements are those that were seen; pictures are plain grey."""
     packed = json.loads(file.read_text("utf-8"))
     for name in ("images", "elements"):
@@ -42,7 +42,7 @@ def unpacked(file: Path, folder: Path) -> Path:
     (folder / "subject.json").write_text(json.dumps(packed["subject"]))
     for name in ("states", "triples"):
         (folder / f"{name}.jsonl").write_text(
-            "".join(json.dumps(one) + "\n" for one in packed[name])
+            "".join(json.dumps(record) + "\n" for record in packed[name])
         )
     for name, elements in packed["elements"].items():
         (folder / "elements" / f"{name}.json").write_text(json.dumps(elements))
@@ -52,12 +52,12 @@ def unpacked(file: Path, folder: Path) -> Path:
 
 
 def triple(exploration: Exploration, number: int) -> Triple:
-    return next(one for one in exploration.triples if one.number == number)
+    return next(step for step in exploration.triples if step.number == number)
 
 
-def high(exploration: Exploration, one: Triple) -> str:
-    made = rule_instruction(exploration, ways_to(exploration, one)[0])
-    return made if isinstance(made, str) else made.high
+def high(exploration: Exploration, step: Triple) -> str:
+    result = rule_instruction(exploration, ways_to(exploration, step)[0])
+    return result if isinstance(result, str) else result.high
 
 
 def test_rules_name_every_value_and_the_way_there(folder: Path) -> None:
@@ -75,9 +75,11 @@ def test_rules_name_every_value_and_the_way_there(folder: Path) -> None:
 
 def test_rules_name_the_cell_that_is_selected(tmp_path: Path) -> None:
     """Real looks at a spreadsheet, of which cells, the name box and a button were kept."""
-    explored = Exploration.open(unpacked(LOOKS / "spreadsheet.json", tmp_path / "explored"))
+    explored = Exploration.open(
+        unpack_exploration(LOOKS / "spreadsheet.json", tmp_path / "explored")
+    )
     written = [rule_instruction(explored, [triple(explored, number)]) for number in (1, 3, 9)]
-    assert [one if isinstance(one, str) else one.high for one in written] == [
+    assert [result if isinstance(result, str) else result.high for result in written] == [
         "In the spreadsheet, make cell B3 hold 42 and save the file sales.ods.",
         "In the spreadsheet, with cell B2 selected, press Ctrl+B and save the file sales.ods.",
         "In the spreadsheet, with cell A1 selected, turn on Bold and save the file sales.ods.",
@@ -93,17 +95,17 @@ def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed
     assert [act.text or act.keys for act in acts_of(explored, way)] == ["Berlin", ("ctrl", "s")]
     assert triple(explored, 19).saved
     way = ways_to(explored, triple(explored, 19))[0]
-    assert [one.act.name for one in way] == ["Search", "Find", "Match case"]
-    assert not any(one.saved for one in way)
+    assert [step.act.name for step in way] == ["Search", "Find", "Match case"]
+    assert not any(step.saved for step in way)
 
 
-def test_what_cannot_be_told_is_refused_with_a_reason(folder: Path) -> None:
+def test_what_has_no_words_is_refused_with_a_reason(folder: Path) -> None:
     explored = Exploration.open(folder)
     typed, checked = triple(explored, 24), triple(explored, 19)
 
-    def reason(one: Triple, **act: Any) -> object:
+    def reason(step: Triple, **act: Any) -> object:
         return rule_instruction(
-            explored, [one.model_copy(update={"act": one.act.model_copy(update=act)})]
+            explored, [step.model_copy(update={"act": step.act.model_copy(update=act)})]
         )
 
     assert reason(typed, text="Oslo") == "the place that the text came to cannot be told"
@@ -117,13 +119,15 @@ async def test_the_rules_write_candidates_with_checks_made_apart(folder: Path) -
     written = await write_all(None, folder, Wish(), print)
     candidates = read_records(folder / "candidates.jsonl", Candidate)
     assert candidates == written.candidates
-    wrap = next(one for one in candidates if one.triples == (10,))
+    wrap = next(candidate for candidate in candidates if candidate.triples == (10,))
     assert "word-wrap" in json.dumps(wrap.check)
     assert "word-wrap" not in wrap.instruction
     assert [act.name for act in wrap.acts] == ["Document", "Word Wrap"]
     again = await write_all(None, folder, Wish(), print)
     assert again.instructions == written.instructions
-    assert [one.id for one in again.candidates] == [one.id for one in candidates]
+    assert [candidate.id for candidate in again.candidates] == [
+        candidate.id for candidate in candidates
+    ]
     assert len(read_records(folder / "refused.jsonl", Refusal)) == len(again.refusals)
 
 
@@ -134,12 +138,12 @@ def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
         Instruction(triples=(24,), sub="x", high=words, steps=way)
         for words in ("Do task number 24.", "Do the task of number 24.")
     ]
-    kept, refusals = make_candidates(explored, distinct_effects(explored), twice)
-    assert len(kept) == 1
-    assert [one.reason for one in refusals] == ["another task has the same check"]
+    remaining, refusals = make_candidates(explored, distinct_effects(explored), twice)
+    assert len(remaining) == 1
+    assert [refusal.reason for refusal in refusals] == ["another task has the same check"]
 
 
-def answer(_: Received) -> str:
+def answer(_: ReceivedRequest) -> str:
     """A goal for an act."""
     texts = {"sub_instruction": "Click the menu.", "analysis": "x", "high_level_instruction": GOAL}
     return json.dumps(texts)
@@ -162,19 +166,21 @@ async def test_each_act_becomes_a_low_level_instruction_and_a_broader_goal(folde
         written = await write_all(settings(server), folder, Wish(limit=3), print)
         assert len(server.requests) == 3 == len(written.instructions)
         more = await write_all(settings(server), folder, Wish(), print)
-    assert all(len(one.images) == 2 for one in server.requests)
-    assert not any(word in one.text for one in server.requests for word in ("gsettings", "org."))
+    assert all(len(request.images) == 2 for request in server.requests)
+    assert not any(
+        word in request.text for request in server.requests for word in ("gsettings", "org.")
+    )
     png = base64.b64decode(server.requests[0].images[0]["url"].partition(",")[2])
     colours = Image.open(io.BytesIO(png)).convert("RGB").getcolors()
     assert {colour for _, colour in colours or ()} == {(119, 119, 119), (255, 0, 0)}
     goals = read_records(folder / "instructions.jsonl", Instruction)
-    assert [(one.way, one.writer) for one in goals] == [("broad", "gpt-4o")] * len(
+    assert [(goal.way, goal.writer) for goal in goals] == [("broad", "gpt-4o")] * len(
         more.instructions
     )
-    assert len({one.triples for one in goals}) == len(goals) == len(server.requests) > 3
-    assert all(one.sub for one in goals)
+    assert len({goal.triples for goal in goals}) == len(goals) == len(server.requests) > 3
+    assert all(goal.sub for goal in goals)
     turns = {json.loads(line)["turn"] for line in (folder / "calls.jsonl").read_text().splitlines()}
-    assert {one.turn for one in goals} <= turns
+    assert {goal.turn for goal in goals} <= turns
     assert not (folder / "candidates.jsonl").exists(), "a goal is never proved"
     (task,) = goals_of(folder)
     assert (task.instruction, task.check) == (GOAL, None)
@@ -185,7 +191,7 @@ def goals_of(folder: Path) -> list[Task]:
     return [load_task(file) for file in folder.glob("goals/*/task.yaml")]
 
 
-async def test_an_unusable_reply_is_asked_for_again_once_then_counted(folder: Path) -> None:
+async def test_after_a_second_unusable_reply_the_goal_counts_as_refused(folder: Path) -> None:
     of_a_user = answer_with(high_level_instruction="The user wants a list of three things.")
     with FakeServer(then=of_a_user) as server:
         written = await write_all(settings(server), folder, Wish(limit=2), print)
@@ -217,10 +223,10 @@ async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -
     with FakeServer(then=answer) as server:
         written = await write_all(settings(server, budget=5_000), folder, Wish(), print)
         assert "token limit" in written.stopped
-        kept = read_records(folder / "instructions.jsonl", Instruction)
+        stored_instructions = read_records(folder / "instructions.jsonl", Instruction)
         more = await write_all(settings(server), folder, Wish(), print)
-    assert 0 < len(kept) < len(more.instructions)
-    assert more.instructions[: len(kept)] == kept
+    assert 0 < len(stored_instructions) < len(more.instructions)
+    assert more.instructions[: len(stored_instructions)] == stored_instructions
 
 
 async def test_references_take_a_model(folder: Path) -> None:
@@ -231,14 +237,14 @@ async def test_references_take_a_model(folder: Path) -> None:
 async def test_references_see_first_screens_and_three_drawn_examples(folder: Path) -> None:
     number = iter(range(100))
 
-    def ideas(_: Received) -> str:
+    def ideas(_: ReceivedRequest) -> str:
         lines = [f"Write the number {next(number)} down." for _ in range(5)]
         return json.dumps({"instructions": lines})
 
     with FakeServer(then=ideas) as server:
         written = await write_all(settings(server), folder, Wish(limit=0, references=7), print)
         last = server.requests[-1]
-    ways = [one.way for one in written.instructions if not one.triples]
+    ways = [instruction.way for instruction in written.instructions if not instruction.triples]
     assert ways == ["task_driven"] * 7 + ["self_instruct"] * 7
     assert last.text.count("Write the number") == 3
     assert len(last.images) >= 1

@@ -28,14 +28,14 @@ async def machine() -> AsyncIterator[DesktopEnvironment]:
 async def start(machine: DesktopEnvironment) -> Start:
     """Starts applications on the module's desktop."""
 
-    async def started(command: str, title: str) -> None:
+    async def start_program(command: str, title: str) -> None:
         await machine.execute(f"{command} >/dev/null 2>&1 &")
         limit = time.monotonic() + patience(_IDLE_SECONDS)
         while not await window(machine, title):
             assert time.monotonic() < limit, f"no window with {title!r} after {command!r}"
             await asyncio.sleep(0.2)
 
-    return started
+    return start_program
 
 
 async def window(machine: DesktopEnvironment, title: str) -> bool:

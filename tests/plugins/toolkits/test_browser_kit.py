@@ -16,7 +16,7 @@ import pytest_asyncio
 from hisa.errors import InvalidReply, ToolFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.browser import BROWSER
-from tests.plugins.toolkits.using import Using
+from tests.plugins.toolkits.using import KitCaller
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -118,12 +118,12 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 8099), Site).serve_forever()
 
 async def test_what_is_out_of_bounds_is_refused_before_it_reaches_a_page() -> None:
     tools = {tool.name: tool for tool in BROWSER.tools()}
-    for name, given in (
+    for name, arguments in (
         ("browser_go", "sideways"),
         ("browser_fill", {"fields": {"Name": [3]}}),
     ):
         with pytest.raises(InvalidReply):
-            tools[name].arguments(given)
+            tools[name].arguments(arguments)
 
 
 class Site:
@@ -131,46 +131,46 @@ class Site:
 
     def __init__(self, machine: DesktopEnvironment) -> None:
         self.machine = machine
-        self.use = Using(BROWSER, machine)
+        self.use = KitCaller(BROWSER, machine)
 
-    async def log(self) -> list[dict[str, Any]]:
+    async def read_log(self) -> list[dict[str, Any]]:
         lines = (await self.machine.read_file(LOG)).decode().splitlines()
         return [json.loads(line) for line in lines]
 
-    async def page(self) -> None:
+    async def open_page(self) -> None:
         """The page in the tab in front, and an empty log."""
         await self.use("visit", address=f"{SITE}/")
-        await self.until(lambda told: told["kind"] == "load")
+        await self.wait_for(lambda entry: entry["kind"] == "load")
         await self.machine.write_file(LOG, b"")
 
-    async def until(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    async def wait_for(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """The first entry of the log that is so, once it is there."""
         async with asyncio.timeout(60):
             while True:
-                for told in await self.log():
-                    if holds(told):
-                        return told
+                for entry in await self.read_log():
+                    if holds(entry):
+                        return entry
                 await asyncio.sleep(0.1)
 
-    async def title(self, wanted: str) -> None:
+    async def wait_for_title(self, title: str) -> None:
         """Wait until the window has a title."""
         async with asyncio.timeout(60):
             while True:
-                look = await self.machine.observe()
-                if any(wanted in window.title for window in look.windows):
+                observation = await self.machine.observe()
+                if any(title in window.title for window in observation.windows):
                     return
                 await asyncio.sleep(0.1)
 
     async def start(self, line: str) -> None:
         await self.machine.execute(f"setsid -f {line} >/dev/null 2>&1")
-        await self.title("Chromium")
+        await self.wait_for_title("Chromium")
 
-    async def eventually(self, function: str, wanted: str, **given: Any) -> None:
+    async def wait_for_output(self, function: str, expected: str, **arguments: Any) -> None:
         """Call a function until it says something."""
         async with asyncio.timeout(60):
             while True:
                 with contextlib.suppress(ToolFailed):
-                    if wanted in await self.use(function, **given):
+                    if expected in await self.use(function, **arguments):
                         return
                 await asyncio.sleep(0.3)
 
@@ -178,16 +178,16 @@ class Site:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site() -> AsyncIterator[Site]:
     async with DesktopEnvironment() as machine:
-        found = Site(machine)
-        assert "no browser runs" in await found.use.refused("tabs")
+        site = Site(machine)
+        assert "no browser runs" in await site.use.expect_refusal("tabs")
         await machine.write_file(f"{FOLDER}/page.html", PAGE.encode())
         await machine.write_file(f"{FOLDER}/labels.html", LABELS.encode())
         await machine.write_file(f"{FOLDER}/server.py", SERVER.encode())
         await machine.write_file(LOG, b"")
         await machine.execute(f"setsid -f python3 {FOLDER}/server.py >/dev/null 2>&1")
-        await found.start("chromium about:blank")
-        await found.eventually("tabs", "about:blank")
-        yield found
+        await site.start("chromium about:blank")
+        await site.wait_for_output("tabs", "about:blank")
+        yield site
 
 
 LISTED_LATE = """
@@ -207,18 +207,18 @@ with devtools.front() as tab:
 
 
 def is_event(kind: str, name: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda told: told["kind"] == kind and told.get("name") == name
+    return lambda entry: entry["kind"] == kind and entry.get("name") == name
 
 
 class TestReading:
     pytestmark = desktop
 
     async def test_tools_are_offered_while_it_is_in_front(self, site: Site) -> None:
-        look = await site.machine.observe()
-        assert all(tool.traits.needs.in_front(look) for tool in BROWSER.tools())
+        observation = await site.machine.observe()
+        assert all(tool.traits.needs.in_front(observation) for tool in BROWSER.tools())
 
-    async def test_a_page_is_told_as_it_is_seen_and_not_what_it_hides(self, site: Site) -> None:
-        await site.page()
+    async def test_read_gives_only_the_visible_text_of_a_page(self, site: Site) -> None:
+        await site.open_page()
         text = await site.use("read")
         assert text.startswith(f"Page 'Orders' {SITE}/\n# Orders of the day\n")
         assert "see [the other page](/other?x=1)." in text
@@ -229,69 +229,69 @@ class TestReading:
         for hidden in ("IGNORE", "see-through", "far left", '= "secret"'):
             assert hidden not in text
 
-    async def test_pages_are_not_told_of_automation(self, site: Site) -> None:
+    async def test_pages_do_not_detect_automation(self, site: Site) -> None:
         await site.use("go", to="reload")
-        told = await site.until(lambda told: told["kind"] == "load")
-        assert told["automated"] is False
+        entry = await site.wait_for(lambda entry: entry["kind"] == "load")
+        assert entry["automated"] is False
 
-    async def test_a_long_page_is_told_in_parts(self, site: Site) -> None:
+    async def test_a_long_page_is_read_in_parts(self, site: Site) -> None:
         await site.use("visit", address=f"{SITE}/long")
         first = await site.use("read")
         assert "go on with start=6000" in first
         assert "Paragraph number 0 of" in first
         rest = await site.use("read", start=6000) + await site.use("read", start=12000)
-        told = "\n".join([first, rest])
-        assert all(f"number {number} of" in told for number in (100, 300, 399))
+        text = "\n".join([first, rest])
+        assert all(f"number {number} of" in text for number in (100, 300, 399))
         assert "start=18000" not in rest
 
     async def test_fields_are_listed_without_passwords(self, site: Site) -> None:
-        await site.page()
-        told = await site.use("fields")
-        assert "select 'Country' = 'Germany'; options: Germany, Japan" in told
-        assert "password 'Password' = '6 characters, hidden'" in told
-        assert "text 'Fixed' = 'f', read_only" in told
+        await site.open_page()
+        output = await site.use("fields")
+        assert "select 'Country' = 'Germany'; options: Germany, Japan" in output
+        assert "password 'Password' = '6 characters, hidden'" in output
+        assert "text 'Fixed' = 'f', read_only" in output
 
 
 class TestWorking:
     pytestmark = desktop
 
     async def test_fields_are_filled_as_by_a_person(self, site: Site) -> None:
-        await site.page()
-        given = {"name": HOSTILE, "e-mail": "a@b.org", "Password": "new", "Day": "2026-11-24"}
-        told = await site.use("fill", fields={**given, "notes": "line 1\nline 2"}, submit=False)
-        assert "new" not in told
-        assert "password \"Password\" says '3 characters, hidden'" in told
-        typed = await site.until(is_event("input", "name"))
-        changed = await site.until(is_event("change", "notes"))
+        await site.open_page()
+        fields = {"name": HOSTILE, "e-mail": "a@b.org", "Password": "new", "Day": "2026-11-24"}
+        output = await site.use("fill", fields={**fields, "notes": "line 1\nline 2"}, submit=False)
+        assert "new" not in output
+        assert "password \"Password\" says '3 characters, hidden'" in output
+        typed = await site.wait_for(is_event("input", "name"))
+        changed = await site.wait_for(is_event("change", "notes"))
         assert (typed["value"], typed["trusted"]) == (HOSTILE, True)
         assert (changed["value"], changed["trusted"]) == ("line 1\nline 2", True)
         await site.use("fill", fields={"E-mail address": "c@d.org"}, submit=True)
-        sent = (await site.until(lambda told: told["kind"] == "submit"))["sent"]
+        sent = (await site.wait_for(lambda entry: entry["kind"] == "submit"))["sent"]
         assert sent["mail"] == "c@d.org"
         assert (sent["name"], sent["pw"], sent["day"]) == (HOSTILE, "new", "2026-11-24")
-        await site.title("Orders")
+        await site.wait_for_title("Orders")
 
-    async def test_what_a_field_made_of_a_text_is_told(self, site: Site) -> None:
-        told = await site.use("fill", fields={"Short": "12345"})
-        assert "says '123', not what was typed" in told
-        assert "is read-only" in await site.use.refused("fill", fields={"Fixed": "x"})
-        told = await site.use.refused("fill", fields={"Name": "N", "Zip": "1"})
-        assert 'nothing here is called "Zip"; there are: text "Name"' in told
-        assert 'filled before it: text "Name"' in told
+    async def test_fill_reports_the_text_that_a_field_took(self, site: Site) -> None:
+        output = await site.use("fill", fields={"Short": "12345"})
+        assert "says '123', not what was typed" in output
+        assert "is read-only" in await site.use.expect_refusal("fill", fields={"Fixed": "x"})
+        output = await site.use.expect_refusal("fill", fields={"Name": "N", "Zip": "1"})
+        assert 'nothing here is called "Zip"; there are: text "Name"' in output
+        assert 'filled before it: text "Name"' in output
 
     async def test_options_are_chosen_and_boxes_ticked(self, site: Site) -> None:
-        await site.page()
+        await site.open_page()
         await site.use("fill", fields={"Country": "japan"})
-        assert (await site.until(is_event("change", "country")))["value"] == "jp"
-        told = await site.use.refused("fill", fields={"Country": "Peru"})
-        assert "it has: Germany, Japan" in told
+        assert (await site.wait_for(is_event("change", "country")))["value"] == "jp"
+        output = await site.use.expect_refusal("fill", fields={"Country": "Peru"})
+        assert "it has: Germany, Japan" in output
         assert "is on; it was off" in await site.use("check", field="Send news")
-        ticked = await site.until(is_event("change", "news"))
+        ticked = await site.wait_for(is_event("change", "news"))
         assert (ticked["checked"], ticked["trusted"]) == (True, True)
         assert "is on; it was on" in await site.use("check", field="Send news")
         await site.use("check", field="Large")
-        assert (await site.until(is_event("change", "size")))["value"] == "l"
-        assert "has no tick" in await site.use.refused("check", field="Name")
+        assert (await site.wait_for(is_event("change", "size")))["value"] == "l"
+        assert "has no tick" in await site.use.expect_refusal("check", field="Name")
 
     async def test_a_label_that_is_bound_to_nothing_names_the_field_beside_it(
         self, site: Site
@@ -302,37 +302,39 @@ class TestWorking:
             assert f'"{name}" says {text!r}' in await site.use("fill", fields={name: text})
         assert "is on; it was off" in await site.use("check", field="Agree")
         # A label with something else beside it names no field further away.
-        assert "nothing here is called" in await site.use.refused("fill", fields={"Colour": "x"})
+        assert "nothing here is called" in await site.use.expect_refusal(
+            "fill", fields={"Colour": "x"}
+        )
 
-    async def test_what_lies_in_a_closed_part_of_the_page_is_left_to_the_screen(
+    async def test_fields_in_a_closed_part_of_the_page_are_left_to_the_screen(
         self, site: Site
     ) -> None:
         await site.use("visit", address=f"{SITE}/labels")
-        told = await site.use.refused("fill", fields={"Inner": "x"})
-        assert "gui_action" in told
+        reason = await site.use.expect_refusal("fill", fields={"Inner": "x"})
+        assert "gui_action" in reason
 
-    async def test_clicks_are_a_persons(self, site: Site) -> None:
-        await site.page()
-        told = await site.use.refused("click", target="Twin")
-        assert told.startswith('2 fit "Twin": 1: ')
+    async def test_clicks_are_trusted_events(self, site: Site) -> None:
+        await site.open_page()
+        output = await site.use.expect_refusal("click", target="Twin")
+        assert output.startswith('2 fit "Twin": 1: ')
         await site.use("click", target="Twin", nth=2)
-        assert (await site.until(is_event("click", "second")))["trusted"] is True
+        assert (await site.wait_for(is_event("click", "second")))["trusted"] is True
         await site.use("click", target="css=#second", double=True)
-        await site.until(is_event("dblclick", "second"))
-        assert "is no CSS selector" in await site.use.refused("click", target="css=[")
-        assert "covered by" in await site.use.refused("click", target="Under")
-        told = await site.use("click", target="the other page")
-        assert told.endswith(f"Page 'Other' {SITE}/other?x=1")
-        await site.title("Other - Chromium")
+        await site.wait_for(is_event("dblclick", "second"))
+        assert "is no CSS selector" in await site.use.expect_refusal("click", target="css=[")
+        assert "covered by" in await site.use.expect_refusal("click", target="Under")
+        output = await site.use("click", target="the other page")
+        assert output.endswith(f"Page 'Other' {SITE}/other?x=1")
+        await site.wait_for_title("Other - Chromium")
 
     async def test_a_name_from_a_page_is_no_script(self, site: Site) -> None:
-        await site.page()
-        assert "nothing here is called" in await site.use.refused("click", target=HOSTILE)
+        await site.open_page()
+        assert "nothing here is called" in await site.use.expect_refusal("click", target=HOSTILE)
         assert "'Orders'" in await site.use("tabs")
 
     async def test_a_dialog_of_the_page_is_named_as_a_reason(self, site: Site) -> None:
-        await site.page()
-        assert "shows a dialog" in await site.use.refused("click", target="Alarm")
+        await site.open_page()
+        assert "shows a dialog" in await site.use.expect_refusal("click", target="Alarm")
         await site.machine.execute("xdotool key Return")
         assert "'Orders'" in await site.use("tabs")
 
@@ -341,58 +343,60 @@ class TestTabs:
     pytestmark = desktop
 
     async def test_tabs_are_opened_switched_and_closed(self, site: Site) -> None:
-        await site.page()
+        await site.open_page()
         await site.use("visit", address=f"{SITE}/other?new", new_tab=True)
-        await site.until(lambda told: told.get("path") == "/other?new")
-        await site.title("Other - Chromium")
+        await site.wait_for(lambda entry: entry.get("path") == "/other?new")
+        await site.wait_for_title("Other - Chromium")
         listed = (await site.use("tabs")).splitlines()
         assert [line.split(" ", 1)[1] for line in listed] == [
             f"'Other' {SITE}/other?new",
             f"'Orders' {SITE}/",
         ]
         await site.use("switch", tab="orders")
-        await site.title("Orders - Chromium")
-        told = await site.use("click", target="New window")
-        assert f"It opened a tab: {SITE}/other" in told
-        assert "2 tabs fit 'other'" in await site.use.refused("switch", tab="other")
+        await site.wait_for_title("Orders - Chromium")
+        output = await site.use("click", target="New window")
+        assert f"It opened a tab: {SITE}/other" in output
+        assert "2 tabs fit 'other'" in await site.use.expect_refusal("switch", tab="other")
         await site.use("close", tab="other?new")
-        told = await site.use("close")
-        assert told == f"Closed 'Other'. Left:\n{listed[1]}"
-        assert "the only tab" in await site.use.refused("close")
-        await site.title("Orders - Chromium")
+        output = await site.use("close")
+        assert output == f"Closed 'Other'. Left:\n{listed[1]}"
+        assert "the only tab" in await site.use.expect_refusal("close")
+        await site.wait_for_title("Orders - Chromium")
 
     async def test_a_tab_that_was_closed_since_it_was_listed_is_passed_over(
         self, site: Site
     ) -> None:
-        await site.page()
+        await site.open_page()
         folder = (await site.machine.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
-        done = await site.machine.execute(["/usr/bin/python3", "-c", LISTED_LATE, folder])
-        assert done.output == "Orders\n", done
+        result = await site.machine.execute(["/usr/bin/python3", "-c", LISTED_LATE, folder])
+        assert result.output == "Orders\n", result
 
     async def test_pages_are_gone_back_to(self, site: Site) -> None:
-        await site.page()
+        await site.open_page()
         await site.use("visit", address=f"{SITE}/other?back")
         assert "Page 'Orders'" in await site.use("go", to="back")
-        await site.title("Orders - Chromium")
+        await site.wait_for_title("Orders - Chromium")
         assert "/other?back" in await site.use("go", to="forward")
-        await site.title("Other - Chromium")
-        assert "no page to go forward to" in await site.use.refused("go", to="forward")
+        await site.wait_for_title("Other - Chromium")
+        assert "no page to go forward to" in await site.use.expect_refusal("go", to="forward")
 
     async def test_addresses_that_lead_nowhere_are_refused(self, site: Site) -> None:
-        told = await site.use.refused("visit", address="http://127.0.0.1:9/")
-        assert "ERR_" in told
-        assert "want it whole" in await site.use.refused("visit", address="javascript:alert(1)")
+        reason = await site.use.expect_refusal("visit", address="http://127.0.0.1:9/")
+        assert "ERR_" in reason
+        assert "want it whole" in await site.use.expect_refusal(
+            "visit", address="javascript:alert(1)"
+        )
 
 
 class TestFiles:
     pytestmark = desktop
 
     async def test_a_link_is_downloaded(self, site: Site) -> None:
-        await site.page()
-        told = await site.use("download", link="Report")
-        assert told == "/home/user/Downloads/report.csv: 8 bytes"
+        await site.open_page()
+        output = await site.use("download", link="Report")
+        assert output == "/home/user/Downloads/report.csv: 8 bytes"
         assert await site.machine.read_file("/home/user/Downloads/report.csv") == b"a,b\n1,2\n"
-        assert "no folder" in await site.use.refused("download", link="Report", folder="/no")
+        assert "no folder" in await site.use.expect_refusal("download", link="Report", folder="/no")
 
 
 class TestRestart:
@@ -402,21 +406,21 @@ class TestRestart:
         await site.machine.execute("pkill -x chromium; while pgrep -x chromium; do sleep 0.1; done")
         program = "/usr/lib/chromium/chromium --no-first-run '--user-data-dir=/tmp/own profile'"
         await site.start(f"{program} {SITE}/ {SITE}/other")
-        await site.title("Orders")
-        assert "browser_restart starts it again" in await site.use.refused("tabs")
-        told = await site.use("restart")
-        assert sorted(told.splitlines()[1:3]) == [f"{SITE}/", f"{SITE}/other"]
-        assert told.endswith("Which tabs there were before is not known.")
+        await site.wait_for_title("Orders")
+        assert "browser_restart starts it again" in await site.use.expect_refusal("tabs")
+        output = await site.use("restart")
+        assert sorted(output.splitlines()[1:3]) == [f"{SITE}/", f"{SITE}/other"]
+        assert output.endswith("Which tabs there were before is not known.")
         line = await site.machine.execute("pgrep -ax chromium | grep -v type=")
         assert "--user-data-dir=/tmp/own profile --remote-debugging-port=1336" in line.output
 
-    async def test_tabs_of_a_moment_ago_are_kept_too(self, site: Site) -> None:
+    async def test_a_tab_of_a_moment_ago_survives_a_restart(self, site: Site) -> None:
         await site.use("visit", address=f"{SITE}/other?late", new_tab=True)
-        told = await site.use("restart")
-        assert f"{SITE}/other?late" in told
-        assert "Not there any more" not in told
+        output = await site.use("restart")
+        assert f"{SITE}/other?late" in output
+        assert "Not there any more" not in output
         await site.use("switch", tab="other?late")
-        await site.title("Other")
+        await site.wait_for_title("Other")
 
 
 @pytest.mark.desktop

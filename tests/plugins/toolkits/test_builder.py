@@ -20,9 +20,9 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.toolkits.builder.build_records import Build, Requirements, parsed
+from hisa.plugins.toolkits.builder.build_records import Build, Requirements, parse_reply
 from hisa.plugins.toolkits.builder.built_toolkit import (
-    accept,
+    accept_review,
     built_toolkit,
     call_program,
     write_review,
@@ -31,7 +31,7 @@ from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
 from hisa.plugins.toolkits.tools_new import new_folder
 from hisa.protocols import CommandResult
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.calling import call_tool
 from tests.cli.command import Command
@@ -62,10 +62,10 @@ HOSTILE = {
 async def test_hostile_programs_break_and_nothing_else_does(tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     async with DesktopEnvironment() as environment:
-        for name, (body, said) in HOSTILE.items():
+        for name, (body, expected) in HOSTILE.items():
             code = f"def work():\n    {body}\n"
             answer = await call_program(environment, code, "work", {}, seconds=1)
-            assert said in answer.broke, (name, answer)
+            assert expected in answer.broke, (name, answer)
             assert answer.value is None
             assert "\x1b" not in answer.broke
         code = f"def work():\n    open({str(outside)!r}, 'w').write('x')\n"
@@ -134,27 +134,27 @@ async def nothing(_: object) -> None:
     """The application is open."""
 
 
-async def built(
+async def run_build(
     *replies: object, machine: FakeEnvironment | None = None
 ) -> tuple[Build, ScriptedModel]:
-    texts = [each if isinstance(each, Exception) else json.dumps(each) for each in replies]
+    texts = [reply if isinstance(reply, Exception) else json.dumps(reply) for reply in replies]
     model = ScriptedModel(texts)
-    where = machine or Machine()
+    environment = machine or Machine()
     return await ToolBuilder(
-        model, where, app="fake", examples=TASKS, prepare=nothing
+        model, environment, app="fake", examples=TASKS, prepare=nothing
     ).build(), model
 
 
 async def test_failures_are_fed_back_and_tries_are_bounded() -> None:
-    build, model = await built(PLAN, CASES, BAD, GOOD)
-    (made,) = build.passed
-    assert [len(failures) for failures in made.failures] == [2, 0]
-    again = model.requests[-1].text
-    assert "NameError" in again
-    assert "sk-abcdefghijklmnop" not in again, "what a program prints may hold a secret"
-    assert "bad = 'a program'" in again
+    build, model = await run_build(PLAN, CASES, BAD, GOOD)
+    (function,) = build.passed
+    assert [len(failures) for failures in function.failures] == [2, 0]
+    prompt = model.requests[-1].text
+    assert "NameError" in prompt
+    assert "sk-abcdefghijklmnop" not in prompt, "what a program prints may hold a secret"
+    assert "bad = 'a program'" in prompt
 
-    build, model = await built(PLAN, CASES, BAD, BAD, BAD)
+    build, model = await run_build(PLAN, CASES, BAD, BAD, BAD)
     assert not build.passed
     assert len(model.requests) == 5
 
@@ -164,43 +164,43 @@ async def test_tests_that_a_function_passes_that_does_nothing_show_nothing() -> 
         return {"value": ""}
 
     empty = {"cases": [{**case, "value": "", "check": ""} for case in CASES["cases"]]}
-    build, _ = await built(PLAN, empty, machine=Machine(idle))
+    build, _ = await run_build(PLAN, empty, machine=Machine(idle))
     assert "does nothing" in build.functions[0].given_up
     assert not build.functions[0].failures
 
 
 async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is() -> None:
     for error in (BudgetExceeded("limit reached"), ModelUnavailable("gone")):
-        build, _ = await built(PLAN, CASES, BAD, error)
+        build, _ = await run_build(PLAN, CASES, BAD, error)
         assert build.stopped == str(error)
         assert len(build.functions[0].failures) == 1
         with pytest.raises(type(error)):
-            await built(error)
+            await run_build(error)
 
 
 async def test_a_machine_that_breaks_under_a_program_is_the_programs_failure() -> None:
-    class Breaking(Machine):
-        async def execute(self, command: str | Sequence[str], **how: Any) -> CommandResult:
-            done = await super().execute(command, **how)
-            if "broke" in done.output:
+    class BreakingMachine(Machine):
+        async def execute(self, command: str | Sequence[str], **options: Any) -> CommandResult:
+            result = await super().execute(command, **options)
+            if "broke" in result.output:
                 raise EnvironmentFailed("ended: memory")
-            return done
+            return result
 
-    build, _ = await built(PLAN, CASES, BAD, GOOD, machine=Breaking())
+    build, _ = await run_build(PLAN, CASES, BAD, GOOD, machine=BreakingMachine())
     assert build.functions[0].failures[0] == (
         "the machine broke while the tests ran: ended: memory",
     )
     assert build.functions[0].passed
 
 
-async def test_nothing_begins_on_a_machine_that_is_kept_or_without_the_application() -> None:
-    class Kept(Machine):
+async def test_a_build_needs_a_throwaway_machine_and_an_open_application() -> None:
+    class PersistentMachine(Machine):
         @property
         def capabilities(self) -> frozenset[str]:
             return frozenset({"execute"})
 
     with pytest.raises(UsageError, match="keeps what is done to it"):
-        await built(machine=Kept())
+        await run_build(machine=PersistentMachine())
     calc = ToolBuilder(
         ScriptedModel([]), Machine(), app="libreoffice-calc", examples=TASKS, prepare=nothing
     )
@@ -208,7 +208,7 @@ async def test_nothing_begins_on_a_machine_that_is_kept_or_without_the_applicati
         await calc.build()
 
 
-def changed(**fields: object) -> dict[str, Any]:
+def change_plan(**fields: object) -> dict[str, Any]:
     function = {**PLAN["functions"][0], **fields}
     return {"needed": PLAN["needed"], "functions": [function]}
 
@@ -219,21 +219,21 @@ PARAMETER = {"name": "text", "type": "string", "description": "any"}
 @pytest.mark.parametrize(
     "plan",
     [
-        changed(name="../up"),
-        changed(summary="Count\nthe words\n</tools>"),
-        changed(parameters=[{**PARAMETER, "name": "context"}]),
-        changed(effects=["everything"]),
-        changed(code="import os"),
+        change_plan(name="../up"),
+        change_plan(summary="Count\nthe words\n</tools>"),
+        change_plan(parameters=[{**PARAMETER, "name": "context"}]),
+        change_plan(effects=["everything"]),
+        change_plan(code="import os"),
         {**PLAN, "functions": PLAN["functions"] * 2},
         {**PLAN, "more": 1},
         {**PLAN, "needed": [{"functionality": "count", "covered_by": "a_tool_of_nobody"}]},
         [],
     ],
 )
-async def test_a_plan_that_does_not_fit_is_asked_for_again_and_then_given_up(plan: object) -> None:
+async def test_an_unusable_plan_is_requested_again_and_then_refused(plan: object) -> None:
     with pytest.raises(ModelUnavailable, match="no usable plan"):
-        await built(plan, plan, plan)
-    build, _ = await built(plan, PLAN, CASES, GOOD)
+        await run_build(plan, plan, plan)
+    build, _ = await run_build(plan, PLAN, CASES, GOOD)
     assert build.passed
 
 
@@ -245,9 +245,9 @@ async def test_cases_have_to_fit_the_description_and_to_show_something() -> None
         {"why": "x", "arguments": {"text": "a"}, "value": 1, "more": 1},
     ):
         bad = {"cases": [case, case]}
-        build, _ = await built(PLAN, bad, bad, bad)
+        build, _ = await run_build(PLAN, bad, bad, bad)
         assert "no usable reply" in build.functions[0].given_up
-        build, _ = await built(PLAN, bad, CASES, GOOD)
+        build, _ = await run_build(PLAN, bad, CASES, GOOD)
         assert build.passed
 
 
@@ -260,11 +260,11 @@ def test_a_deep_or_endless_number_is_refused() -> None:
         '{"a": 1e999}',
     ):
         with pytest.raises(InvalidReply):
-            parsed(Requirements, text)
+            parse_reply(Requirements, text)
 
 
 async def review_of(folder: Path, *replies: object) -> Path:
-    build, _ = await built(*replies)
+    build, _ = await run_build(*replies)
     new_folder(folder)
     write_review(folder, build)
     return folder
@@ -275,24 +275,24 @@ async def test_only_what_was_tested_as_it_stands_is_accepted(tmp_path: Path) -> 
     with (review / "count.guest.py").open("a") as file:
         file.write("# a better one\n")
     with pytest.raises(UsageError, match="count was changed after its tests ran"):
-        accept(review)
+        accept_review(review)
     failed = await review_of(tmp_path / "failed", PLAN, CASES, BAD, BAD, BAD)
     with pytest.raises(UsageError, match="count failed its tests"):
-        accept(failed)
+        accept_review(failed)
     with pytest.raises(UsageError, match="holds no build"):
-        accept(tmp_path / "none")
+        accept_review(tmp_path / "none")
     (failed / "toolkit.json").write_text('{"format": 2}')
     with pytest.raises(UsageError, match="holds no build"):
-        accept(failed)
+        accept_review(failed)
 
 
 async def test_an_accepted_package_is_data_and_our_wrapper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
-    package, _, _ = accept(review)
+    package, _, _ = accept_review(review)
     with pytest.raises(UsageError, match="is there already"):
-        accept(review)
+        accept_review(review)
     files = {str(p.relative_to(package)) for p in package.rglob("*.*")}
     module = {"fake_tools/__init__.py", "fake_tools/toolkit.json"}
     assert files == {"pyproject.toml", *module}
@@ -315,9 +315,9 @@ COUNT = """def count(text):
 """
 
 
-def answers(received: Received) -> str:
+def answers(received: ReceivedRequest) -> str:
     """A model over the OpenAI protocol, by the job that it is given; its first program is wrong."""
-    wrong = "it returned" not in received.said_by("user")
+    wrong = "it returned" not in received.text_by("user")
     replies = {
         "# Tool requirements": PLAN,
         "# Tool tests": CASES,
@@ -326,24 +326,24 @@ def answers(received: Received) -> str:
     return json.dumps(replies[received.job])
 
 
-def written(folder: Path) -> tuple[str, ...]:
+def write_arguments(folder: Path) -> tuple[str, ...]:
     (folder / "tasks.jsonl").write_text('{"instruction": "Count the words."}\n')
     (folder / "editor.yaml").write_text(EDITOR)
-    given = ("--examples", str(folder / "tasks.jsonl"), "--task", str(folder / "editor.yaml"))
-    return ("tools", "build", "mousepad", *given, "--out", str(folder / "review"))
+    files = ("--examples", str(folder / "tasks.jsonl"), "--task", str(folder / "editor.yaml"))
+    return ("tools", "build", "mousepad", *files, "--out", str(folder / "review"))
 
 
 @pytest.mark.desktop
 def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> None:
     with FakeServer(then=answers) as server:
         hisa = Command(tmp_path, url=server.url)
-        said = hisa.run(*written(tmp_path), "--model", "served")
-    assert "1 of 1 functions pass\n  count: passed" in said
-    kept = (tmp_path / "review" / "toolkit.json").read_text("utf-8")
-    assert "it returned 3, and 2 was wanted" in kept
+        output = hisa.run(*write_arguments(tmp_path), "--model", "served")
+    assert "1 of 1 functions pass\n  count: passed" in output
+    data = (tmp_path / "review" / "toolkit.json").read_text("utf-8")
+    assert "it returned 3, and 2 was wanted" in data
     package = tmp_path / "mousepad-tools"
-    said = hisa.run("tools", "accept", str(tmp_path / "review"))
-    assert "pip install -e" in said
+    output = hisa.run("tools", "accept", str(tmp_path / "review"))
+    assert "pip install -e" in output
     site = tmp_path / "site"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     command += ["--no-build-isolation", "--target", str(site), str(package)]
@@ -352,21 +352,21 @@ def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> N
         [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
     task = str(tmp_path / "editor.yaml")
-    said = hisa.run("tools", "run", "mousepad_count", "text=one two three", "--task", task)
-    assert said == "3\n"
+    output = hisa.run("tools", "run", "mousepad_count", "text=one two three", "--task", task)
+    assert output == "3\n"
     listed = hisa.json("tools", "ls", "--kit", "mousepad")
     assert [tool["needs"]["apps"] for tool in listed["tools"]] == [["mousepad"]]
 
 
 @pytest.mark.process
 def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> None:
-    said = Command(tmp_path).refused(*written(tmp_path))
-    assert "the offline model follows rules and writes no programs" in said
+    reason = Command(tmp_path).run_refused(*write_arguments(tmp_path))
+    assert "the offline model follows rules and writes no programs" in reason
     hisa = Command(tmp_path, url="http://127.0.0.1:9/v1")
-    good = (*written(tmp_path), "--model", "served")
-    assert "application 'Up/'" in hisa.refused(*("Up/" if w == "mousepad" else w for w in good))
+    good = (*write_arguments(tmp_path), "--model", "served")
+    assert "application 'Up/'" in hisa.run_refused(*("Up/" if w == "mousepad" else w for w in good))
     (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
-    assert "wanted is an object with an instruction" in hisa.refused(*good)
-    written(tmp_path)
+    assert "wanted is an object with an instruction" in hisa.run_refused(*good)
+    write_arguments(tmp_path)
     (tmp_path / "review").mkdir()
-    assert "is there already" in hisa.refused(*good)
+    assert "is there already" in hisa.run_refused(*good)

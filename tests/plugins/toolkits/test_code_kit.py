@@ -19,7 +19,7 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.code_editor import CODE
 from hisa.plugins.toolkits.guest import code_program
 from hisa.plugins.toolkits.guest.files_common import Refused
-from tests.plugins.toolkits.using import Using
+from tests.plugins.toolkits.using import KitCaller
 
 IS_HERE = shutil.which("code") is not None
 with_files = pytest.mark.desktop
@@ -46,7 +46,7 @@ class Editor:
 
     def __init__(self, machine: DesktopEnvironment) -> None:
         self.machine = machine
-        self.use = Using(CODE, machine)
+        self.use = KitCaller(CODE, machine)
 
     async def put(self, name: str, text: str) -> None:
         await self.machine.write_file(f"{PROJECT}/{name}", text.encode())
@@ -54,32 +54,32 @@ class Editor:
     async def text(self, path: str) -> str:
         return (await self.machine.read_file(path)).decode()
 
-    async def do(self, source: str) -> None:
-        seen = await self.machine.observe()
+    async def act(self, source: str) -> None:
+        observation = await self.machine.observe()
         await self.machine.act(
-            to_space(parse(source), "screen", screen=seen.screen, image=seen.screen)
+            to_space(parse(source), "screen", screen=observation.screen, image=observation.screen)
         )
 
-    async def eventually(self, holds: Callable[[], Awaitable[bool]]) -> None:
+    async def wait_until(self, holds: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(90):
             while True:
                 if await holds():
                     return
                 await asyncio.sleep(0.3)
 
-    async def titled(self, wanted: str) -> None:
-        async def is_so() -> bool:
-            look = await self.machine.observe()
-            return any(wanted in window.title for window in look.windows)
+    async def wait_for_title(self, title: str) -> None:
+        async def has_title() -> bool:
+            observation = await self.machine.observe()
+            return any(title in window.title for window in observation.windows)
 
-        await self.eventually(is_so)
+        await self.wait_until(has_title)
 
-    async def has_element(self, wanted: str) -> None:
-        async def is_so() -> bool:
-            look = await self.machine.observe(elements=True, settle=1.0)
-            return any(wanted in f"{e.name}\n{e.text}" for e in look.elements or ())
+    async def wait_for_element(self, text: str) -> None:
+        async def is_shown() -> bool:
+            observation = await self.machine.observe(elements=True, settle=1.0)
+            return any(text in f"{e.name}\n{e.text}" for e in observation.elements or ())
 
-        await self.eventually(is_so)
+        await self.wait_until(is_shown)
 
     async def brightness(self) -> float:
         pixels = (await self.machine.observe()).screenshot.pixels.convert("L").resize((1, 1))
@@ -89,10 +89,10 @@ class Editor:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def editor() -> AsyncIterator[Editor]:
     async with DesktopEnvironment() as machine:
-        found = Editor(machine)
-        await found.put("main.py", "import os\n\nprint('colour')\n# Colour: TODO\n")
+        editor = Editor(machine)
+        await editor.put("main.py", "import os\n\nprint('colour')\n# Colour: TODO\n")
         await machine.write_file(f"{USER}/settings.json", b"")
-        yield found
+        yield editor
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -102,23 +102,23 @@ class TestFiles:
     async def test_a_folders_settings_are_its_own(self, editor: Editor) -> None:
         path = f"{PROJECT}/.vscode/settings.json"
         await editor.machine.write_file(path, WRITTEN.encode())
-        told = await editor.use("setting", name="editor.fontSize", value=30, folder=PROJECT)
-        assert told.startswith(f"{path}: editor.fontSize = 30; it was 14. ")
+        output = await editor.use("setting", name="editor.fontSize", value=30, folder=PROJECT)
+        assert output.startswith(f"{path}: editor.fontSize = 30; it was 14. ")
         assert json.loads(await editor.text(path)) == json.loads(WRITTEN.replace(": 14", ": 30"))
-        told = await editor.use("settings", words="font", folder=PROJECT)
-        assert told == f"{path}:\neditor.fontSize = 30"
-        told = await editor.use("unset", name="editor.fontSize", folder=PROJECT)
-        assert told.endswith("is not set any more; it was 30")
+        output = await editor.use("settings", words="font", folder=PROJECT)
+        assert output == f"{path}:\neditor.fontSize = 30"
+        output = await editor.use("unset", name="editor.fontSize", folder=PROJECT)
+        assert output.endswith("is not set any more; it was 30")
         assert '"editor.fontSize"' not in await editor.text(path)
-        wrong = await editor.use.refused("unset", name="editor.fontSize", folder=PROJECT)
+        wrong = await editor.use.expect_refusal("unset", name="editor.fontSize", folder=PROJECT)
         assert "does not set 'editor.fontSize'; it sets files.exclude" in wrong
 
     async def test_tasks_and_launches_are_written(self, editor: Editor) -> None:
         for command in ("false", f"touch {PROJECT}/built"):
             await editor.use("task", folder=PROJECT, label="Build", command=command, group="build")
-        kept = json.loads(await editor.text(f"{PROJECT}/.vscode/tasks.json"))
-        assert kept["version"] == "2.0.0"
-        (task,) = kept["tasks"]
+        stored = json.loads(await editor.text(f"{PROJECT}/.vscode/tasks.json"))
+        assert stored["version"] == "2.0.0"
+        (task,) = stored["tasks"]
         assert (task["label"], task["command"]) == ("Build", f"touch {PROJECT}/built")
         options = {"program": "${file}", "args": ["-v"]}
         await editor.use("launch", folder=PROJECT, name="Run", debugger="debugpy", options=options)
@@ -129,17 +129,17 @@ class TestFiles:
         assert await editor.use("keys") == "no keys of the user's own"
         await editor.use("bind", key="ctrl+alt+b", command="a.b", when="editorFocus", args={"x": 1})
         await editor.use("bind", key="ctrl+alt+c", command="c.d")
-        kept = json.loads(await editor.text(f"{USER}/keybindings.json"))
-        assert kept[0] == {
+        bindings = json.loads(await editor.text(f"{USER}/keybindings.json"))
+        assert bindings[0] == {
             "key": "ctrl+alt+b",
             "command": "a.b",
             "when": "editorFocus",
             "args": {"x": 1},
         }
         assert await editor.use("unbind", key="ctrl+alt+b") == "1 taken out"
-        kept = json.loads(await editor.text(f"{USER}/keybindings.json"))
-        assert kept == [{"key": "ctrl+alt+c", "command": "c.d"}]
-        assert "has no key 'x'" in await editor.use.refused("unbind", key="x")
+        bindings = json.loads(await editor.text(f"{USER}/keybindings.json"))
+        assert bindings == [{"key": "ctrl+alt+c", "command": "c.d"}]
+        assert "has no key 'x'" in await editor.use.expect_refusal("unbind", key="x")
 
 
 def vsix() -> bytes:
@@ -174,37 +174,37 @@ class TestEditor:
     async def test_extensions_come_and_go(self, editor: Editor) -> None:
         await editor.machine.write_file("/home/user/nothing.vsix", vsix())
         assert await editor.use("extensions") == "no extensions"
-        told = await editor.use("install", which="~/nothing.vsix")
-        assert told == "New: meadow.nothing 1.2.3; 1 extensions"
+        output = await editor.use("install", which="~/nothing.vsix")
+        assert output == "New: meadow.nothing 1.2.3; 1 extensions"
         folder = await editor.machine.execute("ls /home/user/.vscode/extensions")
         assert "meadow.nothing-1.2.3" in folder.output
         assert await editor.use("extensions") == "meadow.nothing 1.2.3"
-        assert "want PUBLISHER.NAME" in await editor.use.refused("install", which="--help")
-        told = await editor.use("uninstall", name="meadow.nothing")
-        assert told == "meadow.nothing is gone; 0 extensions are left"
-        assert "no extension" in await editor.use.refused("uninstall", name="meadow.nothing")
+        assert "want PUBLISHER.NAME" in await editor.use.expect_refusal("install", which="--help")
+        output = await editor.use("uninstall", name="meadow.nothing")
+        assert output == "meadow.nothing is gone; 0 extensions are left"
+        assert "no extension" in await editor.use.expect_refusal("uninstall", name="meadow.nothing")
 
     async def test_files_and_folders_are_shown(self, editor: Editor) -> None:
         await editor.use("setting", name="security.workspace.trust.enabled", value=False)
-        told = await editor.use("show", path=PROJECT)
-        assert "project" in told
+        output = await editor.use("show", path=PROJECT)
+        assert "project" in output
         await editor.use("show", path=f"{PROJECT}/main.py", line=3, column=2)
-        await editor.titled("main.py")
-        await editor.has_element("Ln 3, Col 2")
-        look = await editor.machine.observe()
-        assert all(tool.traits.needs.in_front(look) for tool in CODE.tools())
-        assert "there is no" in await editor.use.refused("show", path="~/none.py")
+        await editor.wait_for_title("main.py")
+        await editor.wait_for_element("Ln 3, Col 2")
+        observation = await editor.machine.observe()
+        assert all(tool.traits.needs.in_front(observation) for tool in CODE.tools())
+        assert "there is no" in await editor.use.expect_refusal("show", path="~/none.py")
 
     async def test_settings_hold_once_the_window_is_loaded_again(self, editor: Editor) -> None:
         dark = await editor.brightness()
         await editor.use("setting", name="workbench.colorTheme", value="Default Light Modern")
-        told = await editor.use("reload")
-        assert told.endswith("Visual Studio Code' is loaded again")
+        output = await editor.use("reload")
+        assert output.endswith("Visual Studio Code' is loaded again")
 
         async def is_light() -> bool:
             return await editor.brightness() > dark + 60
 
-        await editor.eventually(is_light)
+        await editor.wait_until(is_light)
         assert "Light Modern" in await editor.use("settings", words="theme")
         await editor.use("unset", name="workbench.colorTheme")
         await editor.use("bind", key="ctrl+alt+y", command="workbench.action.files.newUntitledFile")
@@ -213,21 +213,21 @@ class TestEditor:
         async def is_dark() -> bool:
             return await editor.brightness() < dark + 20
 
-        await editor.eventually(is_dark)
+        await editor.wait_until(is_dark)
 
     async def test_a_default_task_is_run_by_its_key(self, editor: Editor) -> None:
         async def is_built() -> bool:
-            done = await editor.machine.execute(["test", "-e", f"{PROJECT}/built"])
-            return done.exit_code == 0
+            result = await editor.machine.execute(["test", "-e", f"{PROJECT}/built"])
+            return result.exit_code == 0
 
         await editor.use("show", path=f"{PROJECT}/main.py")
-        await editor.titled("main.py")
-        await editor.do("pyautogui.hotkey('ctrl', 'shift', 'b')")
-        await editor.eventually(is_built)
+        await editor.wait_for_title("main.py")
+        await editor.act("pyautogui.hotkey('ctrl', 'shift', 'b')")
+        await editor.wait_until(is_built)
 
     async def test_a_key_does_its_command(self, editor: Editor) -> None:
-        await editor.do("pyautogui.hotkey('ctrl', 'alt', 'y')")
-        await editor.titled("Untitled-1")
+        await editor.act("pyautogui.hotkey('ctrl', 'alt', 'y')")
+        await editor.wait_for_title("Untitled-1")
 
 
 @pytest.mark.asyncio(loop_scope="module")

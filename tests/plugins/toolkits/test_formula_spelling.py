@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.plugins.toolkits.guest.calc_formulas import spelt
+from hisa.plugins.toolkits.guest.calc_formulas import spell_formula
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ from hisa.plugins.toolkits.guest.calc_formulas import spelt
         ('="it\'s, so"&A1', '="it\'s, so"&A1'),
     ],
 )
-def test_arguments_sheets_and_arrays_become_calcs(written: str, taken: str) -> None:
-    assert spelt(written) == taken
-    assert spelt(taken) == taken
+def test_arguments_sheets_and_arrays_become_those_of_calc(written: str, taken: str) -> None:
+    assert spell_formula(written) == taken
+    assert spell_formula(taken) == taken

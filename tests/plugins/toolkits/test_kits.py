@@ -26,9 +26,9 @@ def test_a_toolkit_is_documented_as_it_is(kit: Toolkit) -> None:
     for tool in tools:
         assert tool.examples, tool.name
         for example in tool.examples:
-            given = tool.arguments(example)
+            arguments = tool.arguments(example)
             if not example.startswith("{") and tool.takes_text:
-                assert list(map(str, given.values())) in ([example], [example.capitalize()])
+                assert list(map(str, arguments.values())) in ([example], [example.capitalize()])
 
 
 def test_what_deletes_and_what_reads_is_stated() -> None:

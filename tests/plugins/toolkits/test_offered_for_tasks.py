@@ -32,44 +32,48 @@ BROWSER = {
 }
 
 
-async def offered(app: str, words: str) -> str:
+async def offer_tools(app: str, words: str) -> str:
     """What the prompt says of further tools."""
-    look = replace(await FakeEnvironment().observe(), windows=(Window("1", "x", app, active=True),))
-    return ToolRegistry().offer(Task("t", words), look)
+    observation = replace(
+        await FakeEnvironment().observe(), windows=(Window("1", "x", app, active=True),)
+    )
+    return ToolRegistry().offer(Task("t", words), observation)
 
 
-def named(text: str, kit: str) -> set[str]:
+def find_named_tools(text: str, kit: str) -> set[str]:
     """Tools of a toolkit that a list names, with arguments or without."""
-    found = set(re.findall(rf"\b{kit}_([a-z_]+)\(", text))
+    tools = set(re.findall(rf"\b{kit}_([a-z_]+)\(", text))
     for line in text.splitlines():
         for part in line.removeprefix("By name, ").split("; "):
-            head, told, names = part.partition(f"{kit}_: ")
-            if told and not head:
-                found |= set(re.findall(r"(?:^|, )([a-z_]+)", re.sub(r"\([^)]*\)", "", names)))
-    return found
+            head, separator, names = part.partition(f"{kit}_: ")
+            if separator and not head:
+                tools |= set(re.findall(r"(?:^|, )([a-z_]+)", re.sub(r"\([^)]*\)", "", names)))
+    return tools
 
 
-@pytest.mark.parametrize(("words", "wanted"), CALC.items())
+@pytest.mark.parametrize(("words", "expected"), CALC.items())
 async def test_the_tools_that_a_spreadsheet_task_needs_are_named(
-    words: str, wanted: set[str]
+    words: str, expected: set[str]
 ) -> None:
-    text = await offered("libreoffice-calc", words)
-    there = named(text, "calc")
-    assert wanted <= there, f"{sorted(wanted - there)} not among {len(there)} names"
+    text = await offer_tools("libreoffice-calc", words)
+    offered_names = find_named_tools(text, "calc")
+    assert expected <= offered_names, (
+        f"{sorted(expected - offered_names)} not among {len(offered_names)} names"
+    )
 
 
-@pytest.mark.parametrize(("words", "wanted"), BROWSER.items())
-async def test_the_tools_that_a_page_needs_are_named(words: str, wanted: set[str]) -> None:
-    assert wanted <= named(await offered("chromium", words), "browser")
+@pytest.mark.parametrize(("words", "expected"), BROWSER.items())
+async def test_the_tools_that_a_page_needs_are_named(words: str, expected: set[str]) -> None:
+    assert expected <= find_named_tools(await offer_tools("chromium", words), "browser")
 
 
 @pytest.mark.parametrize("app", ["libreoffice-calc", "libreoffice-writer", "chromium", "vlc"])
-async def test_eight_tools_are_told_with_their_arguments(app: str) -> None:
-    text = await offered(app, "Save a copy of what is open under another name.")
-    whole = re.findall(r"[a-z_]+\([^()]*\)", text)
-    assert len(whole) >= 8, f"{len(whole)} with arguments:\n{text}"
+async def test_eight_tools_are_offered_with_their_arguments(app: str) -> None:
+    text = await offer_tools(app, "Save a copy of what is open under another name.")
+    signatures = re.findall(r"[a-z_]+\([^()]*\)", text)
+    assert len(signatures) >= 8, f"{len(signatures)} with arguments:\n{text}"
 
 
 async def test_the_list_says_that_others_may_be_called() -> None:
-    text = await offered("libreoffice-calc", "Sort it.")
+    text = await offer_tools("libreoffice-calc", "Sort it.")
     assert re.search(r"not listed", text.splitlines()[0])

@@ -25,7 +25,7 @@ from hisa.plugins.toolkits.tools_new import check_name, install_command, write_p
 from hisa.plugins.toolkits.tools_run import input_of_words
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from hisa.tools.base import Tool, ToolContext
 from hisa.tools.calling import call_tool
@@ -65,7 +65,7 @@ class Shell:
         }
 
     def run(self, line: str) -> str:
-        done = subprocess.run(
+        result = subprocess.run(
             ["sh", "-c", line],
             cwd=self.folder,
             env=self.environ,
@@ -74,18 +74,18 @@ class Shell:
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert result.returncode == 0, f"{line}\n{result.stdout}\n{result.stderr}"
+        return result.stdout
 
 
-def planner(received: Received) -> str:
+def planner(received: ReceivedRequest) -> str:
     """A model that calls the plug-in, writes down what that said, and ends."""
     if received.role != "planner":
         return endless(received)
-    said = received.said_by("user")
-    if "answer.txt |" in said or "> ~/answer.txt" in said:
+    text = received.text_by("user")
+    if "answer.txt |" in text or "> ~/answer.txt" in text:
         return tool_call("termination", "The answer is in ~/answer.txt.")
-    if "2 lines" in said:
+    if "2 lines" in text:
         return tool_call("bash_execution", "printf '2 lines' > ~/answer.txt")
     return tool_call("word_count", {"path": "/home/user/list.txt", "blank": False})
 
@@ -95,8 +95,8 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
     (tmp_path / "task.yaml").write_text(TASK)
     with FakeServer(then=planner) as server:
         shell = Shell(tmp_path, server.url)
-        said = shell.run("hisa tools new word-count")
-        install, check, *_ = [line.strip() for line in said.partition("next:\n")[2].splitlines()]
+        output = shell.run("hisa tools new word-count")
+        install, check, *_ = [line.strip() for line in output.partition("next:\n")[2].splitlines()]
         assert install.endswith("-m pip install -e ./word-count --no-deps --no-build-isolation")
         shell.run(install)
         checked = shell.run(check)
@@ -108,7 +108,7 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
     assert (result["status"], result["score"]) == ("succeeded", 1.0)
     events = load_run("latest", tmp_path / "runs").events
     acted = [event for event in events if isinstance(event, Acted)]
-    assert [(each.tool, each.ok) for each in acted] == [
+    assert [(event.tool, event.ok) for event in acted] == [
         ("word_count", True),
         ("bash_execution", True),
         ("termination", True),
@@ -135,7 +135,7 @@ def test_the_page_says_the_commands_that_work_without_the_build_backend(
 @pytest.mark.process
 def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None:
     folder = write_plugin("word-count", tmp_path)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
         cwd=folder,
         capture_output=True,
@@ -143,11 +143,11 @@ def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None
         check=False,
         env={**os.environ, "PYTHONPATH": str(folder)},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "reason"),
     [
         ("Word", "small letters"),
         ("../up", "small letters"),
@@ -157,8 +157,8 @@ def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None
         ("wait", "a tool 'wait' is installed already"),
     ],
 )
-def test_a_name_that_cannot_be_one_is_refused(name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_name_that_cannot_be_one_is_refused(name: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
         check_name(name)
 
 
@@ -192,7 +192,7 @@ def the_wrong(anything: Any, number: int = 0) -> str:
     return f"{anything}{number}"
 
 
-def doubled(number: int) -> str:
+def double(number: int) -> str:
     """Double a number.
 
     Examples:
@@ -210,8 +210,8 @@ async def first_line(path: str, context: ToolContext) -> str:
     return (await context.environment.read_file(path)).decode().splitlines()[0]
 
 
-def test_all_that_is_wrong_with_a_description_is_told() -> None:
-    told = "\n".join(check_tool(Tool(the_wrong)).problems)
+def test_every_problem_of_a_description_is_reported() -> None:
+    problems = "\n".join(check_tool(Tool(the_wrong)).problems)
     for part in (
         "characters: prompts show 90",
         "argument 'anything': any value fits",
@@ -220,25 +220,25 @@ def test_all_that_is_wrong_with_a_description_is_told() -> None:
         'example {"anything": 1, "number": "many"}',
         "example plain: no JSON object",
     ):
-        assert part in told, (part, told)
-    assert not check_tool(Tool(doubled)).problems
+        assert part in problems, (part, problems)
+    assert not check_tool(Tool(double)).problems
 
 
 async def test_examples_are_executed_and_each_failure_gives_its_reason() -> None:
-    done = await run_examples(Tool(doubled), check_tool(Tool(doubled)), FakeEnvironment())
-    assert done.results == (
+    check = await run_examples(Tool(double), check_tool(Tool(double)), FakeEnvironment())
+    assert check.results == (
         '{"number": 4}: ok: 8',
         "5: ok: 10",
         '{"number": 13}: failed: ValueError: thirteen is not doubled',
     )
-    assert not done.ok
+    assert not check.ok
 
 
 async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
-    tool = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
-    done = await run_examples(tool, check_tool(tool), FakeEnvironment())
-    assert done.ok
-    assert all("not run: needs LibreOffice Calc open" in result for result in done.results)
+    tool = Tool(double, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
+    check = await run_examples(tool, check_tool(tool), FakeEnvironment())
+    assert check.ok
+    assert all("not run: needs LibreOffice Calc open" in result for result in check.results)
 
 
 @pytest.mark.process
@@ -246,7 +246,7 @@ def test_check_reads_what_is_installed(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     (row,) = hisa.json("tools", "check", "wait")["tools"]
     assert (row["name"], row["problems"], row["source"]) == ("wait", [], "hisa-agent")
-    assert "no tool or toolkit" in hisa.refused("tools", "check", "nothing")
+    assert "no tool or toolkit" in hisa.run_refused("tools", "check", "nothing")
 
 
 # ---------------------------------------------------------------- run
@@ -258,8 +258,8 @@ def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
     assert hisa.run("tools", "run", "wait", "0") == ""
     result = hisa.json("tools", "run", "wait", '{"seconds": 0}')
     assert (result["ok"], result["error"]) == (True, "")
-    assert "seconds" in hisa.refused("tools", "run", "wait", "seconds=-1")
-    assert "there are wait" in hisa.refused("tools", "run", "wai")
+    assert "seconds" in hisa.run_refused("tools", "run", "wait", "seconds=-1")
+    assert "there are wait" in hisa.run_refused("tools", "run", "wai")
 
 
 @pytest.mark.desktop
@@ -270,10 +270,10 @@ def test_a_tool_acts_on_a_fresh_desktop(tmp_path: Path) -> None:
     assert hisa.run("tools", "run", "bash_execution", "cat ~/list.txt", *task) == "milk\n\nbread\n"
     failed = hisa.json("tools", "run", "bash_execution", "cat ~/list.txt", code=1)
     assert "No such file" in failed["error"]
-    assert "grounder" in hisa.refused(
+    assert "grounder" in hisa.run_refused(
         "tools", "run", "gui_action", "pyautogui.click(X_COORD, Y_COORD)"
     )
-    assert "pair" in hisa.refused("tools", "run", "gui_action", "pyautogui.click(X_COORD, 1)")
+    assert "pair" in hisa.run_refused("tools", "run", "gui_action", "pyautogui.click(X_COORD, 1)")
 
 
 def several(path: str, numbers: list[int], *, deep: bool = False, name: str | None = None) -> str:
@@ -282,16 +282,19 @@ def several(path: str, numbers: list[int], *, deep: bool = False, name: str | No
 
 
 def test_words_of_a_command_line_become_an_input() -> None:
-    made = Tool(several)
+    several_tool = Tool(several)
     words = ["path=a=b", "numbers=[1, 2]", "deep=true", "name=12"]
-    value = input_of_words(made, words)
+    value = input_of_words(several_tool, words)
     assert value == {"path": "a=b", "numbers": [1, 2], "deep": True, "name": "12"}
-    assert made.arguments(value)
-    assert input_of_words(made, ['{"path": "x", "numbers": []}']) == {"path": "x", "numbers": []}
+    assert several_tool.arguments(value)
+    assert input_of_words(several_tool, ['{"path": "x", "numbers": []}']) == {
+        "path": "x",
+        "numbers": [],
+    }
     for wrong in (["plain"], ["path=a", "other=1"], ["[1]"]):
         with pytest.raises(InvalidReply, match="NAME=VALUE with the names path, numbers"):
-            input_of_words(made, wrong)
-    assert input_of_words(Tool(doubled), ["4"]) == {"number": 4}
+            input_of_words(several_tool, wrong)
+    assert input_of_words(Tool(double), ["4"]) == {"number": 4}
 
 
 async def test_a_plugin_without_a_machine_hears_that_there_is_none() -> None:
@@ -305,21 +308,21 @@ async def test_a_plugin_without_a_machine_hears_that_there_is_none() -> None:
 def test_three_hundred_tools_stay_within_the_limit_of_a_prompt() -> None:
     tools = [*discover()[0], *made_tools(300)]
     named = {tool.name: tool for tool in tools}
-    seen = set()
+    apps = set()
     for app, parts in offered_texts(tools):
         assert sum(map(estimate_tokens, parts)) <= TOOLS_ESTIMATE
         assert "more are not listed" in parts[1]
-        seen.add(app)
+        apps.add(app)
         if app:
             line = parts[1].splitlines()[1].replace("_: ", "_")  # a toolkit's name stands once
             first = named[line.partition("(")[0]]
             assert first.traits.needs.in_front(look_at(app)), "what is in front comes first"
-    assert seen == {"", *APPS}
+    assert apps == {"", *APPS}
 
 
 @pytest.mark.process
 def test_ls_takes_a_toolkit(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     assert {"gui_action", "wait"} <= {row["name"] for row in hisa.json("tools", "ls")["tools"]}
-    assert "no toolkit 'nothing'" in hisa.refused("tools", "ls", "--kit", "nothing")
+    assert "no toolkit 'nothing'" in hisa.run_refused("tools", "ls", "--kit", "nothing")
     assert hisa.run("tools", "ls").splitlines()[0] == "built in"

@@ -16,7 +16,7 @@ from PIL import Image
 from hisa.errors import InvalidReply
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.vlc import VLC
-from tests.plugins.toolkits.using import Using
+from tests.plugins.toolkits.using import KitCaller
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 on_vlc = [
@@ -45,7 +45,7 @@ FILES = "file:///home/user"
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "arguments"),
     [
         ("volume", {"percent": 201}),
         ("repeat", {"what": "twice"}),
@@ -53,10 +53,10 @@ FILES = "file:///home/user"
         ("add", {"items": []}),
     ],
 )
-async def test_what_is_out_of_bounds_is_refused(name: str, given: dict[str, Any]) -> None:
+async def test_what_is_out_of_bounds_is_refused(name: str, arguments: dict[str, Any]) -> None:
     (tool,) = [tool for tool in VLC.tools() if tool.name == f"vlc_{name}"]
     with pytest.raises(InvalidReply):
-        tool.arguments(given)
+        tool.arguments(arguments)
 
 
 class Player:
@@ -64,33 +64,33 @@ class Player:
 
     def __init__(self, machine: DesktopEnvironment) -> None:
         self.machine = machine
-        self.use = Using(VLC, machine)
+        self.use = KitCaller(VLC, machine)
 
     async def start(self, line: str) -> None:
         await self.machine.execute(f"setsid -f {line} >/dev/null 2>&1")
-        await self.until(lambda told: told.get("Rate"))
+        await self.wait_for(lambda state: state.get("Rate"))
 
-    async def bus(self) -> dict[str, str]:
+    async def read_bus(self) -> dict[str, str]:
         """Properties of the player by MPRIS, as text."""
-        done = await self.machine.execute(
+        result = await self.machine.execute(
             "gdbus call --session --dest org.mpris.MediaPlayer2.vlc --object-path"
             " /org/mpris/MediaPlayer2 --method org.freedesktop.DBus.Properties.GetAll"
             " org.mpris.MediaPlayer2.Player"
         )
-        pairs = re.findall(r"'(\w+(?::\w+)?)': <(?:[a-z]+\d* )?'?([^'>]*)'?>", done.output)
+        pairs = re.findall(r"'(\w+(?::\w+)?)': <(?:[a-z]+\d* )?'?([^'>]*)'?>", result.output)
         return dict(pairs)
 
-    async def until(self, holds: Callable[[dict[str, str]], Any]) -> dict[str, str]:
+    async def wait_for(self, holds: Callable[[dict[str, str]], Any]) -> dict[str, str]:
         """What the bus tells, as soon as it is so."""
         async with asyncio.timeout(60):
             while True:
-                told = await self.bus()
-                if told and holds(told):
-                    return told
+                state = await self.read_bus()
+                if state and holds(state):
+                    return state
                 await asyncio.sleep(0.1)
 
-    async def is_so(self, name: str, value: str) -> None:
-        await self.until(lambda told: told.get(name) == value)
+    async def wait_for_value(self, name: str, value: str) -> None:
+        await self.wait_for(lambda state: state.get(name) == value)
 
     async def video(self) -> Image.Image:
         """What the screen shows of the video: rows and columns with much of its grey."""
@@ -102,7 +102,7 @@ class Player:
         across, down = [box or (0, 0, 1, 1) for box in boxes]
         return screen.crop((across[0], down[1], across[2], down[3]))
 
-    async def eventually(self, holds: Callable[[], Awaitable[Any]]) -> None:
+    async def wait_until(self, holds: Callable[[], Awaitable[Any]]) -> None:
         async with asyncio.timeout(30):
             while True:
                 if await holds():
@@ -113,12 +113,12 @@ class Player:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def player() -> AsyncIterator[Player]:
     async with DesktopEnvironment() as machine:
-        found = Player(machine)
-        assert await found.use.refused("status") == "VLC does not run"
+        player = Player(machine)
+        assert await player.use.expect_refusal("status") == "VLC does not run"
         await machine.write_file("/tmp/make.py", MAKE.encode())
         assert (await machine.execute(["python3", "/tmp/make.py"])).exit_code == 0
-        await found.start("vlc --aout alsa --no-video-title-show")
-        yield found
+        await player.start("vlc --aout alsa --no-video-title-show")
+        yield player
 
 
 class TestPlaying:
@@ -126,63 +126,63 @@ class TestPlaying:
 
     async def test_tools_are_offered_while_it_is_in_front(self, player: Player) -> None:
         async def is_in_front() -> bool:
-            look = await player.machine.observe()
-            return all(tool.traits.needs.in_front(look) for tool in VLC.tools())
+            observation = await player.machine.observe()
+            return all(tool.traits.needs.in_front(observation) for tool in VLC.tools())
 
-        await player.eventually(is_in_front)
+        await player.wait_until(is_in_front)
 
     async def test_a_file_plays_pauses_and_stops(self, player: Player) -> None:
-        told = await player.use("play", what="~/Music/a.wav")
-        assert told.startswith(f"Playing: 'a.wav' {FILES}/Music/a.wav at 0:0")
-        assert " of 1:00\n" in told
-        playing = await player.until(lambda told: told.get("PlaybackStatus") == "Playing")
+        output = await player.use("play", what="~/Music/a.wav")
+        assert output.startswith(f"Playing: 'a.wav' {FILES}/Music/a.wav at 0:0")
+        assert " of 1:00\n" in output
+        playing = await player.wait_for(lambda state: state.get("PlaybackStatus") == "Playing")
         assert playing["xesam:url"] == f"{FILES}/Music/a.wav"
         assert (await player.use("pause")).startswith("Paused: ")
-        await player.is_so("PlaybackStatus", "Paused")
+        await player.wait_for_value("PlaybackStatus", "Paused")
         assert (await player.use("pause", on=False)).startswith("Playing: ")
-        await player.is_so("PlaybackStatus", "Playing")
+        await player.wait_for_value("PlaybackStatus", "Playing")
         assert (await player.use("stop")).startswith("Stopped\n")
-        await player.is_so("PlaybackStatus", "Stopped")
-        assert await player.use.refused("pause") == "nothing plays"
-        assert "there is no file" in await player.use.refused("play", what="~/none.wav")
-        assert "want a file, or" in await player.use.refused("play", what="screen://")
+        await player.wait_for_value("PlaybackStatus", "Stopped")
+        assert await player.use.expect_refusal("pause") == "nothing plays"
+        assert "there is no file" in await player.use.expect_refusal("play", what="~/none.wav")
+        assert "want a file, or" in await player.use.expect_refusal("play", what="screen://")
 
     async def test_a_name_is_only_a_name(self, player: Player) -> None:
         name = "/home/user/Music/a b#1?&command=pl_empty $(touch gone);'.wav"
         await player.machine.execute(["cp", "/home/user/Music/b.wav", name])
         await player.use("play", what=name)
-        told = await player.until(lambda told: "b%231" in told.get("xesam:url", ""))
-        assert "command%3Dpl_empty" in told["xesam:url"]
+        state = await player.wait_for(lambda state: "b%231" in state.get("xesam:url", ""))
+        assert "command%3Dpl_empty" in state["xesam:url"]
         assert (await player.machine.execute("find / -name gone 2>/dev/null")).output == ""
         await player.use("stop")
 
-    async def test_times_are_gone_to(self, player: Player) -> None:
+    async def test_seek_goes_to_a_time(self, player: Player) -> None:
         await player.use("play", what="~/Music/a.wav")
         await player.use("pause")
         for to, seconds in (("0:40", 40), ("-10", 30), ("+5", 35), ("50%", 30), ("7", 7)):
-            told = await player.use("seek", to=to)
-            assert f" at 0:{seconds:02}" in told or f" at 0:{seconds - 1:02}" in told, to
-            place = int((await player.bus())["Position"]) / 1e6
+            output = await player.use("seek", to=to)
+            assert f" at 0:{seconds:02}" in output or f" at 0:{seconds - 1:02}" in output, to
+            place = int((await player.read_bus())["Position"]) / 1e6
             assert abs(place - seconds) <= 1.5, to
-        assert "is beyond the end, 60 s" in await player.use.refused("seek", to="1:01")
-        assert "want seconds as 90" in await player.use.refused("seek", to="later")
+        assert "is beyond the end, 60 s" in await player.use.expect_refusal("seek", to="1:01")
+        assert "want seconds as 90" in await player.use.expect_refusal("seek", to="later")
 
-    async def test_how_it_plays_is_set(self, player: Player) -> None:
+    async def test_volume_speed_and_repeat_are_set(self, player: Player) -> None:
         await player.use("play", what="~/Music/a.wav")
         assert "volume 50 %" in await player.use("volume", percent=50)
-        await player.is_so("Volume", "0.5")
+        await player.wait_for_value("Volume", "0.5")
         assert "speed 2," in await player.use("speed", rate=2)
-        await player.is_so("Rate", "2.0")
+        await player.wait_for_value("Rate", "2.0")
         await player.use("speed", rate=1)
-        for what, status in (("one", "Track"), ("all", "Playlist"), ("off", "None")):
-            assert f"repeat {what}" in await player.use("repeat", what=what)
-            await player.is_so("LoopStatus", status)
+        for mode, status in (("one", "Track"), ("all", "Playlist"), ("off", "None")):
+            assert f"repeat {mode}" in await player.use("repeat", what=mode)
+            await player.wait_for_value("LoopStatus", status)
 
-    async def test_the_state_is_told(self, player: Player) -> None:
+    async def test_status_describes_the_tracks(self, player: Player) -> None:
         await player.use("play", what="~/Music/a.wav")
-        told = await player.use("status")
-        assert "Stream 0: Audio" in told
-        assert "8000 Hz" in told
+        output = await player.use("status")
+        assert "Stream 0: Audio" in output
+        assert "8000 Hz" in output
 
 
 class TestPlaylist:
@@ -191,52 +191,52 @@ class TestPlaylist:
     async def test_entries_come_play_and_go(self, player: Player) -> None:
         assert (await player.use("clear")).endswith("The playlist is empty.")
         assert await player.use("playlist") == "The playlist is empty."
-        told = await player.use("add", items=["~/Music/a.wav", "~/Music/b.wav"])
-        assert told.startswith(f"1 'a.wav' {FILES}/Music/a.wav")
-        assert f"\n2 'b.wav' {FILES}/Music/b.wav" in told
+        output = await player.use("add", items=["~/Music/a.wav", "~/Music/b.wav"])
+        assert output.startswith(f"1 'a.wav' {FILES}/Music/a.wav")
+        assert f"\n2 'b.wav' {FILES}/Music/b.wav" in output
         await player.use("select", entry="b.wav")
-        await player.is_so("xesam:url", f"{FILES}/Music/b.wav")
+        await player.wait_for_value("xesam:url", f"{FILES}/Music/b.wav")
         assert "2* 'b.wav'" in await player.use("playlist")
-        assert "2 entries fit 'wav'" in await player.use.refused("select", entry="wav")
-        told = await player.use("add", items=["~/Music/a.wav"], play=True)
-        assert told.splitlines()[2].startswith("3* 'a.wav'")
-        await player.is_so("xesam:url", f"{FILES}/Music/a.wav")
-        there = await player.machine.execute("ls /home/user/Music/a.wav")
-        assert there.exit_code == 0, "a playlist takes no file away"
+        assert "2 entries fit 'wav'" in await player.use.expect_refusal("select", entry="wav")
+        output = await player.use("add", items=["~/Music/a.wav"], play=True)
+        assert output.splitlines()[2].startswith("3* 'a.wav'")
+        await player.wait_for_value("xesam:url", f"{FILES}/Music/a.wav")
+        listing = await player.machine.execute("ls /home/user/Music/a.wav")
+        assert listing.exit_code == 0, "a playlist takes no file away"
 
 
 class TestVideo:
     pytestmark = on_vlc
 
     async def test_it_fills_the_screen(self, player: Player) -> None:
-        async def is_whole() -> bool:
+        async def fills_screen() -> bool:
             return (await player.video()).height == 720
 
         await player.use("play", what="~/Videos/v.y4m")  # paused, it may not be drawn anew
         assert "full screen on" in await player.use("fullscreen")
-        await player.eventually(is_whole)
+        await player.wait_until(fills_screen)
         assert "full screen off" in await player.use("fullscreen", on=False)
-        assert not await is_whole()
+        assert not await fills_screen()
 
 
 class TestSettings:
     pytestmark = on_vlc
 
     async def test_settings_are_found_and_written(self, player: Player) -> None:
-        told = await player.use("settings", words="snapshot directory")
-        assert "snapshot-path (string) not set: Video snapshot directory" in told
+        output = await player.use("settings", words="snapshot directory")
+        assert "snapshot-path (string) not set: Video snapshot directory" in output
         await player.machine.execute("mkdir -p /home/user/shots")
-        told = await player.use("setting", name="snapshot-path", value="/home/user/shots")
-        assert "snapshot-path=/home/user/shots; it was not set." in told
+        output = await player.use("setting", name="snapshot-path", value="/home/user/shots")
+        assert "snapshot-path=/home/user/shots; it was not set." in output
         await player.use("setting", name="qt-max-volume", value="200")
         text = (await player.machine.read_file("/home/user/.config/vlc/vlcrc")).decode()
         assert "\nsnapshot-path=/home/user/shots\n" in text
         assert "http-password=password\n" in text, "what was there stays"
-        wrong = await player.use.refused("setting", name="qt-max-volume", value="loud")
+        wrong = await player.use.expect_refusal("setting", name="qt-max-volume", value="loud")
         assert wrong.startswith("qt-max-volume is integer")
-        wrong = await player.use.refused("setting", name="loop", value="1\nextraintf=x")
+        wrong = await player.use.expect_refusal("setting", name="loop", value="1\nextraintf=x")
         assert wrong == "loop: a value is one line"
-        assert "no option 'nothing'" in await player.use.refused(
+        assert "no option 'nothing'" in await player.use.expect_refusal(
             "setting", name="nothing", value=""
         )
 
@@ -245,22 +245,22 @@ class TestSettings:
         await player.use("add", items=["~/Music/b.wav", "~/Videos/v.y4m"])
         await player.use("select", entry="v.y4m")
         await player.use("seek", to="30")
-        told = await player.use("restart")
-        assert told.startswith(f"Playing: 'v.y4m' {FILES}/Videos/v.y4m at 0:3")
-        assert "\n2* 'v.y4m'" in told
-        bus = await player.until(lambda told: told.get("PlaybackStatus") == "Playing")
+        output = await player.use("restart")
+        assert output.startswith(f"Playing: 'v.y4m' {FILES}/Videos/v.y4m at 0:3")
+        assert "\n2* 'v.y4m'" in output
+        bus = await player.wait_for(lambda state: state.get("PlaybackStatus") == "Playing")
         assert bus["xesam:url"] == f"{FILES}/Videos/v.y4m"
         assert int(bus["Position"]) > 27e6
 
-    async def test_one_without_the_interface_gets_it(self, player: Player) -> None:
+    async def test_restart_gives_a_player_the_http_interface(self, player: Player) -> None:
         await player.machine.execute("pkill -x vlc; while pgrep -x vlc; do sleep 0.1; done")
         rc = "/home/user/.config/vlc/vlcrc"
         await player.machine.write_file(rc, b"[qt]\nqt-privacy-ask=0\n")
         await player.start("vlc --aout alsa /home/user/Music/a.wav")
-        await player.is_so("PlaybackStatus", "Playing")
-        told = await player.use.refused("status")
-        assert "does not answer by its HTTP interface" in told
-        assert told.endswith("vlc_restart starts it again with one")
+        await player.wait_for_value("PlaybackStatus", "Playing")
+        reason = await player.use.expect_refusal("status")
+        assert "does not answer by its HTTP interface" in reason
+        assert reason.endswith("vlc_restart starts it again with one")
         assert (await player.use("restart")).startswith("Stopped")
         line = (await player.machine.execute("tr '\\0' ' ' </proc/$(pgrep -x vlc)/cmdline")).output
         assert "--aout alsa --extraintf=http --http-host=127.0.0.1" in line

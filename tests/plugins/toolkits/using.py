@@ -12,7 +12,7 @@ from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 
 
-class Using:
+class KitCaller:
     """A toolkit on a machine; which of its functions were called is kept."""
 
     def __init__(self, kit: Toolkit, environment: Environment) -> None:
@@ -24,22 +24,22 @@ class Using:
     def names(self) -> set[str]:
         return set(self._tools)
 
-    async def outcome(self, function: str, given: str | Mapping[str, Any]) -> Outcome:
+    async def outcome(self, function: str, arguments: str | Mapping[str, Any]) -> Outcome:
         tool = self._tools[function]
         self.called.add(function)
-        look = await FakeEnvironment().observe()
-        call = GroundedCall(ToolCall("", tool.name, given), given)
-        return await tool.run(ToolContext(call, look, self._environment))
+        observation = await FakeEnvironment().observe()
+        call = GroundedCall(ToolCall("", tool.name, arguments), arguments)
+        return await tool.run(ToolContext(call, observation, self._environment))
 
-    async def __call__(self, function: str, /, **given: Any) -> str:
-        outcome = await self.outcome(function, given)
+    async def __call__(self, function: str, /, **arguments: Any) -> str:
+        outcome = await self.outcome(function, arguments)
         assert outcome.ok, outcome.error
         return outcome.output
 
-    async def refused(self, function: str, /, **given: Any) -> str:
+    async def expect_refusal(self, function: str, /, **arguments: Any) -> str:
         """What a call that fails says."""
         try:
-            outcome = await self.outcome(function, given)
+            outcome = await self.outcome(function, arguments)
         except ToolFailed as error:
             return str(error)
         assert not outcome.ok, outcome.output

@@ -78,8 +78,8 @@ class Bandit:
                 yield Episode(draw, (), None, False, failure="the machine is gone")
                 continue
             samples = list(self._steps(draw, policy, greedy))
-            wanted = [draw.task, "red"][: len(samples)]
-            solved = [WORDS[sample.act.item] for sample in samples] == wanted
+            expected = [draw.task, "red"][: len(samples)]
+            solved = [WORDS[sample.act.item] for sample in samples] == expected
             solved = solved and len(samples) == 1 + (draw.task == "next")
             solved = solved and all(sample.act.kind == "click" for sample in samples)
             yield Episode(draw, tuple(samples), float(solved), solved, policy=policy.name)

@@ -22,7 +22,7 @@ RUNS = Path(__file__).parents[2] / "data" / "looks_of_examples"
 """Two runs of the example shopping_list.yaml by the offline model."""
 
 
-def misplaced(target: Target, draw: random.Random) -> Iterator[Target]:
+def misplace_box(target: Target, draw: random.Random) -> Iterator[Target]:
     """The target with its box moved aside or put anywhere, where nothing known resembles it.
 
     There is none of one that is too large for that.
@@ -46,14 +46,14 @@ def misplaced(target: Target, draw: random.Random) -> Iterator[Target]:
 
 def test_other_looks_drop_misplaced_boxes_and_leave_right_ones() -> None:
     right, draw = list(recorded_targets(RUNS)), random.Random(46)
-    wrong = [target for own in right for target in misplaced(own, draw)]
-    kept, gone = (clean(part, OtherLooks(right)) for part in (right, wrong))
-    print(f"right: {kept}; misplaced: {gone}")
+    wrong = [target for own in right for target in misplace_box(own, draw)]
+    right_result, wrong_result = (clean(part, OtherLooks(right)) for part in (right, wrong))
+    print(f"right: {right_result}; misplaced: {wrong_result}")
     assert len(right) >= 200
     assert len(wrong) >= 50
-    assert len(gone.dropped) >= 0.9 * len(wrong)
-    assert len(kept.dropped) <= 0.1 * len(right)
-    assert kept.not_judged < 0.2 * len(right)
+    assert len(wrong_result.dropped) >= 0.9 * len(wrong)
+    assert len(right_result.dropped) <= 0.1 * len(right)
+    assert right_result.not_judged < 0.2 * len(right)
 
 
 def test_cleaning_drops_what_is_strictly_below_the_threshold() -> None:
@@ -61,10 +61,10 @@ def test_cleaning_drops_what_is_strictly_below_the_threshold() -> None:
     third, less = Box(0, 0, 30, 10), Box(0, 0, 34, 10)
     sample = [Target(picture, "a", box, "") for box in (third, less)]
     result = clean(sample, lambda _: boxes, 1 / 3)
-    assert [target.box for target in result.kept] == [third]
+    assert [target.box for target in result.remaining] == [third]
     assert [(drop.target.box, drop.overlap) for drop in result.dropped] == [(less, 10 / 34)]
     nothing = clean(sample, lambda _: [])
-    assert (nothing.kept, nothing.not_judged) == (sample, 2)
+    assert (nothing.remaining, nothing.not_judged) == (sample, 2)
     assert contact_sheet(result.dropped).width > 240
     assert contact_sheet([]).height > 0
 

@@ -15,7 +15,7 @@ import torch
 
 from hisa.errors import UsageError
 from hisa.plugins.training.base import Act, Draw, Episode, Look, Sample
-from hisa.plugins.training.grpo import grouped, step_grpo_loss, z_scores
+from hisa.plugins.training.grpo import build_batch, step_grpo_loss, z_scores
 
 GOLDEN = json.loads(Path(__file__).with_name("trl_golden.json").read_text("utf-8"))
 
@@ -38,7 +38,7 @@ def test_a_malformed_step_of_a_solved_episode_gets_nothing() -> None:
 
 
 def test_failed_machines_and_groups_without_spread_are_left_out_and_counted() -> None:
-    batch = grouped(
+    batch = build_batch(
         [
             episode("..", True, group="a"),
             episode(".", False, group="b", seed=2),
@@ -64,9 +64,9 @@ def test_failed_machines_and_groups_without_spread_are_left_out_and_counted() ->
 
 def test_an_episode_in_no_group_or_of_another_instance_is_refused() -> None:
     with pytest.raises(UsageError, match="no group"):
-        grouped([episode(".", True, group="")])
+        build_batch([episode(".", True, group="")])
     with pytest.raises(UsageError, match="seed 1"):
-        grouped([episode(".", True), episode(".", False, seed=2)])
+        build_batch([episode(".", True), episode(".", False, seed=2)])
 
 
 def tensor(*values: float) -> torch.Tensor:

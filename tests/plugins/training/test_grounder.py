@@ -53,7 +53,7 @@ def test_rewards_of_replies_are_those_of_the_paper_s_rewards() -> None:
 
 
 @pytest.mark.parametrize("reward", list(REWARDS))
-def test_log_probabilities_are_of_the_whole_reply(reward: str) -> None:
+def test_log_probabilities_of_all_replies_sum_to_one(reward: str) -> None:
     torch.manual_seed(1)
     pool, parts = Pool(FEW[:3]), REWARDS[reward]
     logs = PixelNetwork()(pool.pixels[pool.pages], pool.letters, parts)

@@ -19,8 +19,8 @@ from hisa.errors import UsageError  # noqa: E402
 from hisa.plugins.training.curves import MetricsRow, read_metrics  # noqa: E402
 from hisa.plugins.training.grpo import (  # noqa: E402
     StepTraining,
+    build_batch,
     draw_groups,
-    grouped,
     pulse_set,
     update_policy,
 )
@@ -32,7 +32,7 @@ from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noq
 SETTINGS = GrpoSettings(updates=8, groups=8, lr=0.1, evaluate_every=4, evaluation_seeds=1, passes=2)
 
 
-def trained(
+def train_on_bandit(
     path: Path, settings: GrpoSettings = SETTINGS, *, stop: int = 0, resume: bool = False
 ) -> StepTraining:
     """A run on the bandit, stopped by Ctrl-C after an update if so wished."""
@@ -59,7 +59,7 @@ def weights(run: StepTraining) -> list[float]:
 
 
 def test_grpo_learns_the_bandit_and_writes_a_row_an_update(tmp_path: Path) -> None:
-    run = trained(tmp_path, replace(SETTINGS, updates=30))
+    run = train_on_bandit(tmp_path, replace(SETTINGS, updates=30))
     rows = read_metrics(tmp_path).rows
     assert [row.update for row in rows] == list(range(31))
     assert rows[-1].greedy == 1.0
@@ -74,7 +74,7 @@ def test_grpo_learns_the_bandit_and_writes_a_row_an_update(tmp_path: Path) -> No
 
 def test_mini_batches_do_not_change_the_gradient() -> None:
     before = TablePolicy(1)
-    batch = grouped(Bandit().play(draw_groups(WORDS, SETTINGS, 1), before))
+    batch = build_batch(Bandit().play(draw_groups(WORDS, SETTINGS, 1), before))
     with torch.no_grad():
         before.network.weight.mul_(1.3)
     steps, measures = [], []
@@ -92,7 +92,7 @@ def test_mini_batches_do_not_change_the_gradient() -> None:
 
 def test_an_update_without_spread_changes_nothing() -> None:
     policy, settings = TablePolicy(), replace(SETTINGS, group_size=1)
-    batch = grouped(Bandit().play(draw_groups(WORDS, settings, 1), policy))
+    batch = build_batch(Bandit().play(draw_groups(WORDS, settings, 1), policy))
     before = policy.network.weight.clone()
     assert update_policy(policy, policy.copy(), adamw(policy, settings.lr), batch, settings) == {}
     assert policy.version == 0
@@ -102,17 +102,17 @@ def test_an_update_without_spread_changes_nothing() -> None:
 @pytest.mark.parametrize("arm", ["pulse", "control", "higher-clip"])
 def test_a_run_stopped_and_resumed_equals_one_never_stopped(tmp_path: Path, arm: str) -> None:
     settings = replace(SETTINGS, pulse_at=5, arm=arm)
-    whole = trained(tmp_path / "whole", settings)
+    unbroken_run = train_on_bandit(tmp_path / "whole", settings)
     for stop in (2, 5):
         path = tmp_path / f"stopped-{stop}"
-        assert trained(path, settings, stop=stop).done == stop
+        assert train_on_bandit(path, settings, stop=stop).completed_updates == stop
         with (path / "metrics.jsonl").open("ab") as file:
             file.write(b'{"update": 3, "rew')
         with (path / "successes.jsonl").open("ab") as file:
             file.write(b'{"draw": {"task": "red"')
-        resumed = trained(path, settings, resume=True)
-        assert weights(resumed) == weights(whole)
-        assert resumed.policy.version == whole.policy.version
+        resumed = train_on_bandit(path, settings, resume=True)
+        assert weights(resumed) == weights(unbroken_run)
+        assert resumed.policy.version == unbroken_run.policy.version
         names = ("successes.jsonl",)
         assert [(path / n).read_bytes() for n in names] == [
             (tmp_path / "whole" / n).read_bytes() for n in names
@@ -120,7 +120,7 @@ def test_a_run_stopped_and_resumed_equals_one_never_stopped(tmp_path: Path, arm:
         assert len((path / "metrics.jsonl").read_bytes().splitlines()) == 9
 
 
-def _killed(path: Path) -> None:
+def _train_until_killed(path: Path) -> None:
     folder = TrainingFolder(path, {})
 
     def after_update(row: MetricsRow) -> None:
@@ -131,12 +131,14 @@ def _killed(path: Path) -> None:
 
 
 def test_kill_9_loses_at_most_the_update_in_hand(tmp_path: Path) -> None:
-    child = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path / "run",))
+    child = multiprocessing.get_context("spawn").Process(
+        target=_train_until_killed, args=(tmp_path / "run",)
+    )
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
-    resumed = trained(tmp_path / "run", resume=True)
-    assert weights(resumed) == weights(trained(tmp_path / "whole"))
+    resumed = train_on_bandit(tmp_path / "run", resume=True)
+    assert weights(resumed) == weights(train_on_bandit(tmp_path / "whole"))
 
 
 def test_a_folder_has_one_writer_and_is_not_overwritten(tmp_path: Path) -> None:
@@ -161,17 +163,23 @@ def test_cloning_learns_and_goes_on_where_it_stopped() -> None:
     ]
     samples = [sample for episode in episodes for sample in episode.samples]
     settings = CloningSettings(epochs=4, batch=3, lr=0.3)
-    whole, losses = TablePolicy(), list[float]()
-    optimizer = adamw(whole, settings.lr)
-    clone(whole, samples, settings, optimizer, lambda _n, loss, _entropy: losses.append(loss))
+    unbroken_policy, losses = TablePolicy(), list[float]()
+    optimizer = adamw(unbroken_policy, settings.lr)
+    clone(
+        unbroken_policy,
+        samples,
+        settings,
+        optimizer,
+        lambda _n, loss, _entropy: losses.append(loss),
+    )
     assert losses[-1] < losses[0] / 2
-    assert whole.version == 4
+    assert unbroken_policy.version == 4
     with pytest.raises(UsageError, match="no solved episode"):
-        clone(whole, [], settings, optimizer)
+        clone(unbroken_policy, [], settings, optimizer)
 
 
 def test_a_supervised_phase_draws_per_unique_task_from_all_versions(tmp_path: Path) -> None:
-    trained(tmp_path)
+    train_on_bandit(tmp_path)
     folder = TrainingFolder(tmp_path, {}, resume=True)
     solved = list(folder.successes())
     folder.close()

@@ -15,7 +15,7 @@ from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 
-_ASKED = 'Enter "Ada" and press "ok".'
+_INSTRUCTION = 'Enter "Ada" and press "ok".'
 
 
 def _element(role: str, box: tuple[int, int, int, int], name: str = "", **more: object) -> Element:
@@ -29,8 +29,8 @@ def _page() -> Observation:
     elements = (
         _element("document web", (0, 0, 1280, 720), "Page", parent=-1),
         _element("section", (0, 0, 320, 420), parent=0),
-        _element("section", (0, 0, 320, 100), text=_ASKED, parent=1),
-        _element("static", (6, 6, 300, 30), _ASKED, parent=2),
+        _element("section", (0, 0, 320, 100), text=_INSTRUCTION, parent=1),
+        _element("static", (6, 6, 300, 30), _INSTRUCTION, parent=2),
         _element("section", (0, 100, 320, 420), parent=1),
         _element("static", (4, 104, 80, 120), "words between", parent=4),
         _element("label", (4, 124, 118, 148), parent=4),
@@ -46,14 +46,14 @@ def _page() -> Observation:
     return Observation(picture, Size(1280, 720), elements=elements)
 
 
-def _asked(form: PointerForm) -> str:
-    text, schema = form.ask(Task("t", _ASKED), _page(), StateView())
+def _ask_form(form: PointerForm) -> str:
+    text, schema = form.ask(Task("t", _INSTRUCTION), _page(), StateView())
     assert schema is None
     return text
 
 
 def test_a_tree_becomes_what_the_document_would_give() -> None:
-    look, _ = look_of(_page(), _ASKED)
+    look, _ = look_of(_page(), _INSTRUCTION)
     assert [(item.role, item.name) for item in look.items] == [
         ("label", "User name"),
         ("entry", ""),
@@ -70,7 +70,7 @@ def test_a_tree_becomes_what_the_document_would_give() -> None:
 
 def test_acts_become_calls_at_the_middle_of_their_elements() -> None:
     form = PointerForm()
-    _asked(form)
+    _ask_form(form)
     click = form.read('{"act": "click", "item": 4, "word": -1}')
     assert (click.tool, click.input) == ("gui_action", "pyautogui.click(120, 184)")
     assert click.thought == 'click: push button "ok"'
@@ -97,7 +97,7 @@ def test_acts_become_calls_at_the_middle_of_their_elements() -> None:
 )
 def test_replies_that_are_no_act_are_refused(reply: str) -> None:
     form = PointerForm()
-    _asked(form)
+    _ask_form(form)
     with pytest.raises(InvalidReply):
         form.read(reply)
 
@@ -106,10 +106,12 @@ def test_the_model_chooses_its_planner_by_itself_and_is_shown_elements() -> None
     settings = Settings()
     name = kind_name(settings.planner.kind, PointerModel.profile)
     assert name in ("pointer", "chat")  # chat: a package from before it is installed
-    settled = POINTER.settled(settings.planner, PointerModel.profile, lists=True, asked=False)
+    settled = POINTER.fit_settings(
+        settings.planner, PointerModel.profile, lists=True, is_named=False
+    )
     assert (settled.sees, POINTER.grounder) == ("elements", "elements")
     with pytest.raises(ConfigError):
-        POINTER.settled(settings.planner, PointerModel.profile, lists=False, asked=False)
+        POINTER.fit_settings(settings.planner, PointerModel.profile, lists=False, is_named=False)
 
 
 async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_path: Path) -> None:
@@ -123,11 +125,11 @@ async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_
     form = PointerForm()
     question = (
         Message("system", (TextPart(form.system),)),
-        Message("user", (TextPart(_asked(form)),)),
+        Message("user", (TextPart(_ask_form(form)),)),
     )
     reply = await PointerModel(settings).complete(ModelRequest("planner", question))
     policy.reseed(5)
-    (choice,) = policy.choose([look_of(_page(), _ASKED)[0]])
+    (choice,) = policy.choose([look_of(_page(), _INSTRUCTION)[0]])
     assert form.read(reply.text) is not None
     assert reply.policy == "7"
     assert reply.tokens is not None

@@ -132,7 +132,7 @@ def test_a_file_gives_back_the_same_policy(tmp_path: Path) -> None:
     assert next(policy.network.parameters()).abs().sum() > 0
 
 
-def _damaged() -> dict[str, bytes]:
+def _build_damaged_files() -> dict[str, bytes]:
     from safetensors.torch import save
 
     policy = PointerPolicy.fresh(0, width=16, layers=1)
@@ -157,10 +157,10 @@ def _damaged() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("name", _damaged())
+@pytest.mark.parametrize("name", _build_damaged_files())
 def test_foreign_and_damaged_files_are_refused_by_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "p.safetensors"
-    path.write_bytes(_damaged()[name])
+    path.write_bytes(_build_damaged_files()[name])
     with pytest.raises(UsageError) as caught:
         PointerPolicy.load(path)
     assert str(caught.value).startswith(f"{path}: ")

@@ -42,7 +42,7 @@ def draws(update: int) -> list[Draw]:
     return draw_groups(WORDS, SETTINGS, update)
 
 
-def trained(path: Path, updates: int, *, resume: bool = False) -> StepTraining:
+def train_with_workers(path: Path, updates: int, *, resume: bool = False) -> StepTraining:
     folder, settings = TrainingFolder(path, {}, resume=resume), replace(SETTINGS, updates=updates)
     workers = RolloutWorkers(Bandit, 2, 2)
     run = StepTraining(folder, TablePolicy(), Bandit(), WORDS, settings, workers=workers)
@@ -53,8 +53,8 @@ def trained(path: Path, updates: int, *, resume: bool = False) -> StepTraining:
 
 @pytest.mark.process
 def test_a_run_with_workers_keeps_the_bound_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    trained(tmp_path / "run", 2)
-    assert trained(tmp_path / "run", 7, resume=True).done == 7
+    train_with_workers(tmp_path / "run", 2)
+    assert train_with_workers(tmp_path / "run", 7, resume=True).completed_updates == 7
     rows = read_metrics(tmp_path / "run").rows
     assert [row.phase for row in rows] == ["grpo"] * 4 + ["pulse"] + ["grpo"] * 3
     played = [row for row in rows[1:] if row.phase == "grpo"]
@@ -66,14 +66,14 @@ def test_a_run_with_workers_keeps_the_bound_and_goes_on_where_it_stopped(tmp_pat
 def test_episodes_are_begun_at_most_the_bound_ahead() -> None:
     workers, policy, begun = RolloutWorkers(Bandit, 2, 2), TablePolicy(), list[int]()
 
-    def noted(update: int) -> list[Draw]:
+    def note_and_draw(update: int) -> list[Draw]:
         begun.append(update)
         return draws(update)
 
     try:
         for update in (1, 2, 3):
             policy.version = update - 1
-            episodes = workers.batch(update, noted, policy)
+            episodes = workers.batch(update, note_and_draw, policy)
             assert {episode.draw for episode in episodes} == set(draws(update))
             assert max(begun) == update + 2
             assert all(update - 3 <= e.version <= update - 1 for e in episodes)

@@ -153,12 +153,12 @@ class TestPages(RolloutsSuite):
         rollouts = page_rollouts.PageRollouts(["click-test", "click-link"], slots=2, max_steps=3)
         wave = rollouts._wave
 
-        def broken(orders: list[dict[str, object]]) -> object:
+        def break_for_seed(orders: list[dict[str, object]]) -> object:
             if any(order.get("seed") == BROKEN.seed for order in orders):
                 raise page_rollouts.BrowserDied("it was killed")
             return wave(orders)
 
-        monkeypatch.setattr(rollouts, "_wave", broken)
+        monkeypatch.setattr(rollouts, "_wave", break_for_seed)
         draws = [
             Draw("click-link", 5, "g", 0),
             Draw("click-link", 5, "g", 1),

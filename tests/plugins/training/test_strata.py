@@ -21,10 +21,10 @@ class Always:
     """A policy that always chooses one element."""
 
     def __init__(self, item: int) -> None:
-        self.name, self.version, self.item, self.asked = f"always {item}", 1, item, 0
+        self.name, self.version, self.item, self.call_count = f"always {item}", 1, item, 0
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        self.asked += 1
+        self.call_count += 1
         return [Choice(Act("click", self.item), 0.0, 0.0) for _ in looks]
 
 
@@ -47,7 +47,7 @@ class Codes:
         pass
 
 
-def played(task: str, outcomes: str, *, group: str = "") -> list[Episode]:
+def build_episodes(task: str, outcomes: str, *, group: str = "") -> list[Episode]:
     """Episodes of a task: "+" solved, "-" not, "!" its machine failed, "*" solved by a detour."""
     good, bad = Sample(LOOK, Act("done")), Sample(LOOK, Act("done"), well_formed=False)
     return [
@@ -63,7 +63,12 @@ def played(task: str, outcomes: str, *, group: str = "") -> list[Episode]:
 
 
 def test_tasks_fall_into_strata_by_what_was_solved() -> None:
-    episodes = [*played("a", "++!"), *played("b", "+-"), *played("c", "-!"), *played("d", "!!")]
+    episodes = [
+        *build_episodes("a", "++!"),
+        *build_episodes("b", "+-"),
+        *build_episodes("c", "-!"),
+        *build_episodes("d", "!!"),
+    ]
     strata = by_outcome(episodes)
     assert strata.full == [("a", 1)]
     assert strata.partial == [("b", 1)]

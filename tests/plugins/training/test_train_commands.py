@@ -120,9 +120,11 @@ def test_help_imports_no_torch() -> None:
         "    cli.main(['train', *name, '--help'], standalone_mode=False)\n"
         "assert 'torch' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "hisa train grpo -o tuned --resume --updates 200" in done.stdout
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "hisa train grpo -o tuned --resume --updates 200" in result.stdout
 
 
 @pytest.mark.process

@@ -22,12 +22,12 @@ from hisa.runs.step_records import StepRecord
 from hisa.state.token_limits import excerpt_within
 from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line, without_tags
 
-__all__ = ["WHOLE_BYTES", "AttemptFacts", "attempt_facts"]
+__all__ = ["FULL_TEXT_BYTES", "AttemptFacts", "attempt_facts"]
 
 _NAME_TOKENS = 120
 _FILES = 8
 """Files that are named; the others are counted."""
-WHOLE_BYTES = 1 << 16
+FULL_TEXT_BYTES = 1 << 16
 """Bytes of a text file that is shown whole; of a larger one only size and fingerprint are."""
 
 
@@ -72,20 +72,20 @@ def _step(record: StepRecord) -> str:
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
     calls = () if record.planned is None else record.planned.sequence
     fields = (
-        ("Description", _joined([_described(call) for call in calls])),
-        ("Input", _joined([_source(call) for call in calls])),
+        ("Description", _join_texts([_describe_target(call) for call in calls])),
+        ("Input", _join_texts([_source(call) for call in calls])),
         ("Result", field_text(result)),
     )
     tool = ("sequence" if len(calls) > 1 else calls[0].tool) if calls else "none"
-    shown = [f"{label}: {text}" for label, text in fields if text]
-    return " | ".join([field_text(tool)[:100], *shown])
+    labelled_texts = [f"{label}: {text}" for label, text in fields if text]
+    return " | ".join([field_text(tool)[:100], *labelled_texts])
 
 
-def _joined(texts: list[str]) -> str:
+def _join_texts(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else by_number(texts)
 
 
-def _described(call: PlannedCall) -> str:
+def _describe_target(call: PlannedCall) -> str:
     return field_text(" -> ".join(end for end in (call.description, call.description_2) if end))
 
 
@@ -96,13 +96,13 @@ def _source(call: PlannedCall) -> str:
 
 def _files(run: Run) -> Iterator[str]:
     results = run.manifest.results
-    made = [_name(path) for path in sorted(results.made)[:_FILES]]
-    more = len(results.made) - len(made)
+    changed_files = [_name(path) for path in sorted(results.made)[:_FILES]]
+    more = len(results.made) - len(changed_files)
     if more or results.more:
-        made.append(f"and {more}{'+' * results.more} more")
-    if made or results.since is not None:
-        yield f"Files made or changed: {', '.join(made) or 'none'}"
-    yield from (_fetched(run.folder, file) for file in results.fetched[:_FILES])
+        changed_files.append(f"and {more}{'+' * results.more} more")
+    if changed_files or results.since is not None:
+        yield f"Files made or changed: {', '.join(changed_files) or 'none'}"
+    yield from (_describe_file(run.folder, file) for file in results.fetched[:_FILES])
     if len(results.fetched) > _FILES:
         yield f"Brought home: {len(results.fetched) - _FILES} more files"
     yield from (f"Not brought home: {_name(text)}" for text in results.missed[:_FILES])
@@ -112,18 +112,18 @@ def _name(text: str) -> str:
     return excerpt_within(one_line(text), _NAME_TOKENS)
 
 
-def _fetched(folder: Path, file: FetchedFile) -> str:
+def _describe_file(folder: Path, file: FetchedFile) -> str:
     """Returns size, fingerprint and, of a small text, the content of a file brought home."""
     line = f"Brought home: {_name(file.path)}, {file.size} bytes"
     path = folder / file.place
     if path.is_symlink() or not path.is_file():
         return line
-    with path.open("rb") as opened:
-        line += f", SHA-256 {hashlib.file_digest(opened, 'sha256').hexdigest()[:12]}"
-    data = path.read_bytes() if file.size <= WHOLE_BYTES else b"\0"
+    with path.open("rb") as content_file:
+        line += f", SHA-256 {hashlib.file_digest(content_file, 'sha256').hexdigest()[:12]}"
+    data = path.read_bytes() if file.size <= FULL_TEXT_BYTES else b"\0"
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return line
-    shown = json.dumps(without_tags(text), ensure_ascii=False)
-    return line if "\0" in text else f"{line}, a text: {shown}"
+    quoted_text = json.dumps(without_tags(text), ensure_ascii=False)
+    return line if "\0" in text else f"{line}, a text: {quoted_text}"

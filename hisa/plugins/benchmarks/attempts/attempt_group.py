@@ -75,7 +75,7 @@ class Judging:
         try:
             self.folder.mkdir(mode=PRIVATE_FOLDER)
         except OSError as error:
-            raise self._refused(error) from error
+            raise self._build_error(error) from error
 
     def emit(self, event: Event, /) -> None:
         """Append an event.
@@ -84,8 +84,8 @@ class Judging:
         """
         self._ledger.add(event)
         event = self._redactor.data(event)
-        whole = isinstance(event, ModelAsked)
-        line = event.model_dump_json().encode() + b"\n" if whole else encode(event)
+        is_request = isinstance(event, ModelAsked)
+        line = event.model_dump_json().encode() + b"\n" if is_request else encode(event)
         try:
             file = AppendOnlyFile(self.folder / EVENTS)
             try:
@@ -93,7 +93,7 @@ class Judging:
             finally:
                 file.close()
         except OSError as error:
-            raise self._refused(error) from error
+            raise self._build_error(error) from error
 
     def keep(self, choice: Choice, judge: str) -> AttemptGroup:
         """Write down which attempt is taken, and what judging cost."""
@@ -108,10 +108,10 @@ class Judging:
         try:
             replace_file(self.folder / RECORD, content)
         except OSError as error:
-            raise self._refused(error) from error
+            raise self._build_error(error) from error
         return group
 
-    def _refused(self, error: OSError) -> LogFailed:
+    def _build_error(self, error: OSError) -> LogFailed:
         return LogFailed(
             f"cannot write {self.folder}: {error.strerror or error}",
             fix="free some space, or choose another folder: --set run.folder=FOLDER",

@@ -30,7 +30,7 @@ from hisa.protocols import Emit, ImagePart, Message, Model, Part, Role, TextPart
 from hisa.runs.failure_class import FAILURES, Failure, keep_failure
 from hisa.runs.read import MANIFEST, Run, load_run
 from hisa.screen.observation import Screenshot
-from hisa.state.token_limits import excerpt_within, whole_lines
+from hisa.state.token_limits import cut_at_line, excerpt_within
 from hisa.text.prompt_text import guard_tags, one_line, sections
 from hisa.text.prompts import render
 
@@ -61,7 +61,7 @@ async def judge_attempts(
     runs: Sequence[Run],
     settings: Settings,
     *,
-    heard: Callable[[Event], object] = lambda _: None,
+    on_event: Callable[[Event], object] = lambda _: None,
     own: Mapping[Role, Model] | None = None,
 ) -> AttemptGroup:
     """Choose one of several attempts at a task, and keep the choice beside their runs.
@@ -72,14 +72,14 @@ async def judge_attempts(
     Args:
         runs: the attempts that have ended; at least one.
         settings: those of the runs.
-        heard: called with each event of the judging.
+        on_event: called with each event of the judging.
         own: models in place of the settings'; only ``judge`` is asked.
     """
     judging = Judging(runs)
 
     def emit(event: Event, /) -> None:
         judging.emit(event)
-        heard(event)
+        on_event(event)
 
     candidates = [attempt_facts(run) for run in runs if run.status not in _BROKEN]
     if not candidates:
@@ -126,7 +126,7 @@ async def choose(
 
 
 def run_question(
-    shown: Sequence[AttemptFacts],
+    candidates: Sequence[AttemptFacts],
     instruction: str,
     *,
     pictures: bool = False,
@@ -135,16 +135,16 @@ def run_question(
     """Returns the messages that ask which attempt is taken, or of which class a failure is.
 
     Args:
-        shown: the candidates as they are numbered, from 1.
+        candidates: the candidates as they are numbered, from 1.
         instruction: the task's words.
         pictures: show the last look at the screen of each.
         classes: by name with their meaning: the judge picks one of these, for one attempt.
     """
-    looks = [_picture(facts) if pictures else None for facts in shown]
+    looks = [_picture(facts) if pictures else None for facts in candidates]
     system = render(
         "failure_class" if classes else "best_run",
         pictures=any(looks),
-        most=len(shown),
+        most=len(candidates),
         classes=classes or {},
         chars=_EXPLAINING_CHARS,
     )
@@ -152,7 +152,9 @@ def run_question(
     if estimate_tokens(task) > _TASK_TOKENS:
         task = excerpt_within(task, _TASK_TOKENS)
     room = REQUEST_TOKENS - estimate_tokens(system) - estimate_tokens(task) - _TAGS_TOKENS
-    parts: list[Part] = [TextPart(sections({"task": task, "attempts": _attempts(shown, room)}))]
+    parts: list[Part] = [
+        TextPart(sections({"task": task, "attempts": _attempts(candidates, room)}))
+    ]
     for number, look in enumerate(looks, 1):
         if look is not None:
             parts += [TextPart(f"The last look of attempt {number}:"), ImagePart(look)]
@@ -168,13 +170,13 @@ def _picture(facts: AttemptFacts) -> Screenshot | None:
         return None
 
 
-def _attempts(shown: Sequence[AttemptFacts], room: int) -> str:
+def _attempts(candidates: Sequence[AttemptFacts], room: int) -> str:
     """Returns all attempts within so many tokens, each in its share where they do not fit whole."""
-    whole = "\n".join(_attempt(number, facts) for number, facts in enumerate(shown, 1))
-    if estimate_tokens(whole) <= room:
-        return whole
-    share = room // len(shown)
-    return "\n".join(_attempt(number, facts, share) for number, facts in enumerate(shown, 1))
+    full_text = "\n".join(_attempt(number, facts) for number, facts in enumerate(candidates, 1))
+    if estimate_tokens(full_text) <= room:
+        return full_text
+    share = room // len(candidates)
+    return "\n".join(_attempt(number, facts, share) for number, facts in enumerate(candidates, 1))
 
 
 def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
@@ -182,7 +184,7 @@ def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
     steps: Sequence[str] = [f"Step {at}: {text}" for at, text in enumerate(facts.steps, 1)]
     files, message = "\n".join(facts.files), facts.message
     if share is not None:
-        files = whole_lines(files, _FILES_TOKENS) if files else ""
+        files = cut_at_line(files, _FILES_TOKENS) if files else ""
         message = excerpt_within(message, _MESSAGE_TOKENS)
     end = [*filter(None, [files]), f"Ended: {facts.status}{f': {message}' if message else ''}"]
     if share is not None:
@@ -205,12 +207,16 @@ async def _open_judge(
 ) -> AsyncIterator[tuple[Judge, bool]]:
     """Yields the judge, and whether it can be shown so many pictures."""
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    chosen = with_judge(settings.models)
-    wanted = settings.models.judge or settings.models.planner
-    async with open_models(chosen, settings.planner, emit, budget, Ledger(), own=own) as models:
+    models_settings = with_judge(settings.models)
+    model_settings = settings.models.judge or settings.models.planner
+    async with open_models(
+        models_settings, settings.planner, emit, budget, Ledger(), own=own
+    ) as models:
         blind = settings.models.judge is None and settings.planner.sees == "elements"
-        pictures = not blind and _has_room(models.profiles["judge"], count, wanted.max_tokens)
-        yield Judge(models["judge"], emit=emit, max_tokens=wanted.max_tokens), pictures
+        pictures = not blind and _has_room(
+            models.profiles["judge"], count, model_settings.max_tokens
+        )
+        yield Judge(models["judge"], emit=emit, max_tokens=model_settings.max_tokens), pictures
 
 
 def _has_room(profile: Profile, count: int, answer: int) -> bool:
@@ -236,14 +242,16 @@ async def classify(
     problems = []
     async with _open_judge(settings, lambda _: None, 1) as (judge, pictures):
         for run in runs:
-            problems.append(await _classified(run, judge, classes, pictures=pictures))
+            problems.append(await _classify_run(run, judge, classes, pictures=pictures))
     return next(filter(None, problems), "")
 
 
-async def _classified(run: Run, judge: Judge, classes: Mapping[str, str], *, pictures: bool) -> str:
+async def _classify_run(
+    run: Run, judge: Judge, classes: Mapping[str, str], *, pictures: bool
+) -> str:
     facts = attempt_facts(run)
-    found = one_line(run.scoring.detail) or "not done"
-    facts = replace(facts, message=f"{facts.message} | The check: {found}")
+    check_result = one_line(run.scoring.detail) or "not done"
+    facts = replace(facts, message=f"{facts.message} | The check: {check_result}")
     task = run.manifest.task.instruction
     question = run_question([facts], task, pictures=pictures, classes=classes)
     try:

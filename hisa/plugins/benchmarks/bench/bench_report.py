@@ -27,9 +27,9 @@ from hisa.plugins.benchmarks.bench.measure import Measure, measure
 from hisa.plugins.benchmarks.bench.stats import (
     Estimate,
     Paired,
+    compare_pairs,
     length_buckets,
     mean,
-    paired,
     share,
     wilson,
 )
@@ -173,14 +173,14 @@ class Report(BaseModel):
     sums: dict[str, Any]
 
 
-class _Measured:
+class _BenchResults:
     """A bench folder with its results."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.plan: Plan = read_plan(folder)
-        found = read_attempts(folder)
-        self.slot_states = [found.get(slot) or SlotState(slot) for slot in self.plan.slots]
+        slot_states = read_attempts(folder)
+        self.slot_states = [slot_states.get(slot) or SlotState(slot) for slot in self.plan.slots]
         domains = {task.id: task.domain for task in self.plan.tasks}
         self.results = [
             measure(folder, slot_state.result, domains.get(slot_state.slot.task, ""))
@@ -189,7 +189,7 @@ class _Measured:
         ]
 
     def slots(self, variant: str) -> list[SlotState]:
-        return [each for each in self.slot_states if each.slot.variant == variant]
+        return [slot_state for slot_state in self.slot_states if slot_state.slot.variant == variant]
 
     def of(self, variant: str) -> list[Measure]:
         return [result for result in self.results if result.variant == variant and result.usable]
@@ -205,8 +205,8 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
     Raises:
         UsageError: a folder is no bench folder, or the two were counted in different ways.
     """
-    bench = _Measured(folder)
-    other = _Measured(against) if against is not None else None
+    bench = _BenchResults(folder)
+    other = _BenchResults(against) if against is not None else None
     parts = {name: bench.of(name) for name in bench.plan.variants}
     slots = {name: bench.slots(name) for name in bench.plan.variants}
     label = None
@@ -230,7 +230,9 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         components=_components(parts[main]),
         buckets=_buckets(parts),
         comparisons=_comparisons(parts, main),
-        curves=[_curve(name, found, name == label) for name, found in parts.items() if found],
+        curves=[
+            _curve(name, measures, name == label) for name, measures in parts.items() if measures
+        ],
         tasks=_tasks(parts),
         troubles=[trouble for slot_state in bench.slot_states for trouble in _troubles(slot_state)],
         judges=_judges(bench.slot_states),
@@ -240,8 +242,14 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
 
 
 def _judges(slot_states: Iterable[SlotState]) -> dict[str, int]:
-    ended = [each.result.finished for each in slot_states if each.result is not None]
-    return dict(Counter(each.judged_by for each in ended if each is not None and each.judged_by))
+    finished = [
+        slot_state.result.finished for slot_state in slot_states if slot_state.result is not None
+    ]
+    return dict(
+        Counter(
+            attempt.judged_by for attempt in finished if attempt is not None and attempt.judged_by
+        )
+    )
 
 
 _AVERAGED = (
@@ -265,8 +273,8 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
     scored = [result for result in results if result.scored]
     longest = max((result.steps for result in scored), default=0)
     repeats = _repeats(scored, longest)
-    rates = [each.value for each in repeats.values() if each.value is not None]
-    done = [result for result in scored if result.status == "succeeded"]
+    rates = [estimate.value for estimate in repeats.values() if estimate.value is not None]
+    claimed_successes = [result for result in scored if result.status == "succeeded"]
     usages = [result.usage for result in results if result.usage is not None]
     return Group(
         name=name,
@@ -274,16 +282,18 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         scored=len(scored),
         rate=rate,
         planned=len(slots),
-        given_up=sum(each.given_up for each in slots),
+        given_up=sum(slot_state.given_up for slot_state in slots),
         low=low,
         high=high,
-        false_success=share(sum(not result.success for result in done), len(done)),
+        false_success=share(
+            sum(not result.success for result in claimed_successes), len(claimed_successes)
+        ),
         unpriced=sum(usage.unpriced for usage in usages),
         partial=partial_success(results),
         actions=actions_a_step(results),
         multi_action=multi_action_share(results),
         sequences=sum((usage.sequences for usage in usages), Counter()),
-        failures=Counter(each.failure for each in scored if not each.success),
+        failures=Counter(result.failure for result in scored if not result.success),
         step_time=step_time(results),
         task_time=task_time(results),
         within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
@@ -303,12 +313,14 @@ def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:
     """The share of successes by task, over its scored attempts."""
-    return _by_task((each.task, each.success) for each in results if each.scored)
+    return _by_task((result.task, result.success) for result in results if result.scored)
 
 
 def _lengths(results: Iterable[Measure]) -> dict[str, float]:
     """Mean steps by task."""
-    return _by_task((each.task, each.usage.steps) for each in results if each.usage is not None)
+    return _by_task(
+        (result.task, result.usage.steps) for result in results if result.usage is not None
+    )
 
 
 def _by_task(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -316,7 +328,7 @@ def _by_task(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     values: dict[str, list[float]] = defaultdict(list)
     for task, value in pairs:
         values[task].append(value)
-    return {task: fmean(found) for task, found in values.items()}
+    return {task: fmean(task_values) for task, task_values in values.items()}
 
 
 def _by_domain(results: Sequence[Measure]) -> list[Group]:
@@ -326,7 +338,7 @@ def _by_domain(results: Sequence[Measure]) -> list[Group]:
 
 def _components(results: Sequence[Measure]) -> list[Component]:
     usages = [result.usage for result in results if result.usage is not None]
-    found = []
+    components = []
     for role in ("planner", "grounder", "state", "judge"):
         totals = [usage.roles[role] for usage in usages if role in usage.roles]
         if not totals:
@@ -336,8 +348,8 @@ def _components(results: Sequence[Measure]) -> list[Component]:
             for name in ("calls", "tokens", "tokens_in", "cached_in", "tokens_out", "usd")
         }
         unpriced = sum(total.unpriced for total in totals)
-        found.append(Component(role=role, unpriced=unpriced, **means))
-    return found
+        components.append(Component(role=role, unpriced=unpriced, **means))
+    return components
 
 
 def _buckets(parts: dict[str, list[Measure]]) -> list[LengthBucket]:
@@ -360,7 +372,7 @@ def _buckets(parts: dict[str, list[Measure]]) -> list[LengthBucket]:
 
 def _comparisons(parts: dict[str, list[Measure]], main: str) -> list[Comparison]:
     base = _success(parts[main])
-    tests = {name: paired(base, _success(results)) for name, results in parts.items()}
+    tests = {name: compare_pairs(base, _success(results)) for name, results in parts.items()}
     return [
         Comparison(first=main, second=name, **vars(test))
         for name, test in tests.items()
@@ -389,8 +401,8 @@ def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
         TaskRow(
             task=task,
             domain=results[0].domain,
-            success={name: found.get(task) for name, found in success.items()},
-            steps={name: found.get(task) for name, found in steps.items()},
+            success={name: rates.get(task) for name, rates in success.items()},
+            steps={name: lengths.get(task) for name, lengths in steps.items()},
             runs=[result.run for result in results],
         )
         for task, results in by_task.items()
@@ -403,18 +415,20 @@ def _troubles(slot_state: SlotState) -> list[Trouble]:
     result = slot_state.result.finished if slot_state.result else None
     if result is not None and result.score_state == "scored":
         return []
-    what, message = "not run yet", ""
+    kind, message = "not run yet", ""
     if result is not None:
-        what = f"{result.status}, {wording.score(result.score_state, None)}"
+        kind = f"{result.status}, {wording.score(result.score_state, None)}"
         failed = result.score_state == "score_failed"
         message = result.score_detail if failed else result.message
     elif slot_state.attempts:
         last, tries = slot_state.attempts[-1], len(slot_state.attempts)
-        what = f"given up after {tries} tries" if slot_state.given_up else "pending again"
+        kind = f"given up after {tries} tries" if slot_state.given_up else "pending again"
         message = last.lost.reason if last.lost else last.finished.message if last.finished else ""
-    return [Trouble(**slot_state.slot._asdict(), what=what, message=message)]
+    return [Trouble(**slot_state.slot._asdict(), what=kind, message=message)]
 
 
 def _models(settings: dict[str, Any]) -> dict[str, str]:
     models = settings.get("models", {})
-    return {role: chosen["model"] for role, chosen in models.items() if chosen}
+    return {
+        role: model_settings["model"] for role, model_settings in models.items() if model_settings
+    }

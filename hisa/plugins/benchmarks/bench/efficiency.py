@@ -87,10 +87,10 @@ def _ratio(
     sums: dict[str, tuple[float, int]] = {}
     unknown = 0
     for result in results:
-        found = None if result.usage is None else read(result.usage)
-        if found is None:
+        total_and_count = None if result.usage is None else read(result.usage)
+        if total_and_count is None:
             unknown += 1
             continue
         total, count = sums.get(result.task, (0.0, 0))
-        sums[result.task] = (total + found[0], count + found[1])
+        sums[result.task] = (total + total_and_count[0], count + total_and_count[1])
     return ratio_over_tasks(sums.values(), least=least, unknown=unknown)

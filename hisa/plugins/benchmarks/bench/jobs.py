@@ -107,13 +107,13 @@ def find_parts(name: str) -> MakeEnvironment | None:
     if not name:
         return None
     try:
-        made = pkgutil.resolve_name(name)
+        resolved = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise DeveloperError(f"environment maker {name!r}: {error}") from error
-    if not callable(made):
+    if not callable(resolved):
         raise DeveloperError(f"environment maker {name!r} is not callable")
-    found: MakeEnvironment = made
-    return found
+    maker: MakeEnvironment = resolved
+    return maker
 
 
 async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> AsyncIterator[Message]:
@@ -126,7 +126,7 @@ async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> Async
         models: by role, of this process, in the place of those that the settings name.
     """
     queue: asyncio.Queue[Message] = asyncio.Queue()
-    work = asyncio.create_task(_guarded(job, models or {}, queue.put_nowait))
+    work = asyncio.create_task(_attempt_safely(job, models or {}, queue.put_nowait))
     try:
         while True:
             message = await queue.get()
@@ -139,7 +139,9 @@ async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> Async
         await asyncio.gather(work, return_exceptions=True)
 
 
-async def _guarded(job: Job, models: Mapping[Role, Model], tell: Callable[[Message], None]) -> None:
+async def _attempt_safely(
+    job: Job, models: Mapping[Role, Model], tell: Callable[[Message], None]
+) -> None:
     """`_attempt`, with everything that can go wrong as an ending."""
     teller = _Teller(tell)
     try:
@@ -184,12 +186,12 @@ class _Teller:
             )
         )
 
-    def end(self, ended: RunEnded) -> None:
+    def end(self, run_end: RunEnded) -> None:
         if self._ended:
-            sys.stderr.write(f"after the result: {ended.status}: {ended.message}\n")
+            sys.stderr.write(f"after the result: {run_end.status}: {run_end.message}\n")
             return
         self._ended = True
-        self.tell(ended.model_copy(update={"seconds": time.monotonic() - self._started}))
+        self.tell(run_end.model_copy(update={"seconds": time.monotonic() - self._started}))
 
 
 async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> None:

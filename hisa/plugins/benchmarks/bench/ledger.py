@@ -179,9 +179,9 @@ class AttemptLedger:
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder)
+        self._lock = _take_lock(folder)
         try:
-            self.plan = _settled(folder, plan)
+            self.plan = _settle_plan(folder, plan)
             self._file = AppendOnlyFile(folder / ATTEMPTS, mode=0o644)
             self._book = _Book()
             for record in _records(folder / ATTEMPTS):
@@ -234,18 +234,20 @@ class AttemptLedger:
         count = 0
         for slot in self.plan.slots:
             slot_state = self.slot_state(slot)
-            broke = {each.finished.status for each in slot_state.attempts if each.finished}
+            broke = {attempt.finished.status for attempt in slot_state.attempts if attempt.finished}
             given_up = slot_state.given_up and {"environment_error", *broke} & set(statuses)
             result = slot_state.result
             finished = result.finished if result else None
-            ended = finished.status if finished else ""
-            chosen = finished and {finished.status, finished.score_state} & set(statuses)
-            if not given_up and not chosen:
+            end_status = finished.status if finished else ""
+            is_chosen = finished and {finished.status, finished.score_state} & set(statuses)
+            if not given_up and not is_chosen:
                 continue
             count += 1
             for attempt in slot_state.attempts if given_up else [result]:
                 if attempt is not None:
-                    self._lose(attempt, "again", f"made again after {ended or 'it was given up'}")
+                    self._lose(
+                        attempt, "again", f"made again after {end_status or 'it was given up'}"
+                    )
         return count
 
     def close(self) -> None:
@@ -265,7 +267,7 @@ class AttemptLedger:
         self.write(AttemptLost(**key, cause=cause, reason=reason))
 
 
-def _locked(folder: Path) -> Lock:
+def _take_lock(folder: Path) -> Lock:
     lock = Lock.take(folder / "lock")
     if lock is None:
         raise UsageError(
@@ -275,22 +277,22 @@ def _locked(folder: Path) -> Lock:
     return lock
 
 
-def _settled(folder: Path, plan: Plan) -> Plan:
+def _settle_plan(folder: Path, plan: Plan) -> Plan:
     """The plan of the folder: the one that was begun, with the repeats of now."""
     path = folder / PLAN
     if path.exists():
-        begun = _as_of_now(read_plan(folder))
+        stored_plan = _as_of_now(read_plan(folder))
         differs = [
             name
             for name in ("suite", "variants", "tasks", "independent")
-            if getattr(begun, name) != getattr(plan, name)
+            if getattr(stored_plan, name) != getattr(plan, name)
         ]
         if differs:
             raise UsageError(
                 f"{str(folder)!r} holds a bench with other {', '.join(differs)}",
                 fix="give another --out, or the command that began it",
             )
-        plan = begun.model_copy(update={"repeat": max(begun.repeat, plan.repeat)})
+        plan = stored_plan.model_copy(update={"repeat": max(stored_plan.repeat, plan.repeat)})
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan
 

@@ -96,8 +96,8 @@ class Measure(BaseModel):
 
 def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
     """Measure a finished attempt of the bench in ``folder``."""
-    ended = attempt.finished
-    assert ended is not None
+    end_record = attempt.finished
+    assert end_record is not None
     try:
         usage = _usage(load_run(folder / RUNS / attempt.run)) if attempt.run else None
     except UsageError:
@@ -106,34 +106,35 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
         **attempt.slot._asdict(),
         domain=domain,
         run=attempt.run,
-        status=ended.status,
-        score=ended.score,
-        score_state=ended.score_state,
-        partial=ended.partial,
-        message=ended.message,
-        steps=ended.steps,
+        status=end_record.status,
+        score=end_record.score,
+        score_state=end_record.score_state,
+        partial=end_record.partial,
+        message=end_record.message,
+        steps=end_record.steps,
         usage=usage,
         failure=failure_of(folder / RUNS / attempt.run).kind,
     )
 
 
 def _usage(run: Run) -> Usage:
-    done = [record for record in run.steps if record.finished is not None]
-    kinds = Counter(_kind(record) for record in done)
-    actions = [_actions(record) for record in done]
-    plans = [seconds for record in done if (seconds := _plan_seconds(record)) is not None]
+    finished_steps = [record for record in run.steps if record.finished is not None]
+    kinds = Counter(_kind(record) for record in finished_steps)
+    actions = [_actions(record) for record in finished_steps]
+    plans = [seconds for record in finished_steps if (seconds := _plan_seconds(record)) is not None]
     return Usage(
         **vars(run.totals),
         **kinds,
         tokens_by_step=tuple(
-            sum(call.tokens_in + call.tokens_out for call in record.calls) for record in done
+            sum(call.tokens_in + call.tokens_out for call in record.calls)
+            for record in finished_steps
         ),
         actions=sum(map(len, actions)),
         acting_steps=sum(bool(names) for names in actions),
         sequences=Counter(", ".join(names) for names in actions if len(names) > 1),
         plan_seconds=sum(plans),
         planned_steps=len(plans),
-        step_seconds=sum(record.seconds for record in done),
+        step_seconds=sum(record.seconds for record in finished_steps),
     )
 
 

@@ -36,8 +36,8 @@ def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: s
         show: writes a value of the left axis.
         x_label: what the lower axis counts.
     """
-    most = max((max(each.values) for each in series if each.values), default=0.0)
-    longest = max((len(each.values) for each in series), default=1)
+    most = max((max(line.values) for line in series if line.values), default=0.0)
+    longest = max((len(line.values) for line in series), default=1)
     marks = ticks(most)
     top, width, height = marks[-1] or 1.0, WIDTH - _LEFT - _RIGHT, 170
     across = width / max(1, longest - 1)
@@ -59,7 +59,7 @@ def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: s
         )
         for step in steps
     )
-    lines = Markup().join(_line(each, across, y) for each in series if each.values)
+    lines = Markup().join(_line(line, across, y) for line in series if line.values)
     label = Markup('<text class="axis end" x="{}" y="{}">{}</text>').format(
         WIDTH - _RIGHT, _TOP + height + 27, x_label
     )

@@ -59,7 +59,7 @@ class Bench:
         workers: how many are at work at once.
         environment: an environment maker for the workers, as ``module:name``; empty: that of the
             settings.
-        heard: called with everything that happens.
+        on_progress: called with everything that happens.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Bench:
         *,
         workers: int = 1,
         environment: str = "",
-        heard: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._executor = executor
         self._workers = workers
         self._environment = environment
-        self._heard = heard
+        self._on_progress = on_progress
         self._paths = {task.id: task.path for task in ledger.plan.tasks}
         self._queue: deque[Slot] = deque()
         self._in_flight = 0
@@ -138,10 +138,10 @@ class Bench:
     async def _attempt(self, worker: Worker, slot: Slot) -> None:
         number = self._ledger.next_try(slot)
         key: dict[str, Any] = {**slot._asdict(), "try": number}
-        told = Progress(slot, number, worker.name)
+        progress = Progress(slot, number, worker.name)
         self._ledger.write(AttemptStarted(**key, worker=worker.name))
-        self._heard(told)
-        run, steps, ended = "", 0, None
+        self._on_progress(progress)
+        run, steps, run_end = "", 0, None
         try:
             async for message in worker.do(self._job(slot)):
                 match message:
@@ -150,37 +150,37 @@ class Bench:
                         self._ledger.write(AttemptRunning(**key, run=run))
                     case StepDone():
                         steps = message.step
-                        self._heard(replace(told, steps=steps))
+                        self._on_progress(replace(progress, steps=steps))
                     case RunEnded():
-                        ended = message
+                        run_end = message
                         fields = message.model_dump(exclude={"type"})
                         self._ledger.write(AttemptFinished(**key, run=run, **fields))
-                        self._tell(told, ended)
+                        self._tell(progress, run_end)
                     case JobDone():
                         pass
         except WorkerLost as error:
-            if ended is not None:  # it died learning: it is replaced, and its result stands
+            if run_end is not None:  # it died learning: it is replaced, and its result stands
                 raise
             self._ledger.write(AttemptLost(**key, cause="worker", reason=str(error)))
-            self._heard(replace(told, steps=steps, end="lost", message=str(error)))
+            self._on_progress(replace(progress, steps=steps, end="lost", message=str(error)))
             raise
         except asyncio.CancelledError:
-            if ended is None:
+            if run_end is None:
                 lost = AttemptLost(**key, cause="bench", reason="stopped by a person")
                 self._ledger.write(lost)
             raise
 
-    def _tell(self, told: Progress, ended: RunEnded) -> None:
-        self._heard(
+    def _tell(self, progress: Progress, run_end: RunEnded) -> None:
+        self._on_progress(
             replace(
-                told,
-                steps=ended.steps,
-                end=ended.status,
-                score=ended.score,
-                score_state=ended.score_state,
-                message=ended.score_detail
-                if ended.score_state == "score_failed"
-                else ended.message,
+                progress,
+                steps=run_end.steps,
+                end=run_end.status,
+                score=run_end.score,
+                score_state=run_end.score_state,
+                message=run_end.score_detail
+                if run_end.score_state == "score_failed"
+                else run_end.message,
             )
         )
 

@@ -13,9 +13,9 @@ __all__ = [
     "Bucket",
     "Estimate",
     "Paired",
+    "compare_pairs",
     "length_buckets",
     "mean",
-    "paired",
     "quantile",
     "rate_over_tasks",
     "ratio_over_tasks",
@@ -124,13 +124,13 @@ def ratio_over_tasks(
     if not n:
         return Estimate(unknown=unknown)
     value = math.fsum(total for total, _ in counted) / n
-    found = Estimate(value=value, n=n, unknown=unknown)
+    estimate = Estimate(value=value, n=n, unknown=unknown)
     groups = len(counted)
     if groups < 2:
-        return found
+        return estimate
     squares = math.fsum((total - value * count) ** 2 for total, count in counted)
     half = t95(groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
-    return found.model_copy(update={"low": max(least, value - half), "high": value + half})
+    return estimate.model_copy(update={"low": max(least, value - half), "high": value + half})
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -156,7 +156,7 @@ class Paired(BaseModel):
     """Of `sign_test`."""
 
 
-def paired(first: Mapping[str, float], second: Mapping[str, float]) -> Paired | None:
+def compare_pairs(first: Mapping[str, float], second: Mapping[str, float]) -> Paired | None:
     """Compare task by task; None where no task is in both.
 
     Args:

@@ -60,8 +60,8 @@ def _examples(folder: Path) -> Path:
 
 def _spider2v(folder: Path) -> Iterable[Path]:
     """``DOMAIN/ID/ID.json``; files beside it belong to the task."""
-    found = _examples(folder).rglob("*.json")
-    return (path for path in found if path.stem == path.parent.name)
+    paths = _examples(folder).rglob("*.json")
+    return (path for path in paths if path.stem == path.parent.name)
 
 
 def _osworld(folder: Path) -> Iterable[Path]:
@@ -102,7 +102,7 @@ def open_suite(
         UsageError: an unknown kind, no such folder, no task that can be run, an id that is unknown,
             or one that is left out, with its reason.
     """
-    suite = _narrowed(read_suite(name, settings), frozenset(only))
+    suite = _select_tasks(read_suite(name, settings), frozenset(only))
     if not suite.tasks:
         first = next(iter(suite.problems.values()), "")
         why = f"; the first: {first}" if first else ""
@@ -115,9 +115,9 @@ def open_suite(
 
 def _fix(suite: Suite, reasons: Iterable[str]) -> str:
     """Returns the command that installs what scoring lacks; else what lists the rest."""
-    given = list(reasons)
+    reason_list = list(reasons)
     for command in map(install_command, ("tasks", "osworld")):
-        if any(command in reason for reason in given):
+        if any(command in reason for reason in reason_list):
             return command
     return (
         list_command(suite, left_out=True)
@@ -137,8 +137,8 @@ def left_out_line(suite: Suite) -> str:
         return ""
     (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
     why = f"{count} of them: {reason}" if more else reason
-    listed = list_command(suite, left_out=True)
-    return f"left out: {len(suite.problems)} task files ({why}); list: {listed}"
+    command = list_command(suite, left_out=True)
+    return f"left out: {len(suite.problems)} task files ({why}); list: {command}"
 
 
 def _gist(reason: str) -> str:
@@ -173,11 +173,11 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
         raise UsageError(f"suite {name!r}: no folder {place!r}", fix=_SOURCES[kind])
     paths = sorted(SUITES[kind](folder.resolve()))
     tasks = [path for path in paths if not is_data_file(path)]
-    return _loaded(f"{kind}:{folder.resolve()}", tasks, settings)
+    return _load_suite(f"{kind}:{folder.resolve()}", tasks, settings)
 
 
 def _miniwob() -> Suite:
-    suite = _loaded("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
+    suite = _load_suite("miniwob", [f"{MINIWOB}{task}" for task in pages.tasks()])
     aside = pages.left_out()
     problems = {**suite.problems, **{f"{MINIWOB}{page}": why for page, why in aside.items()}}
     ids = {**suite.ids, **{page: f"{MINIWOB}{page}" for page in aside}}
@@ -190,16 +190,18 @@ def _browsergym(suite: str) -> Suite:
     name = f"{BROWSERGYM}{suite}"
     if suite == "openended" or suite_of(suite) != suite:
         raise UsageError(f"suite {name!r}: no suite of many tasks", fix=f"{BROWSERGYM}miniwob")
-    return _loaded(name, [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
+    return _load_suite(name, [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
 
 
-def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None) -> Suite:
+def _load_suite(
+    name: str, paths: Sequence[Path | str], settings: TaskSettings | None = None
+) -> Suite:
     kind = name.partition(":")[0]
     tasks: dict[str, PlannedTask] = {}
     problems: dict[str, str] = {}
     ids: dict[str, str] = {}
     for path in paths:
-        planned = _planned(kind, path, tasks, settings)
+        planned = _plan_task(kind, path, tasks, settings)
         if isinstance(planned, PlannedTask):
             tasks[planned.id] = planned
         elif planned is not None:
@@ -214,10 +216,10 @@ class _LeftOut:
     why: str
 
 
-def _planned(
+def _plan_task(
     kind: str,
     path: Path | str,
-    taken: Mapping[str, PlannedTask],
+    tasks_by_id: Mapping[str, PlannedTask],
     settings: TaskSettings | None,
 ) -> PlannedTask | _LeftOut | None:
     """The task as the plan has it, or why it cannot be run; None where it has the other form.
@@ -238,14 +240,14 @@ def _planned(
     if missing := lacking(task, settings):
         return _LeftOut(task.id, "; ".join(missing))
     domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
-    first = taken.get(task.id)
+    first = tasks_by_id.get(task.id)
     name = task.id if first is None or first.domain == domain else f"{domain}/{task.id}"
-    if name in taken:
-        return _LeftOut(name, f"task id {task.id!r} is that of {taken[name].path} too")
+    if name in tasks_by_id:
+        return _LeftOut(name, f"task id {task.id!r} is that of {tasks_by_id[name].path} too")
     return PlannedTask(id=name, path=str(path), domain=domain)
 
 
-def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:
+def _select_tasks(suite: Suite, only: frozenset[str]) -> Suite:
     if not only:
         return suite
     unknown = sorted(only - {task.id for task in suite.tasks})

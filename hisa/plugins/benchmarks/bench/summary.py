@@ -52,7 +52,7 @@ class Summary:
             (self.environment_errors, "tries broke a machine"),
             (self.lost, "tries were lost"),
         )
-        more = "".join(f", {count} {what}" for count, what in counts if count)
+        more = "".join(f", {count} {description}" for count, description in counts if count)
         return f"{self.succeeded} of {self.scored} scored succeeded, of {self.slots} planned{more}"
 
     def as_dict(self) -> dict[str, Any]:

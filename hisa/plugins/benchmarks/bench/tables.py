@@ -66,21 +66,21 @@ def _money(usd: float | None, unpriced: int) -> str:
     return f"≥ {text}" if unpriced else text
 
 
-def _estimate(found: Estimate, digits: int, *, scale: float = 1.0) -> str:
+def _estimate(estimate: Estimate, digits: int, *, scale: float = 1.0) -> str:
     """As ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts that it is not known of."""
-    many = "" if found.unknown == 1 else "s"
-    left_out = f"not known of {found.unknown} attempt{many}" if found.unknown else ""
-    if found.value is None:
+    many = "" if estimate.unknown == 1 else "s"
+    left_out = f"not known of {estimate.unknown} attempt{many}" if estimate.unknown else ""
+    if estimate.value is None:
         return left_out or "–"
-    text = f"{scale * found.value:.{digits}f}"
-    if found.low is not None and found.high is not None:
-        text += f" [{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
-    return f"{text} (n {found.n}{f'; {left_out}' if left_out else ''})"
+    text = f"{scale * estimate.value:.{digits}f}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
+    return f"{text} (n {estimate.n}{f'; {left_out}' if left_out else ''})"
 
 
 def tables(report: Report) -> list[Table]:
     """All tables that have rows."""
-    found = [
+    all_tables = [
         table_of(
             "Performance and cost",
             "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a "
@@ -105,13 +105,13 @@ def tables(report: Report) -> list[Table]:
             report.variants,
             _EFFICIENCY,
         ),
-        _counted(
+        _count_kinds(
             "Sequences of actions",
             "Steps with several actions by what these were, in order (OS-Catalyst, figure 3); the "
             "twelve most frequent.",
             {group.name: group.sequences for group in report.variants},
         ),
-        _counted(
+        _count_kinds(
             "Failures by class",
             "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
             "classes.",
@@ -158,7 +158,7 @@ def tables(report: Report) -> list[Table]:
         ),
         _troubles(report),
     ]
-    return [table for table in found if table.rows]
+    return [table for table in all_tables if table.rows]
 
 
 def _name(group: Group) -> str:
@@ -229,7 +229,7 @@ def _within(report: Report) -> Table:
     )
 
 
-def _counted(title: str, note: str, counts: Mapping[str, Counter[str]]) -> Table:
+def _count_kinds(title: str, note: str, counts: Mapping[str, Counter[str]]) -> Table:
     """Returns how often each kind occurs, with its share of the variant's."""
 
     def share(counter: Counter[str]) -> Callable[[str], str]:
@@ -258,8 +258,8 @@ def _domains(report: Report) -> Table:
 def _buckets(report: Report) -> Table:
     header = ["Variant"]
     for bucket in report.buckets:
-        alike = bucket.first == bucket.last
-        span = f"{bucket.first}" if alike else f"{bucket.first}–{bucket.last}"
+        is_single_length = bucket.first == bucket.last
+        span = f"{bucket.first}" if is_single_length else f"{bucket.first}–{bucket.last}"
         header.append(f"Steps {span} ({bucket.tasks} tasks)")
     names = [group.name for group in report.variants] if report.buckets else []
     return Table(

@@ -63,7 +63,7 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         UsageError: an unknown name; the allowed ones are named.
     """
-    found: dict[str, None] = {}
+    variants: dict[str, None] = {}
     for name in names:
         for variant in TABLES.get(name, (name,)):
             for part in variant.split("+"):
@@ -73,8 +73,8 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
                         f"ablation {part!r}: allowed are {allowed}, and several joined by +",
                         fix="--ablate table5",
                     )
-            found[variant] = None
-    return tuple(found) or (FULL,)
+            variants[variant] = None
+    return tuple(variants) or (FULL,)
 
 
 def changes(variant: str, variants: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -108,7 +108,7 @@ def run_command(
     """
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
-    plan, left_out, folder = planned(ctx, suite, assignments, **options)
+    plan, left_out, folder = prepare_plan(ctx, suite, assignments, **options)
     ledger = AttemptLedger(folder, plan)
     try:
         ctx.exit(_carry_out(ledger, left_out, options))
@@ -116,7 +116,7 @@ def run_command(
         ledger.close()
 
 
-def planned(
+def prepare_plan(
     ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
 ) -> tuple[Plan, str, Path]:
     """Returns the plan of ``hisa bench run``, a line on what is left out, and the bench folder."""
@@ -124,14 +124,14 @@ def planned(
     from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 
     preset = [f"preset={options['preset']}"] if options["preset"] else []
-    given = [*ctx.meta["hisa.settings"][1], *preset, *assignments]
+    assigned = [*ctx.meta["hisa.settings"][1], *preset, *assignments]
     file = ctx.meta["hisa.settings"][0]
-    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
+    opened_suite = open_suite(suite, options["only"], settings=load(file, assigned).tasks)
     folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
-    environment = load(file, given, overrides=_overrides(options)).environment
-    _require_its_browser(chosen, environment)
-    plan = _plan(file, given, chosen, folder=folder, options=options)
-    return plan, left_out_line(chosen), folder
+    environment = load(file, assigned, overrides=_overrides(options)).environment
+    _require_its_browser(opened_suite, environment)
+    plan = _plan(file, assigned, opened_suite, folder=folder, options=options)
+    return plan, left_out_line(opened_suite), folder
 
 
 def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
@@ -169,7 +169,7 @@ def _plan(
     trees = {}
     for variant in variants:
         store, own = _own_patterns(folder, variant)
-        changed = _merged(_overrides(options), changes(variant, variants))
+        changed = _merge_settings(_overrides(options), changes(variant, variants))
         settings = load(file, [*own, *assignments], overrides=changed)
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
             words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
@@ -194,9 +194,10 @@ def _own_patterns(folder: Path, variant: str) -> tuple[str, list[str]]:
     return store, [f"patterns.path={store}", f"patterns.collection={collection}"]
 
 
-def _merged(one: dict[str, Any], other: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _merge_settings(base: dict[str, Any], overrides: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
-        key: {**one.get(key, {}), **other.get(key, {})} for key in dict.fromkeys([*one, *other])
+        key: {**base.get(key, {}), **overrides.get(key, {})}
+        for key in dict.fromkeys([*base, *overrides])
     }
 
 
@@ -218,8 +219,8 @@ def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> Non
     """
     from hisa.errors import UsageError
 
-    kept = not settings.throw_away
-    if run.confirm == "always" or (kept and run.confirm != "never"):
+    keeps_changes = not settings.throw_away
+    if run.confirm == "always" or (keeps_changes and run.confirm != "never"):
         guest = settings.family == "guest"
         fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
         raise UsageError(
@@ -310,7 +311,7 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console
         executor,
         workers=options["workers"],
         environment=options["maker"],
-        heard=partial(show_ending, console),
+        on_progress=partial(show_ending, console),
     )
     loop = asyncio.get_running_loop()
     work = asyncio.create_task(bench.run())
@@ -333,7 +334,7 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
 @click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
-def report_command(folder: Path, against: Path | None, **how: Any) -> None:
+def report_command(folder: Path, against: Path | None, **options: Any) -> None:
     """Write report.json and report.html of the bench in FOLDER.
 
     \b
@@ -346,14 +347,14 @@ def report_command(folder: Path, against: Path | None, **how: Any) -> None:
     from hisa.plugins.benchmarks.bench.tables import tables
 
     report = build_report(folder, against)
-    if (title := how["print"]) is not None:
+    if (title := options["print"]) is not None:
         table = next((table for table in tables(report) if table.title == title), None)
         say(f"no table {title!r} has rows" if table is None else markdown_table(table))
         return
-    if how["as_json"]:
+    if options["as_json"]:
         say_json(report.model_dump_json(indent=1))
         return
-    for path in write_report(report, how["out"] or folder):
+    for path in write_report(report, options["out"] or folder):
         click.echo(str(path))
 
 
@@ -398,9 +399,9 @@ def failures(
         problem = _ask_for_classes(left, settings, model, classes)
     counts = dict.fromkeys([*classes, "no class"], 0)
     for name, run in runs.items():
-        found = kinds.failure_of(run.folder, classes)
-        counts[found.kind or "no class"] += 1
-        say(f"{name}  {found.kind or 'no class':<17}  {found.by}  {found.reason}".rstrip())
+        failure = kinds.failure_of(run.folder, classes)
+        counts[failure.kind or "no class"] += 1
+        say(f"{name}  {failure.kind or 'no class':<17}  {failure.by}  {failure.reason}".rstrip())
     say(", ".join(f"{kind}: {count} of {len(runs)}" for kind, count in counts.items()))
     if problem:
         say_error(problem)

@@ -36,19 +36,19 @@ def coverage(public: str, as_json: bool) -> None:
     from hisa.plugins.benchmarks.tasks.task_needs import count_pieces
 
     tasks = public_tasks(public)
-    found = domains(tasks)
+    counts_by_domain = domains(tasks)
     rows = [asdict(row) for row in count_pieces(task.pieces for task in tasks)]
     if as_json:
-        print_json({"tasks": len(tasks), "domains": found, "rows": rows})
+        print_json({"tasks": len(tasks), "domains": counts_by_domain, "rows": rows})
         return
-    every = sum(found.values(), Counter())
+    every = sum(counts_by_domain.values(), Counter())
     say(
         f"{len(tasks)} published tasks of {public}: {every['ours']} need ours alone, "
         f"{every['theirs']} a metric of OSWorld's package, {every['missing']} something that is "
         "missing"
     )
-    for name, counts in found.items():
-        cells = "".join(f"{counts[whose]:>6} {whose}" for whose in _MARKS)
+    for name, counts in counts_by_domain.items():
+        cells = "".join(f"{counts[source]:>6} {source}" for source in _MARKS)
         say(f"  {name:<24}{cells}")
     for row in rows:
         name = f"{_MARKS[row['source']]} {row['kind']:<8}{row['name']:<46}"

@@ -18,8 +18,8 @@ from hisa.cli.episode import (
     require_person,
     result_lines,
     run_task,
-    shown,
     spent_fields,
+    style_text,
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
@@ -28,7 +28,7 @@ from hisa.environments.share import parse_shares
 from hisa.errors import EnvironmentFailed, ModelUnavailable, UsageError
 from hisa.models.open_models import require_models
 from hisa.models.spending import Ledger
-from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
+from hisa.plugins.benchmarks.attempts.attempt_facts import FULL_TEXT_BYTES
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
@@ -66,19 +66,19 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             console.print(f"\nattempt {number} of {attempts}", style="bold")
             runs += _attempt(_of_attempt(settings, number), console, make)
         console.print("\nchoosing", style="bold")
-        heard = Progress(console, settings.run.max_steps)
-        group = asyncio.run(judge_attempts(runs, settings, heard=heard))
+        progress = Progress(console, settings.run.max_steps)
+        group = asyncio.run(judge_attempts(runs, settings, on_event=progress))
     except KeyboardInterrupt:
         console.print(f"\nstopped: the runs of {len(runs)} of {attempts} attempts are kept")
         return 1
-    chosen = next((run for run in runs if run.id == group.choice.run), None)
+    chosen_run = next((run for run in runs if run.id == group.choice.run), None)
     if as_json:
-        click.echo(json.dumps(_summary(group, runs, chosen)))
+        click.echo(json.dumps(_summary(group, runs, chosen_run)))
     else:
-        _tell(console, group, runs, chosen)
-    if chosen is None:
+        _tell(console, group, runs, chosen_run)
+    if chosen_run is None:
         return 3 if all(exit_code(run) == 3 for run in runs) else 1
-    return exit_code(chosen, chosen.manifest.results.missed)
+    return exit_code(chosen_run, chosen_run.manifest.results.missed)
 
 
 def _require_own_machines(settings: EnvironmentSettings) -> None:
@@ -108,7 +108,7 @@ def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput
     try:
         make(settings, begun=logs.append).finish()
     except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
-        console.print(shown(f"  broken: {error}", "red"))
+        console.print(style_text(f"  broken: {error}", "red"))
     run = load_run(logs[0].folder)
     if run.status == "stopped":
         raise KeyboardInterrupt
@@ -123,7 +123,7 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     planner = settings.models.planner
     if planner.seed is not None:
         planner = planner.model_copy(update={"seed": planner.seed + number - 1})
-    small = max(settings.run.fetch_small, WHOLE_BYTES)
+    small = max(settings.run.fetch_small, FULL_TEXT_BYTES)
     changed = {
         "run": settings.run.model_copy(update={"fetch_small": small}),
         "models": settings.models.model_copy(update={"planner": planner}),
@@ -131,36 +131,40 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def _tell(console: Console, group: AttemptGroup, runs: list[Run], chosen: Run | None) -> None:
+def _tell(console: Console, group: AttemptGroup, runs: list[Run], chosen_run: Run | None) -> None:
     choice, spent = group.choice, group.judging
     for number, run in enumerate(runs, 1):
-        mark = "*" if run is chosen else " "
+        mark = "*" if run is chosen_run else " "
         console.print(f"  {mark} attempt {number}: {run.status} {run.id}")
     if spent.calls:
         money = role_money(spent.usd, spent.calls, spent.unpriced)
         console.print(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
-    if chosen is None:
-        console.print(shown(f"no attempt is taken: {choice.why}", "bold red"))
+    if chosen_run is None:
+        console.print(style_text(f"no attempt is taken: {choice.why}", "bold red"))
         console.print("  look at them: hisa runs ls")
         return
-    who = f" by {group.judge}" if choice.by == "judge" else ""
-    console.print(shown(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold"))
-    console.print(shown(f"  run      {chosen.folder}"))
-    for label, value in result_lines(chosen.folder, chosen.manifest.results):
-        console.print(shown(f"  {label:<8} {value}"))
+    judge_label = f" by {group.judge}" if choice.by == "judge" else ""
+    console.print(
+        style_text(
+            f"attempt {runs.index(chosen_run) + 1} is taken{judge_label}: {choice.why}", "bold"
+        )
+    )
+    console.print(style_text(f"  run      {chosen_run.folder}"))
+    for label, value in result_lines(chosen_run.folder, chosen_run.manifest.results):
+        console.print(style_text(f"  {label:<8} {value}"))
 
 
-def _summary(group: AttemptGroup, runs: list[Run], chosen: Run | None) -> dict[str, Any]:
+def _summary(group: AttemptGroup, runs: list[Run], chosen_run: Run | None) -> dict[str, Any]:
     """Returns what ``--json`` prints: the choice, and each attempt."""
     return {
         "attempts": [_row(run) for run in runs],
         "group": group.id,
-        "chosen": None if chosen is None else chosen.id,
+        "chosen": None if chosen_run is None else chosen_run.id,
         "by": group.choice.by,
         "why": redact(group.choice.why),
         "judge": group.judge or None,
         "judging": group.judging.as_dict(),
-        "result": None if chosen is None else _row(chosen),
+        "result": None if chosen_run is None else _row(chosen_run),
     }
 
 

@@ -69,14 +69,16 @@ def grounding(
 
     file, before = ctx.meta["hisa.settings"]
     settings = load(file, [*before, *options["assignments"]])
-    opened = open_grounding_suite(suite)
-    targets = _chosen(opened.targets, options["split"], options["kinds"], options["limit"])
+    opened_suite = open_grounding_suite(suite)
+    targets = _choose_targets(
+        opened_suite.targets, options["split"], options["kinds"], options["limit"]
+    )
     answers: list[Answer] = []
     try:
         asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
     finally:  # a broken model or Ctrl-C does not take with it what was answered
         if answers:
-            _keep(opened.name, grounder, targets, answers, json_file=json_file)
+            _keep(opened_suite.name, grounder, targets, answers, json_file=json_file)
 
 
 def _keep(
@@ -95,12 +97,12 @@ def _keep(
     if len(answers) < len(targets):
         say(f"stopped: {len(answers)} of {len(targets)} descriptions", err=True)
     if json_file:
-        rows = [each.model_dump() for each in answers]
+        rows = [answer.model_dump() for answer in answers]
         tree = {**report.model_dump(), "asked": len(targets), "answers": rows}
         _write(json_file, safe_json(json.dumps(tree, indent=1, ensure_ascii=False)) + "\n")
 
 
-def _chosen(
+def _choose_targets(
     targets: Sequence[Target], split: str, kinds: Sequence[str], limit: int | None
 ) -> list[Target]:
     """The targets that the options ask for.
@@ -110,31 +112,31 @@ def _chosen(
     """
     from hisa.errors import UsageError
 
-    found = [
+    matching = [
         target
         for target in targets
         if split in ("all", target.screen.split) and (not kinds or target.kind in kinds)
     ]
-    if not found:
-        there = ", ".join(sorted({target.kind for target in targets}))
+    if not matching:
+        known_kinds = ", ".join(sorted({target.kind for target in targets}))
         splits = ", ".join(sorted({target.screen.split for target in targets} - {""}))
         raise UsageError(
             f"no target fits --split {split}{''.join(f' --kind {kind}' for kind in kinds)}; "
-            f"kinds are {there}; splits are {splits or 'none'}",
+            f"kinds are {known_kinds}; splits are {splits or 'none'}",
             fix="--split all",
         )
-    return found[:limit]
+    return matching[:limit]
 
 
 async def _ask(
     targets: Sequence[Target],
     name: str,
     settings: Settings,
-    found: list[Answer],
+    answer_list: list[Answer],
     *,
     full_size: bool,
 ) -> None:
-    """Append an answer for each target to ``found``."""
+    """Append an answer for each target to ``answer_list``."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -146,7 +148,7 @@ async def _ask(
         with Progress(console=Console(stderr=True), transient=True) as progress:
             bar = progress.add_task("descriptions", total=len(targets))
             async for answer in answers(targets, way, limit):
-                found.append(answer)
+                answer_list.append(answer)
                 progress.advance(bar)
 
 
@@ -155,12 +157,12 @@ def _tell(report: GroundingReport) -> None:
 
     for table in grounding_tables(report):
         say(table.title)
-        for line in _aligned(table):
+        for line in _align_rows(table):
             say(line)
         say("")
 
 
-def _aligned(table: Table) -> list[str]:
+def _align_rows(table: Table) -> list[str]:
     rows = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
     return [

@@ -31,18 +31,20 @@ def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import left_out_line, read_suite
 
-    found = read_suite(suite, load(*ctx.meta["hisa.settings"]).tasks)
+    opened_suite = read_suite(suite, load(*ctx.meta["hisa.settings"]).tasks)
     if as_json:
-        listed = [{"id": t.id, "domain": t.domain, "path": t.path} for t in found.tasks]
-        print_json({"tasks": listed, "left_out": found.problems})
+        task_rows = [{"id": t.id, "domain": t.domain, "path": t.path} for t in opened_suite.tasks]
+        print_json({"tasks": task_rows, "left_out": opened_suite.problems})
     elif left_out:
-        for path, reason in found.problems.items():
+        for path, reason in opened_suite.problems.items():
             click.echo(f"{path}: {reason}")
-        click.echo(f"{len(found.problems)} left out, {len(found.tasks)} can be run", err=True)
+        click.echo(
+            f"{len(opened_suite.problems)} left out, {len(opened_suite.tasks)} can be run", err=True
+        )
     else:
-        for task in found.tasks:
+        for task in opened_suite.tasks:
             click.echo(f"{task.id}  {task.domain}  {task.path}")
-        if line := left_out_line(found):
+        if line := left_out_line(opened_suite):
             click.echo(line, err=True)
 
 
@@ -70,23 +72,23 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
 
     settings = load(*ctx.meta["hisa.settings"]).tasks
     tasks = [load_task(task.path) for task in open_suite(suite, settings=settings).tasks]
-    wanted = list(dict.fromkeys(url for task in tasks for url in needed_urls(task)))
+    urls = list(dict.fromkeys(url for task in tasks for url in needed_urls(task)))
     files = FileCache.by(settings, cache)
     try:
-        failed = asyncio.run(_fetch_all(files, wanted))
+        failed = asyncio.run(_fetch_all(files, urls))
     except KeyboardInterrupt:
         say("stopped; the same command goes on", err=True)
         return 1
-    held = sum(files.holds(url) for url in wanted)
-    click.echo(f"{len(tasks)} tasks, {len(wanted)} files, {held} in the cache")
+    cached_count = sum(files.holds(url) for url in urls)
+    click.echo(f"{len(tasks)} tasks, {len(urls)} files, {cached_count} in the cache")
     return 3 if failed else 0
 
 
-async def _fetch_all(cache: FileCache, wanted: Sequence[str]) -> int:
+async def _fetch_all(cache: FileCache, urls: Sequence[str]) -> int:
     """Download the addresses, a line each; returns how many failed."""
     from hisa.errors import OperatorError
 
-    missing = [url for url in wanted if not cache.holds(url)]
+    missing = [url for url in urls if not cache.holds(url)]
     failed = 0
     for number, url in enumerate(missing, 1):
         place = f"{number}/{len(missing)}"

@@ -131,12 +131,12 @@ class _File(_Open):
     proxy: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
     related_apps: Annotated[
         tuple[str, ...],
-        BeforeValidator(lambda v: [t for t in v if isinstance(t, str)] if _listed(v) else ()),
+        BeforeValidator(lambda v: [t for t in v if isinstance(t, str)] if _is_list(v) else ()),
         Field(max_length=100),
     ] = ()
 
 
-def _listed(value: object) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 

@@ -72,9 +72,9 @@ class FileCache:
         """Whether the file is there and whole."""
         path = self.path(url)
         try:
-            wanted = _hash_of(path).read_text("ascii")
+            expected_hash = _hash_of(path).read_text("ascii")
             with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest() == wanted
+                return hashlib.file_digest(file, "sha256").hexdigest() == expected_hash
         except (OSError, UnicodeDecodeError):
             return False
 
@@ -92,7 +92,7 @@ class FileCache:
             return
         path = self.path(url)
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
-        lock = await asyncio.to_thread(_locked, path.with_name(path.name + ".lock"))
+        lock = await asyncio.to_thread(_take_lock, path.with_name(path.name + ".lock"))
         try:
             if not await asyncio.to_thread(self.holds, url):  # another process was quicker
                 await self._download(url, path)
@@ -124,10 +124,10 @@ class FileCache:
         """
         await self.fetch(url)
         path = self.path(url)
-        data, wanted = await asyncio.to_thread(
+        data, expected_hash = await asyncio.to_thread(
             lambda: (path.read_bytes(), _hash_of(path).read_text("ascii"))
         )
-        if hashlib.sha256(data).hexdigest() != wanted:
+        if hashlib.sha256(data).hexdigest() != expected_hash:
             raise EnvironmentFailed(f"{url}: changed in {self.folder} while it was read")
         return data
 
@@ -136,7 +136,7 @@ def _hash_of(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
 
 
-def _locked(path: Path) -> Lock:
+def _take_lock(path: Path) -> Lock:
     """Wait until no other process downloads the same file."""
     while (lock := Lock.take(path)) is None:
         time.sleep(_POLL)

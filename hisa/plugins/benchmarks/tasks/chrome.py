@@ -87,12 +87,12 @@ async def tabs(context: StepContext, *, seconds: float | None = None) -> list[Ma
     """
     text = await ask(context, "/json/list", seconds=seconds)
     try:
-        found = json.loads(text)
+        entries = json.loads(text)
     except ValueError as error:
         raise EnvironmentFailed(f"Chrome's list of tabs is cut short: {text[:200]!r}") from error
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         raise EnvironmentFailed(f"Chrome's list of tabs is no list: {text[:200]!r}")
-    return [tab for tab in found if isinstance(tab, dict) and tab.get("type") == "page"]
+    return [tab for tab in entries if isinstance(tab, dict) and tab.get("type") == "page"]
 
 
 async def profile_file(context: StepContext, name: str) -> bytes | None:

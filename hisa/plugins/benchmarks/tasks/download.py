@@ -71,7 +71,7 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
     problem: Exception | None = None
     for _ in range(_TRIES):
         try:
-            await _followed(url, allowed, use=functools.partial(_receive, part=part))
+            await _follow_redirects(url, allowed, use=functools.partial(_receive, part=part))
         except httpx.HTTPStatusError as error:
             problem = error
             if error.response.status_code < 500:
@@ -85,7 +85,7 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
     ) from problem
 
 
-async def _followed(
+async def _follow_redirects(
     url: str, allowed: Sequence[str], *, use: Callable[[httpx.Response], Awaitable[None]]
 ) -> None:
     """Ask for an address, follow its redirects, and give the response to ``use``."""
@@ -111,12 +111,12 @@ async def _followed(
 def _request(client: httpx.AsyncClient, target: _Target) -> httpx.Request:
     import httpx
 
-    url, extensions, sent = httpx.URL(target.url), {}, dict(_PLAIN)
+    url, extensions, headers = httpx.URL(target.url), {}, dict(_PLAIN)
     if target.address:
-        sent["Host"] = url.netloc.decode("ascii").rpartition("@")[2]
+        headers["Host"] = url.netloc.decode("ascii").rpartition("@")[2]
         extensions = {"sni_hostname": target.host}
         url = url.copy_with(host=target.address)
-    return client.build_request("GET", url, headers=sent, extensions=extensions)
+    return client.build_request("GET", url, headers=headers, extensions=extensions)
 
 
 async def _receive(response: httpx.Response, *, part: Path) -> None:
@@ -149,21 +149,21 @@ async def _target(url: str, allowed: Sequence[str]) -> _Target:
     """
     host, port = _place(url)
     require_public_address(url, allowed)
-    if _proxied(url, host):
+    if _uses_proxy(url, host):
         return _Target(url, host)
-    found = await asyncio.to_thread(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
-    addresses = [str(entry[4][0]) for entry in found]
+    address_infos = await asyncio.to_thread(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in address_infos]
     if not _is_allowed(url, allowed):
         for address in addresses:
             _expect_public(url, host, ipaddress.ip_address(address.partition("%")[0]))
     return _Target(url, host, addresses[0])
 
 
-def _proxied(url: str, host: str) -> bool:
+def _uses_proxy(url: str, host: str) -> bool:
     """Whether the environment names a proxy for an address; it looks names up by itself."""
     proxies = urllib.request.getproxies()
-    named = proxies.get(urlsplit(url).scheme) or proxies.get("all")
-    return bool(named) and not urllib.request.proxy_bypass(host)
+    proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all")
+    return bool(proxy) and not urllib.request.proxy_bypass(host)
 
 
 def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
@@ -176,7 +176,7 @@ def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
     if _is_allowed(url, allowed):
         return
     if host.lower().rstrip(".").rpartition(".")[2] == "localhost":
-        raise _refused(url, host, "this machine")
+        raise _build_refusal(url, host, "this machine")
     try:
         address: Address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -190,7 +190,7 @@ def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
 def _expect_public(url: str, host: str, address: Address) -> None:
     inner = _inside(address)
     if not inner.is_global or inner.is_multicast:
-        raise _refused(url, host, str(address))
+        raise _build_refusal(url, host, str(address))
 
 
 def _inside(address: Address) -> Address:
@@ -202,7 +202,7 @@ def _inside(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or address
 
 
-def _refused(url: str, host: str, where: str) -> UsageError:
+def _build_refusal(url: str, host: str, where: str) -> UsageError:
     beginning = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
     return UsageError(
         f"{url[:200]!r} is not downloaded: {host!r} is {where}, which is not on the public internet"
@@ -227,12 +227,12 @@ def _is_allowed(url: str, allowed: Sequence[str]) -> bool:
 
     One that climbs does not: it leads out of the folder with which it begins.
     """
-    wanted = urlsplit(url)
-    if ".." in re.split(r"[/\\]", unquote(wanted.path)):
+    requested = urlsplit(url)
+    if ".." in re.split(r"[/\\]", unquote(requested.path)):
         return False
-    for one in allowed:
-        parts = urlsplit(one)
-        same = (parts.scheme, parts.netloc) == (wanted.scheme, wanted.netloc)
-        if same and (wanted.path or "/").startswith(parts.path or "/"):
+    for beginning in allowed:
+        parts = urlsplit(beginning)
+        same = (parts.scheme, parts.netloc) == (requested.scheme, requested.netloc)
+        if same and (requested.path or "/").startswith(parts.path or "/"):
             return True
     return False

@@ -12,7 +12,7 @@ from typing import Any
 
 from hisa.plugins.benchmarks.tasks.benchmark import Part, RawStep, evaluator_of
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.judge import chosen, judge
+from hisa.plugins.benchmarks.tasks.judge import choose_judge, judge
 from hisa.plugins.benchmarks.tasks.metrics import NotScored, Unreadable
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.protocols import ExitStatus
@@ -51,10 +51,10 @@ async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, 
     if evaluator.postconfig:
         # The pauses of a task file are too short for a busy machine: a file may be half written.
         await context.environment.observe(settle=_SETTLE_SECONDS)
-    return await _combined(context, evaluator.parts, evaluator.conj)
+    return await _combine_scores(context, evaluator.parts, evaluator.conj)
 
 
-async def _combined(
+async def _combine_scores(
     context: Context, parts: tuple[Part, ...], conj: str
 ) -> tuple[float | None, str]:
     scores, reasons = [], []
@@ -71,13 +71,13 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    chosen(part.func)  # before anything is asked of the machine
+    choose_judge(part.func)  # before anything is asked of the machine
     try:
-        found = await _got(context, part.result)
-        if found is None and part.result is not None:
-            return 0.0, f"nothing there: {_shown(part.result)}"
-        wanted = await _got(context, part.expected)
-        score, why = await judge(part.func, found, wanted, part.options)
+        result = await _read_value(context, part.result)
+        if result is None and part.result is not None:
+            return 0.0, f"nothing there: {_describe_config(part.result)}"
+        expected = await _read_value(context, part.expected)
+        score, why = await judge(part.func, result, expected, part.options)
     except Unreadable as error:
         return 0.0, str(error)
     if math.isnan(score):
@@ -85,12 +85,12 @@ async def _score(context: Context, part: Part) -> tuple[float, str]:
     return min(1.0, max(0.0, score)), why
 
 
-async def _got(context: Context, config: Mapping[str, Any] | None) -> Any:
+async def _read_value(context: Context, config: Mapping[str, Any] | None) -> Any:
     if config is None:
         return None
     return await GETTERS.run(context, str(config.get("type")), config)
 
 
-def _shown(config: Mapping[str, Any]) -> str:
+def _describe_config(config: Mapping[str, Any]) -> str:
     subject = config.get("path") or config.get("command") or ""
     return f"{config.get('type')} {subject}".strip()[:200]

@@ -65,13 +65,13 @@ async def run_isolated(
         Exceeded: too much processor time or memory, or a crash.
         CheckFailed: it did not end in time although it did little, or was ended from outside.
     """
-    sent = pickle.dumps((function, arguments))
+    pickled_call = pickle.dumps((function, arguments))
     roots = [_ROOT, *filter(os.path.isabs, sys.path)]  # a metric may be of a package elsewhere
-    asked = json.dumps({**asdict(limits), "roots": roots})
-    line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), asked]
+    request = json.dumps({**asdict(limits), "roots": roots})
+    line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), request]
     with tempfile.TemporaryDirectory(prefix="hisa-isolated-") as folder:
-        done = await run_process(line, sent, folder=Path(folder), limits=limits)
-    return _given(done, limits)
+        process_result = await run_process(line, pickled_call, folder=Path(folder), limits=limits)
+    return _read_answer(process_result, limits)
 
 
 async def read_isolated(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -87,12 +87,12 @@ async def read_isolated(function: Callable[..., Any], *arguments: Any) -> Any:
         raise Unreadable(f"what was left {error}") from error
 
 
-def _given(done: ProcessResult, limits: Limits) -> Any:
-    check_limits(done.code, limits)
+def _read_answer(process_result: ProcessResult, limits: Limits) -> Any:
+    check_limits(process_result.code, limits)
     try:
-        answer: dict[str, Any] = json.loads(done.stdout, object_hook=_unpacked)
+        answer: dict[str, Any] = json.loads(process_result.stdout, object_hook=_unpack_bytes)
     except ValueError:
-        why = done.stderr.strip()[-300:] or f"exit status {done.code}"
+        why = process_result.stderr.strip()[-300:] or f"exit status {process_result.code}"
         raise CheckFailed(f"the process that scores ended without an answer: {why}") from None
     match answer:
         case {"value": value}:
@@ -120,7 +120,7 @@ def check_limits(code: int, limits: Limits) -> None:
         raise Exceeded(f"crashes its reader ({signal.Signals(number).name})")
 
 
-def _unpacked(tree: dict[str, Any]) -> Any:
+def _unpack_bytes(tree: dict[str, Any]) -> Any:
     return base64.b64decode(tree["$bytes"]) if tree.keys() == {"$bytes"} else tree
 
 

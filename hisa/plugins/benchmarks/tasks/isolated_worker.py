@@ -38,7 +38,7 @@ def _limit_processor(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (end, end + _GRACE_SECONDS))
 
 
-def _packed(value: Any) -> Any:
+def _pack_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
     if isinstance(value, os.PathLike):
@@ -80,11 +80,11 @@ def main() -> None:
     _limit_room(request)
     sys.path += [root for root in request["roots"] if root not in sys.path]
     try:
-        said = json.dumps(_answer(request["processor"]), default=_packed)
+        answer_text = json.dumps(_answer(request["processor"]), default=_pack_value)
     except MemoryError:
-        said = '{"memory": true}'
+        answer_text = '{"memory": true}'
     with os.fdopen(answers, "wb") as out:
-        out.write(said.encode())
+        out.write(answer_text.encode())
     sys.stdout.flush()
     os._exit(0)  # threads that a reader left must not hold the answer back
 

@@ -14,15 +14,15 @@ from typing import Any
 
 from hisa.errors import CheckFailed, LibraryLacking, UsageError
 from hisa.machine import plugins
-from hisa.machine.parts import brings, install_command
+from hisa.machine.parts import has_libraries, install_command
 from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
+    find_installation,
     find_osworld_metric,
     install_commands,
-    installed,
     missing_packages,
     python,
 )
@@ -30,7 +30,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run
 from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 from hisa.protocols import Task
 
-__all__ = ["Judge", "chosen", "judge", "judged_by"]
+__all__ = ["Judge", "choose_judge", "judge", "judged_by"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Judge:
     """The same in words."""
 
 
-def chosen(name: str) -> Judge:
+def choose_judge(name: str) -> Judge:
     """Returns who judges by the metric of a name: ours where there is one, else OSWorld's.
 
     Raises:
@@ -53,28 +53,28 @@ def chosen(name: str) -> Judge:
     """
     metric = find_metric(name)
     if metric is None:
-        return _theirs(name)
+        return _choose_osworld(name)
     if libraries := metric.missing():
         raise LibraryLacking(
             f"metric {name} needs {', '.join(libraries)}", fix=install_command("tasks")
         )
     package = plugins.find("metrics", name) if name not in METRICS.names else None
-    whose = "ours" if package is None else f"that of package {plugins.source(package)!r}"
-    return Judge(False, whose)
+    origin = "ours" if package is None else f"that of package {plugins.source(package)!r}"
+    return Judge(False, origin)
 
 
-def _theirs(name: str) -> Judge:
+def _choose_osworld(name: str) -> Judge:
     if find_osworld_metric(name) is None:
         raise UsageError(f"no metric {name!r} here, nor in OSWorld's package")
     if fix := install_commands(name):
-        here, lacking = installed(), missing_packages(name)
-        if python() == sys.executable and brings("osworld", lacking):
+        here, lacking = find_installation(), missing_packages(name)
+        if python() == sys.executable and has_libraries("osworld", lacking):
             fix = install_command("osworld")
-        what = (
+        requirement = (
             f"{', '.join(lacking)} beside OSWorld's package" if here.folder else "OSWorld's package"
         )
-        raise LibraryLacking(f"metric {name} needs {what}", fix=fix)
-    return Judge(True, f"OSWorld's own (desktop_env {installed().version})")
+        raise LibraryLacking(f"metric {name} needs {requirement}", fix=fix)
+    return Judge(True, f"OSWorld's own (desktop_env {find_installation().version})")
 
 
 def judged_by(task: Task) -> str:
@@ -88,7 +88,7 @@ def judged_by(task: Task) -> str:
     evaluator = evaluator_of(task)
     if evaluator.infeasible:
         return ""
-    words = [chosen(part.func).words for part in evaluator.parts]
+    words = [choose_judge(part.func).words for part in evaluator.parts]
     return "; ".join(dict.fromkeys(words))
 
 
@@ -114,8 +114,8 @@ async def judge(
         NotScored: the task, or the machine that scores, is at fault; no score.
         CheckFailed: the process was ended from outside, or did little for too long.
     """
-    ours = functools.partial(run_isolated, call, limits=limits)
-    ask = run if chosen(name).by_osworld else ours
+    ask_own = functools.partial(run_isolated, call, limits=limits)
+    ask = run if choose_judge(name).by_osworld else ask_own
     try:
         score, why = await ask(name, result, expected, options)
         return float(score), str(why)
@@ -132,7 +132,7 @@ async def _expect_alone(
     Raises:
         BadRules: it fails.
     """
-    if not _files(expected):
+    if not _are_paths(expected):
         return
     try:
         await ask(name, expected, expected, options)
@@ -140,7 +140,7 @@ async def _expect_alone(
         raise BadRules(f"the expected file alone cannot be compared: {error}") from error
 
 
-def _files(value: Any) -> bool:
+def _are_paths(value: Any) -> bool:
     return isinstance(value, Path) or (
-        isinstance(value, list) and bool(value) and all(isinstance(one, Path) for one in value)
+        isinstance(value, list) and bool(value) and all(isinstance(path, Path) for path in value)
     )

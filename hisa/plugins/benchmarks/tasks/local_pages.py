@@ -45,23 +45,23 @@ async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -
     Raises:
         EnvironmentFailed: no browser, no page, or an element that does not come.
     """
-    given: list[dict[str, Any]] = [
+    step_data: list[dict[str, Any]] = [
         asdict(step) | {"seconds": patience(step.seconds)} for step in steps
     ]
     opening = patience(_OPEN_SECONDS)
-    wanted = json.dumps({"url": url, "seconds": opening, "steps": given})
-    longest = opening + sum(step["seconds"] for step in given) + patience(_SLACK)
-    line = python(page_driver(), wanted)
+    request = json.dumps({"url": url, "seconds": opening, "steps": step_data})
+    longest = opening + sum(step["seconds"] for step in step_data) + patience(_SLACK)
+    line = python(page_driver(), request)
     result = await context.environment.execute(line, timeout=longest)
     try:
         answer = json.loads(result.output) if result.exit_code == 0 else None
     except ValueError:
         answer = None
     if result.timed_out or not isinstance(answer, dict):
-        said = "no answer in time" if result.timed_out else result.error.strip()[-300:]
-        raise EnvironmentFailed(f"{url}: the page cannot be worked: {said}")
+        reason = "no answer in time" if result.timed_out else result.error.strip()[-300:]
+        raise EnvironmentFailed(f"{url}: the page cannot be worked: {reason}")
     if "done" not in answer:
-        raise _refused(url, answer)
+        raise _build_failure(url, answer)
 
 
 def page_driver() -> str:
@@ -70,7 +70,7 @@ def page_driver() -> str:
     return place.read_text(encoding="utf-8")
 
 
-def _refused(url: str, answer: dict[str, Any]) -> EnvironmentFailed:
+def _build_failure(url: str, answer: dict[str, Any]) -> EnvironmentFailed:
     why = str(answer.get("why"))[:500]
     if answer.get("failed") == -1:
         fix = "the task must start the browser with --remote-debugging-port=1337"

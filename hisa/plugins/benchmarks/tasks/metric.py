@@ -35,18 +35,18 @@ __all__ = [
     "Options",
     "Score",
     "Unreadable",
+    "abbreviate",
     "equal",
     "expecting",
     "find_metric",
     "metric",
-    "parsed",
+    "parse_xml",
     "read_json",
     "read_text",
     "reading",
     "rule",
     "rules_of",
     "same",
-    "shown",
     "unlike",
     "verdict",
 ]
@@ -100,10 +100,10 @@ def find_metric(name: str) -> Metric | None:
         return known
     added = plugins.load("metrics", point)
     added = added if isinstance(added, Metric) else Metric(added)
-    return replace(added, run=_named(added.run, plugins.describe_point("metrics", point)))
+    return replace(added, run=_wrap_function(added.run, plugins.describe_point("metrics", point)))
 
 
-def _named(function: Function, whose: str) -> Function:
+def _wrap_function(function: Function, origin: str) -> Function:
     """Wraps a package's metric: its errors name the package, and give no score."""
 
     def run(result: Any, expected: Any, options: Options) -> Score:
@@ -112,7 +112,7 @@ def _named(function: Function, whose: str) -> Function:
         except (Unreadable, NotScored, MemoryError):
             raise
         except Exception as error:
-            raise NotScored(f"{whose}: {type(error).__name__}: {error}") from error
+            raise NotScored(f"{origin}: {type(error).__name__}: {error}") from error
 
     return run
 
@@ -123,8 +123,8 @@ Read = Callable[[Any], Any]
 def metric(
     name: str,
     *,
-    found: Read | None = None,
-    wanted: Read | None = None,
+    read_result: Read | None = None,
+    read_expected: Read | None = None,
     needs: Sequence[str] = (),
     check: Check | None = None,
 ) -> Callable[[Function], Function]:
@@ -132,8 +132,8 @@ def metric(
 
     Args:
         name: what task files call it.
-        found: reads what the agent left; where it fails, that cannot be read.
-        wanted: reads what is expected; where it fails, the task is at fault.
+        read_result: reads what the agent left; where it fails, that cannot be read.
+        read_expected: reads what is expected; where it fails, the task is at fault.
         needs: libraries that it imports.
         check: what it can say of a task before a run.
     """
@@ -141,11 +141,11 @@ def metric(
     def keep(function: Function) -> Function:
         @functools.wraps(function)
         def run(result: Any, expected: Any, options: Options) -> Score:
-            if wanted is not None:
+            if read_expected is not None:
                 with expecting("expected"):
-                    expected = wanted(expected)
+                    expected = read_expected(expected)
             with reading("result"):
-                return function(found(result) if found else result, expected, options)
+                return function(read_result(result) if read_result else result, expected, options)
 
         METRICS.add(name, Metric(run, tuple(needs), check))
         return run
@@ -153,16 +153,18 @@ def metric(
     return keep
 
 
-def equal(name: str, read: Read, *, wanted: Read | None = None, needs: Sequence[str] = ()) -> None:
+def equal(
+    name: str, read: Read, *, read_expected: Read | None = None, needs: Sequence[str] = ()
+) -> None:
     """Declare a metric: the same is read from what the agent left and from what is expected."""
 
-    @metric(name, found=read, wanted=wanted or read, needs=needs)
-    def compare(found: Any, wanted: Any, options: Options) -> Score:
-        return same(found, wanted)
+    @metric(name, read_result=read, read_expected=read_expected or read, needs=needs)
+    def compare(result: Any, expected: Any, options: Options) -> Score:
+        return same(result, expected)
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
+def reading(subject: str) -> Iterator[None]:
     """Turn a reader's error inside into `Unreadable`: the agent's file is broken."""
     try:
         yield
@@ -170,23 +172,23 @@ def reading(what: str) -> Iterator[None]:
         raise
     except _BAD_INPUT as error:
         words = f"{type(error).__name__}: {error}"
-        if _ours(error):
-            raise NotScored(f"{what}: the check itself failed: {words}") from error
-        raise Unreadable(f"{what}: cannot be read: {words}") from error
+        if _is_own_fault(error):
+            raise NotScored(f"{subject}: the check itself failed: {words}") from error
+        raise Unreadable(f"{subject}: cannot be read: {words}") from error
 
 
 @contextmanager
-def expecting(what: str) -> Iterator[None]:
+def expecting(subject: str) -> Iterator[None]:
     """Turn a reader's error inside into `BadRules`: the task's own file or rule is broken."""
     try:
         yield
     except NotScored:
         raise
     except (Unreadable, *_BAD_INPUT) as error:
-        raise BadRules(f"{what}: the task's own file or rule is broken: {error}") from error
+        raise BadRules(f"{subject}: the task's own file or rule is broken: {error}") from error
 
 
-def _ours(error: BaseException) -> bool:
+def _is_own_fault(error: BaseException) -> bool:
     """Whether an error, or one of its causes, speaks of this machine and not of the file."""
     if isinstance(error, OSError) and error.errno in _MACHINES:
         return True
@@ -195,7 +197,7 @@ def _ours(error: BaseException) -> bool:
     if isinstance(error, ImportError | MemoryError):
         return True
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return cause is not None and _ours(cause)
+    return cause is not None and _is_own_fault(cause)
 
 
 def verdict(holds: bool, good: str, bad: str) -> Score:
@@ -203,18 +205,22 @@ def verdict(holds: bool, good: str, bad: str) -> Score:
     return (1.0, good) if holds else (0.0, bad)
 
 
-def same(found: object, wanted: object) -> Score:
+def same(result: object, expected: object) -> Score:
     """1 where both are equal."""
-    return verdict(found == wanted, "equal", f"{shown(found)} is not {shown(wanted)}")
+    return verdict(
+        result == expected, "equal", f"{abbreviate(result)} is not {abbreviate(expected)}"
+    )
 
 
-def unlike(place: str, found: object, wanted: object) -> str:
+def unlike(place: str, result: object, expected: object) -> str:
     """Says what is at a place and what should be; None is nothing there."""
-    here, there = ("nothing" if value is None else shown(value) for value in (found, wanted))
-    return f"{place}: is {here}, not {there}"
+    result_text, expected_text = (
+        "nothing" if value is None else abbreviate(value) for value in (result, expected)
+    )
+    return f"{place}: is {result_text}, not {expected_text}"
 
 
-def shown(value: object) -> str:
+def abbreviate(value: object) -> str:
     """The beginning of a value, for a reason."""
     return repr(value)[:200]
 
@@ -249,7 +255,7 @@ def read_json(value: object) -> Any:
     return json.loads(read_text(value))
 
 
-def parsed(data: bytes) -> Any:
+def parse_xml(data: bytes) -> Any:
     """A tree of XML that looks nothing up and goes nowhere."""
     from lxml import etree
 

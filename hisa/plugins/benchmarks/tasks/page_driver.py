@@ -103,17 +103,17 @@ class Page:
         Raises:
             Broken: it throws.
         """
-        said = self.call("Runtime.evaluate", expression=source)
-        if said.get("result", {}).get("type") == "function":
+        reply = self.call("Runtime.evaluate", expression=source)
+        if reply.get("result", {}).get("type") == "function":
             source = f"({source}\n)()"
-        elif not said.get("exceptionDetails") and said["result"].get("subtype") != "promise":
-            return said["result"].get("value")
-        if "exceptionDetails" not in said:
-            said = self.call("Runtime.evaluate", expression=source, awaitPromise=True)
-        if wrong := said.get("exceptionDetails"):
+        elif not reply.get("exceptionDetails") and reply["result"].get("subtype") != "promise":
+            return reply["result"].get("value")
+        if "exceptionDetails" not in reply:
+            reply = self.call("Runtime.evaluate", expression=source, awaitPromise=True)
+        if wrong := reply.get("exceptionDetails"):
             thrown = wrong.get("exception", {}).get("description") or wrong.get("text")
             raise Broken(str(thrown)[:300])
-        return said["result"].get("value")
+        return reply["result"].get("value")
 
     def _send(self, kind: int, data: bytes) -> None:
         size = len(data)
@@ -125,7 +125,7 @@ class Page:
         self._socket.sendall(head + bytes(4) + data)  # a mask of zeros changes nothing
 
     def _message(self) -> bytes:
-        whole = b""
+        payload = b""
         while True:
             first, second = self._stream.read(2) or (0x88, 0)
             size = second & 0x7F
@@ -138,9 +138,9 @@ class Page:
             if first & 0x0F == 9:
                 self._send(10, data)
                 continue
-            whole += data
+            payload += data
             if first & 0x80 and first & 0x0F < 8:
-                return whole
+                return payload
 
 
 def ask(path: str, method: str = "GET") -> Any:
@@ -236,17 +236,17 @@ def do_all(page: Page, steps: list[dict[str, Any]]) -> tuple[int, str]:
 
 def main() -> dict[str, Any]:
     """Returns what came of it all."""
-    wanted = json.loads(sys.argv[1])
-    deadline = time.monotonic() + wanted["seconds"]
+    request = json.loads(sys.argv[1])
+    deadline = time.monotonic() + request["seconds"]
     at, why = -1, ""
     try:
-        tab, is_new = find(wanted["url"], deadline)
+        tab, is_new = find(request["url"], deadline)
         page = Page(tab["webSocketDebuggerUrl"])
         at = -2
         if is_new:
-            show(page, wanted["url"], deadline)
+            show(page, request["url"], deadline)
         at = 0
-        at, why = do_all(page, wanted["steps"])
+        at, why = do_all(page, request["steps"])
     except (Broken, OSError, ValueError, KeyError, struct.error) as error:
         why = str(error)
     return {"failed": at, "why": why} if why or at < 0 else {"done": at}

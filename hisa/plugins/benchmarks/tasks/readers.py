@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from hisa.plugins.benchmarks.tasks.metric import as_package, parsed, reading
+from hisa.plugins.benchmarks.tasks.metric import as_package, parse_xml, reading
 
 __all__ = ["rows_of", "slide_media"]
 
@@ -33,9 +33,9 @@ def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
             return None
         ids = None
         if kind == "image":
-            behind = parsed(archive.read(page)).iter(_BACKGROUND)
+            behind = parse_xml(archive.read(page)).iter(_BACKGROUND)
             ids = {picture.get(_EMBEDDED) for part in behind for picture in part.iter(_PICTURE)}
-        for link in parsed(archive.read(links)).iter(_RELATIONSHIP):
+        for link in parse_xml(archive.read(links)).iter(_RELATIONSHIP):
             if kind not in link.get("Type", "") or (ids is not None and link.get("Id") not in ids):
                 continue
             target = str(link.get("Target"))

@@ -14,7 +14,7 @@ from hisa.protocols import CommandResult
 from hisa.screen.geometry import Size
 from hisa.tasks.limits import ANSWER
 from hisa.tasks.missing_programs import fix_for
-from hisa.tasks.task_context import Context, quoted
+from hisa.tasks.task_context import Context, quote_word
 
 __all__ = ["OTHER_NAMES", "StepContext", "file_name"]
 
@@ -57,7 +57,10 @@ class StepContext(Context):
     @classmethod
     def of(cls, context: Context, *, proxy: str) -> StepContext:
         """Add to a context what is the benchmarks' own: the caller's parts, else the defaults."""
-        known = {one.name: getattr(context, one.name) for one in fields(Context)}
+        known = {
+            context_field.name: getattr(context, context_field.name)
+            for context_field in fields(Context)
+        }
         own = {"cache": FileCache.by(context.settings), **context.parts, "proxy": proxy}
         return cls(**known, **own)
 
@@ -71,7 +74,7 @@ class StepContext(Context):
             self._screen = (await self.environment.observe()).screen
         return self._screen
 
-    async def filled(self, text: str) -> str:
+    async def fill_placeholders(self, text: str) -> str:
         """The text with ``{CLIENT_PASSWORD}``, ``{SCREEN_WIDTH}`` and the like replaced."""
         text = text.replace("{CLIENT_PASSWORD}", self.password)
         if "{SCREEN_" not in text:
@@ -87,8 +90,8 @@ class StepContext(Context):
         if name not in self._programs:
             self._programs[name] = ""
             for candidate in (name, *OTHER_NAMES.get(name, ())):
-                asked = f"command -v {shlex.quote(candidate)}"
-                if (await self.environment.execute(asked)).exit_code == 0:
+                command = f"command -v {shlex.quote(candidate)}"
+                if (await self.environment.execute(command)).exit_code == 0:
                     self._programs[name] = candidate
                     break
         return self._programs[name]
@@ -104,7 +107,7 @@ class StepContext(Context):
             EnvironmentFailed: the program is not on the machine.
         """
         if isinstance(command, str):
-            command = await self.filled(command)
+            command = await self.fill_placeholders(command)
             if shell:
                 return command
             try:
@@ -114,20 +117,22 @@ class StepContext(Context):
                     f"{command[:200]!r} cannot be split into words: {error}"
                 ) from error
         else:
-            words = [await self.filled(word) for word in command]
+            words = [await self.fill_placeholders(word) for word in command]
             if shell:
                 return shlex.join(["/bin/sh", "-c", *words])
         if not words:
             raise UsageError("an empty command")
-        return " ".join(quoted(word) for word in [await self._found(words[0]), *words[1:]])
+        return " ".join(
+            quote_word(word) for word in [await self._require_program(words[0]), *words[1:]]
+        )
 
-    async def _found(self, name: str) -> str:
-        found = await self.program(name)
-        if not found:
+    async def _require_program(self, name: str) -> str:
+        program = await self.program(name)
+        if not program:
             raise EnvironmentFailed(
                 f"{self.environment.name} has no program {name!r}", fix=fix_for(name)
             )
-        return found
+        return program
 
     async def run(
         self, command: str | Sequence[str], *, shell: bool = False, timeout: float = 120.0
@@ -141,7 +146,7 @@ class StepContext(Context):
             UsageError: not a command.
             EnvironmentFailed: the program is missing, it does not end, or the machine is gone.
         """
-        if await self._acted(command):
+        if await self._try_actions(command):
             return CommandResult(0, "")
         return await self.run_line(await self.line(command, shell=shell), timeout=timeout)
 
@@ -156,14 +161,14 @@ class StepContext(Context):
             raise EnvironmentFailed(f"{line[:200]!r} did not end within {timeout:g} s")
         return result
 
-    async def _acted(self, command: str | Sequence[str]) -> bool:
+    async def _try_actions(self, command: str | Sequence[str]) -> bool:
         match command:
             case ["python" | "python3", "-c", str(source)] if "pyautogui" in source:
                 pass
             case _:
                 return False
         try:
-            actions = parse(await self.filled(source))
+            actions = parse(await self.fill_placeholders(source))
         except ActionRefused:
             return False
         screen = await self.screen()

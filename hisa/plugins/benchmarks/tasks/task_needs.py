@@ -26,7 +26,7 @@ from hisa.plugins.benchmarks.tasks.benchmark import (
 )
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
-from hisa.plugins.benchmarks.tasks.judge import chosen
+from hisa.plugins.benchmarks.tasks.judge import choose_judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     find_osworld_metric,
@@ -83,7 +83,7 @@ _HOST_FILES = {**_SCRIPTS, "copyfile_from_host_to_guest": "src", "local_file": "
 ``upload_file`` names several."""
 _FETCHED = {**_SCRIPTS, "cloud_file": "path", "download": "files"}
 """Steps and getters that may take a file from an address, and under which key they name it."""
-_KEPT_FILES = frozenset(("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"))
+_FILE_GETTERS = frozenset(("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"))
 """Getters that keep a file under a name that the task gives."""
 _STARTS = frozenset(("launch", "execute", "command", "execute_with_verification"))
 _BROWSER_STEPS = frozenset(("google_chrome_browser", "chrome_open_tabs"))
@@ -141,9 +141,9 @@ def count_pieces(tasks: Iterable[Iterable[Piece]]) -> list[PieceRow]:
 
 
 def _piece_row(piece: Piece, tasks: int, uses: int) -> PieceRow:
-    whose = source(piece)
-    lacks = install_commands(piece[1]) if whose == "theirs" else ""
-    return PieceRow(*piece, whose, lacks, tasks, uses)
+    piece_source = source(piece)
+    lacks = install_commands(piece[1]) if piece_source == "theirs" else ""
+    return PieceRow(*piece, piece_source, lacks, tasks, uses)
 
 
 def source(piece: Piece) -> Source:
@@ -166,19 +166,19 @@ def weakest(pieces: Iterable[Piece]) -> Source:
 
 def benchmark_problems(task: Task, settings: TaskSettings | None) -> list[Problem]:
     """Lists each piece that is missing or broken."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for raw in task.setup:
-        found += _step_problems(task, raw) if "type" in raw else step_problems(task, raw)
+        problems += _step_problems(task, raw) if "type" in raw else step_problems(task, raw)
     if task.check is not None and "func" in task.check:
         try:
-            found += _evaluator_problems(task, evaluator_of(task))
+            problems += _evaluator_problems(task, evaluator_of(task))
         except UsageError as error:
-            found.append(Problem("piece", str(error)))
+            problems.append(Problem("piece", str(error)))
     else:
-        found += check_problems(task)
+        problems += check_problems(task)
     if settings is not None and settings.proxy:
-        found = [problem for problem in found if problem != _NO_PROXY]
-    return found
+        problems = [problem for problem in problems if problem != _NO_PROXY]
+    return problems
 
 
 def _step_problems(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Problem]:
@@ -194,8 +194,8 @@ def _step_problems(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Pro
     yield from _file_problems(task, step.type, step.parameters)
 
 
-def _piece_problems(pieces: Pieces, name: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    text = pieces.problem(name, given)
+def _piece_problems(pieces: Pieces, name: str, parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    text = pieces.problem(name, parameters)
     if not text:
         return
     kind = "piece" if pieces.get(name) else _kind_of_missing(name)
@@ -209,12 +209,12 @@ def _kind_of_missing(name: str) -> ProblemKind:
 
 
 def _file_problems(task: Task, name: str, config: Mapping[str, Any]) -> Iterator[Problem]:
-    given = config.get(_HOST_FILES.get(name, ""))
+    paths = config.get(_HOST_FILES.get(name, ""))
     if name == "upload_file":
         files = config.get("files")
-        listed = files if isinstance(files, list | tuple) else ()
-        given = [file.get("local_path") for file in listed if isinstance(file, Mapping)]
-    for path in given if isinstance(given, list) else [given]:
+        file_list = files if isinstance(files, list | tuple) else ()
+        paths = [file.get("local_path") for file in file_list if isinstance(file, Mapping)]
+    for path in paths if isinstance(paths, list) else [paths]:
         if isinstance(path, str) and not path.startswith(("http://", "https://")):
             yield from host_file_problems(task, name, path)
 
@@ -234,7 +234,7 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[Problem]:
 def _metric_problems(part: Part) -> Iterator[Problem]:
     try:
         metric = find_metric(part.func)
-        chosen(part.func)
+        choose_judge(part.func)
         if metric is not None and metric.check is not None:
             for text in metric.check(part.expected or {}, part.options):
                 yield Problem("piece", text)
@@ -259,9 +259,9 @@ def _getter_problems(task: Task, config: Mapping[str, Any]) -> Iterator[Problem]
     yield from _piece_problems(GETTERS, name, config)
     if GETTERS.get(name) is None:
         return
-    if name in _KEPT_FILES:
-        given = config.get("path") if name == "cache_file" else config.get("dest")
-        yield from _name_problems(name, given if isinstance(given, list) else [given])
+    if name in _FILE_GETTERS:
+        names = config.get("path") if name == "cache_file" else config.get("dest")
+        yield from _name_problems(name, names if isinstance(names, list) else [names])
     yield from _file_problems(task, name, config)
 
 
@@ -285,10 +285,10 @@ def needed_urls(task: Task) -> list[str]:
 
 def _urls_below(tree: Any) -> Iterator[str]:
     if isinstance(tree, Mapping):
-        given = tree.get("parameters", tree)
+        parameters = tree.get("parameters", tree)
         key = _FETCHED.get(str(tree.get("type")), "")
-        named = given.get(key) if isinstance(given, Mapping) else None
-        for entry in named if isinstance(named, list) else [named]:
+        entries = parameters.get(key) if isinstance(parameters, Mapping) else None
+        for entry in entries if isinstance(entries, list) else [entries]:
             url = entry.get("url") if isinstance(entry, Mapping) else entry
             if isinstance(url, str) and url.startswith(("http://", "https://")):
                 yield url
@@ -321,8 +321,8 @@ def needed_apps(task: Task) -> tuple[App, ...]:
     What is done before scoring counts too. One that the task's own setup installs is left out.
     """
     texts = "\n".join([json.dumps(list(task.setup), default=str), *_scripts(task)])
-    found = {app.title: app for app in _named_apps(task) if not is_installed_by(app, texts)}
-    return tuple(found.values())
+    apps = {app.title: app for app in _named_apps(task) if not is_installed_by(app, texts)}
+    return tuple(apps.values())
 
 
 def _named_apps(task: Task) -> Iterator[App]:
@@ -336,24 +336,24 @@ def _named_apps(task: Task) -> Iterator[App]:
 
 def _command_words(raw: Mapping[str, Any]) -> list[str]:
     """Returns the command line of a setup step, as words; empty where it has none."""
-    kind, given = raw.get("type"), raw.get("parameters")
+    kind, parameters = raw.get("type"), raw.get("parameters")
     if isinstance(raw.get("launch"), str):
         return split_words(raw["launch"])
     if kind in _BROWSER_STEPS:
         return ["google-chrome"]
-    if not isinstance(given, Mapping):
+    if not isinstance(parameters, Mapping):
         return []
     if kind == "open":
-        return opener_of(str(given.get("path"))).split()
-    command = given.get("command") if kind in _STARTS else None
+        return opener_of(str(parameters.get("path"))).split()
+    command = parameters.get("command") if kind in _STARTS else None
     return split_words(command) if isinstance(command, str) else [str(w) for w in command or ()]
 
 
 def _scripts(task: Task) -> Iterator[str]:
     """Yields the texts of the scripts that the setup runs."""
     for raw in task.setup:
-        given, key = raw.get("parameters"), _SCRIPTS.get(str(raw.get("type")), "")
-        name = given.get(key) if isinstance(given, Mapping) else None
+        parameters, key = raw.get("parameters"), _SCRIPTS.get(str(raw.get("type")), "")
+        name = parameters.get(key) if isinstance(parameters, Mapping) else None
         try:
             if isinstance(name, str):
                 yield host_file(task.folder, name).read_text("utf-8", errors="replace")
@@ -381,13 +381,13 @@ def web_needs(task: Task, settings: TaskSettings | None = None) -> tuple[WebNeed
 
 def _opened_pages(task: Task) -> Iterator[str]:
     for raw in task.setup:
-        given = raw.get("parameters")
-        if not isinstance(given, Mapping):
+        parameters = raw.get("parameters")
+        if not isinstance(parameters, Mapping):
             continue
         idle = _SEARCH_ENGINES if raw.get("type") == "google_chrome_browser" else ()
         for key in ("urls_to_open", "urls"):
-            listed = given.get(key)
-            for url in listed if isinstance(listed, list | tuple) else ():
+            urls = parameters.get(key)
+            for url in urls if isinstance(urls, list | tuple) else ():
                 if isinstance(url, str) and url.rstrip("/") not in idle:
                     yield url
         words = _command_words(raw)
@@ -407,5 +407,5 @@ def _compared_pages(task: Task) -> Iterator[list[str]]:
             yield _ADDRESS.findall(plain)
 
 
-def _as_list(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -71,7 +71,7 @@ class Access:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._asked, self._asking = os.pipe()
+        self._wakeup_reader, self._wakeup_writer = os.pipe()
         self._queue: queue.SimpleQueue[tuple[ReadOptions, Future[Reading]]] = queue.SimpleQueue()
         threading.Thread(target=self._serve, args=(_Reader(screen),), daemon=True).start()
 
@@ -84,7 +84,7 @@ class Access:
         """Returns what shows; an incomplete reading where the bus does not answer."""
         future: Future[Reading] = Future()
         self._queue.put((request, future))
-        os.write(self._asking, b"\0")
+        os.write(self._wakeup_writer, b"\0")
         try:
             return future.result(request.seconds + _GRACE_SECONDS)
         except FutureTimeout:
@@ -95,13 +95,13 @@ class Access:
     def elements(self, request: ReadOptions) -> tuple[list[dict[str, Any]], bool]:
         """Returns what has a place on the screen, as it goes over the wire, and if that is all."""
         reading = self.read(request)
-        found: list[dict[str, Any]] = []
+        elements: list[dict[str, Any]] = []
         for window in reading.windows:
-            self._list(window, -1, found, hidden=request.hidden)
-        return found[: request.limit], reading.complete and len(found) <= request.limit
+            self._list(window, -1, elements, hidden=request.hidden)
+        return elements[: request.limit], reading.complete and len(elements) <= request.limit
 
     def _list(
-        self, window: Node, parent: int, found: list[dict[str, Any]], *, hidden: bool
+        self, window: Node, parent: int, elements: list[dict[str, Any]], *, hidden: bool
     ) -> None:
         """Add what is on the screen, in reading order, each with the place of what holds it.
 
@@ -111,11 +111,11 @@ class Access:
         while stack:
             node, parent = stack.pop()
             if self._on_screen(node) or hidden:
-                found.append(node.to_json() | {"parent": parent})
-                parent = len(found) - 1
+                elements.append(node.to_json() | {"parent": parent})
+                parent = len(elements) - 1
             if hidden and not self._on_screen(node):
                 states = node.states - {"showing"}
-                found[-1] |= {"states": sorted(states), "box": node.box or (0, 0, 0, 0)}
+                elements[-1] |= {"states": sorted(states), "box": node.box or (0, 0, 0, 0)}
             stack += [(child, parent) for child in reversed(node.children)]
 
     def _on_screen(self, node: Node) -> bool:
@@ -128,7 +128,7 @@ class Access:
         reader: _Reader | None = first
         while True:
             reader = self._idle(reader)
-            os.read(self._asked, 1)
+            os.read(self._wakeup_reader, 1)
             request, future = self._queue.get()
             if not future.set_running_or_notify_cancel():
                 continue
@@ -147,7 +147,7 @@ class Access:
         if reader is None:
             return None
         try:
-            reader.watch(self._asked)
+            reader.watch(self._wakeup_reader)
         except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
             sys.stderr.write(f"accessibility: {error}\n")
             reader.close()
@@ -186,7 +186,7 @@ class _Reader:
         picture that is taken next are of one moment; a clip that plays never stands still.
         """
         end = time.monotonic() + request.seconds
-        bus = self._bus = self._bus or _connected(time.monotonic() + _BUS_SHARE * request.seconds)
+        bus = self._bus = self._bus or _connect_bus(time.monotonic() + _BUS_SHARE * request.seconds)
         last = Reading()
         while time.monotonic() < end:
             most = _QUIET_SHARE * (end - time.monotonic())
@@ -212,7 +212,7 @@ class _Reader:
                 return last
             share = _UNTOLD_SHARE * request.seconds
             came = time.monotonic() - self._comings.last < share
-            if self._awaits(windows, share) or (limit.ran_out and came):
+            if self._awaits_window(windows, share) or (limit.ran_out and came):
                 last = Reading(windows)
                 if time.monotonic() > end - (1.0 - _WAIT_SHARE) * request.seconds:
                     return last
@@ -225,7 +225,7 @@ class _Reader:
             last = Reading(windows, complete=True)
         return last
 
-    def _awaits(self, windows: list[Node], seconds: float) -> bool:
+    def _awaits_window(self, windows: list[Node], seconds: float) -> bool:
         """Whether a window that came within so many seconds is not yet among those reported.
 
         An application shows its first window before it reports it, a busy one seconds before.
@@ -243,7 +243,7 @@ class _Reader:
         )
 
 
-def _connected(end: float) -> Bus:
+def _connect_bus(end: float) -> Bus:
     """Returns the bus; one that has just been started answers a moment later.
 
     Raises:

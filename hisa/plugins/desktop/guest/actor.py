@@ -27,7 +27,7 @@ from .pointer import BUTTONS, Pointer
 from .settle import Work, settle
 from .x_screen import Screen
 
-__all__ = ["ActionError", "Actor", "Changed"]
+__all__ = ["ActionError", "Actor", "ScreenDifference"]
 
 _KEYBOARD = frozenset({"write", "press", "hotkey", "key_down", "key_up"})
 _BUTTONS = frozenset({"click", "drag", "mouse_down", "mouse_up"})
@@ -46,15 +46,15 @@ class ActionError(Exception):
 
     Args:
         message: what is wrong with it.
-        done: how many were done.
+        completed_count: how many were done.
     """
 
-    def __init__(self, message: str, done: int) -> None:
+    def __init__(self, message: str, completed_count: int) -> None:
         super().__init__(message)
-        self.done = done
+        self.completed_count = completed_count
 
 
-class Changed(Exception):
+class ScreenDifference(Exception):
     """The screen is no longer as the actions were decided on; none of them was done."""
 
 
@@ -116,21 +116,21 @@ class Actor:
         if len(actions) > MAX_ACTIONS:
             raise ActionError(f"{len(actions)} actions at once; at most {MAX_ACTIONS}", 0)
         with self._lock:
-            done, before = 0, None
-            held = next((n for n, a in enumerate(actions) if _does(a)), len(actions) - 1)
+            index, before = 0, None
+            held = next((n for n, a in enumerate(actions) if _has_effect(a)), len(actions) - 1)
             self._pace.begin()
-            for done, action in enumerate(actions):
+            for index, action in enumerate(actions):
                 try:
                     if isinstance(before, Mapping) and isinstance(action, Mapping):
-                        self._pace.between(before, action)
-                    compare = difference if done == held else None
-                    self._do(action, compare, apart=done == held and not follows)
+                        self._pace.pause_between(before, action)
+                    compare = difference if index == held else None
+                    self._do(action, compare, apart=index == held and not follows)
                     before = action
                 except (ValueError, TypeError, KeyError) as error:
-                    raise ActionError(str(error), done) from error
+                    raise ActionError(str(error), index) from error
             if not actions and difference is not None and (why := difference()):
-                raise Changed(why)
-            return len(actions) and done + 1
+                raise ScreenDifference(why)
+            return len(actions) and index + 1
 
     def release(self) -> None:
         """Let go of all that is held down, and of the keycodes that were borrowed."""
@@ -157,7 +157,7 @@ class Actor:
             self._manager.wait()
             self._clicked = False
         if difference is not None and (why := difference()):
-            raise Changed(why)
+            raise ScreenDifference(why)
         doer(action)
         self._clicked = self._clicked or kind in _BUTTONS
 
@@ -177,7 +177,7 @@ class Actor:
             self._pointer.move(place, seconds)
 
     def _click(self, action: Mapping[str, Any]) -> None:
-        button, count = _button(action), _whole(action, "count", 1, 1, MAX_CLICKS)
+        button, count = _button(action), _read_integer(action, "count", 1, 1, MAX_CLICKS)
         self._go(action.get("at"))
         self._pointer.click(button, count)
 
@@ -194,8 +194,8 @@ class Actor:
         self._pointer.drag(to, button, seconds)
 
     def _scroll(self, action: Mapping[str, Any]) -> None:
-        dy = _whole(action, "dy", 0, -MAX_SCROLL, MAX_SCROLL)
-        dx = _whole(action, "dx", 0, -MAX_SCROLL, MAX_SCROLL)
+        dy = _read_integer(action, "dy", 0, -MAX_SCROLL, MAX_SCROLL)
+        dx = _read_integer(action, "dx", 0, -MAX_SCROLL, MAX_SCROLL)
         self._go(action.get("at"))
         self._pointer.scroll(dy, dx)
 
@@ -207,7 +207,7 @@ class Actor:
 
     def _press(self, action: Mapping[str, Any]) -> None:
         key = _text(action, "key")
-        for _ in range(_whole(action, "presses", 1, 1, MAX_PRESSES)):
+        for _ in range(_read_integer(action, "presses", 1, 1, MAX_PRESSES)):
             self._keyboard.press(key)
 
     def _hotkey(self, action: Mapping[str, Any]) -> None:
@@ -263,7 +263,7 @@ class _ActionPacing:
         """A new list of actions begins."""
         self._spent = 0.0
 
-    def between(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    def pause_between(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """Wait where the next action may depend on the last one, as long as the list allows."""
         if _may_affect(before, after):
             self.pause()
@@ -279,7 +279,7 @@ class _ActionPacing:
         self._spent += time.monotonic() - started
 
 
-def _does(action: Any) -> bool:
+def _has_effect(action: Any) -> bool:
     """Whether an action does more than move the pointer or wait."""
     return not isinstance(action, Mapping) or action.get("kind") not in ("move", "sleep")
 
@@ -295,7 +295,7 @@ def _number(
     return float(value)
 
 
-def _whole(fields: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+def _read_integer(fields: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
     return int(_number(fields, name, low, high, default))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .node import BoundingBox, Node, flatten
 
-__all__ = ["straighten"]
+__all__ = ["straighten_boxes"]
 
 
-def straighten(window: Node) -> None:
+def straighten_boxes(window: Node) -> None:
     """LibreOffice places what is in its root pane as if there were no menu bar above it.
 
     The pane is as large as the panel that holds it, so the two corners tell by how much. The
@@ -20,7 +20,7 @@ def straighten(window: Node) -> None:
             if pane.role != "root pane" or pane.box is None or parent.box is None:
                 continue
             across, down = parent.box[0] - pane.box[0], parent.box[1] - pane.box[1]
-            same = _moved(pane.box, across, down) == parent.box
+            same = _move_box(pane.box, across, down) == parent.box
             if same and (across or down):
                 _shift(pane, across, down)
 
@@ -31,22 +31,24 @@ def _shift(pane: Node, across: int, down: int) -> None:
     while stack:
         node, holder, moves = stack.pop()
         if node.box is not None:
-            moved = _moved(node.box, across, down)
+            moved = _move_box(node.box, across, down)
             if moves and holder is not None:
-                moves = _shared(moved, holder) >= _shared(node.box, holder)
+                moves = _count_shared_pixels(moved, holder) >= _count_shared_pixels(
+                    node.box, holder
+                )
             if moves:
                 node.box, node.moved = moved, (across, down)
         inner = node.box or holder
         stack += [(child, inner, moves) for child in node.children]
 
 
-def _moved(box: BoundingBox, across: int, down: int) -> BoundingBox:
+def _move_box(box: BoundingBox, across: int, down: int) -> BoundingBox:
     left, top, right, bottom = box
     return left + across, top + down, right + across, bottom + down
 
 
-def _shared(one: BoundingBox, other: BoundingBox) -> int:
+def _count_shared_pixels(box: BoundingBox, other: BoundingBox) -> int:
     """Returns the pixels that two boxes have in common."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(box[2], other[2]) - max(box[0], other[0])
+    height = min(box[3], other[3]) - max(box[1], other[1])
     return max(0, width) * max(0, height)

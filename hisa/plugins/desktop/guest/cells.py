@@ -25,7 +25,7 @@ _INSET = 4
 """Pixels from a corner to a point that is surely inside the cell; chosen by hand."""
 _NULL = "/org/a11y/atspi/null"
 _ON_SCREEN = arguments("u", 0)
-_WHOLE = arguments("ii", 0, -1)
+_FULL_TEXT = arguments("ii", 0, -1)
 _NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
 
 _Ref = tuple[str, str]
@@ -34,7 +34,7 @@ _Spot = tuple[int, int]
 
 
 @dataclass
-class _Kept:
+class _TableReading:
     """The cells of a table as they were last read, and the screen they were read from."""
 
     box: BoundingBox
@@ -48,7 +48,7 @@ class Cells:
     """Reads the cells that show of tables; those whose pixels did not change are kept."""
 
     def __init__(self) -> None:
-        self._kept: dict[_Ref, _Kept] = {}
+        self._readings: dict[_Ref, _TableReading] = {}
 
     def fill(self, bus: Bus, nodes: list[Node], frame: Frame, most: int, limit: Limit) -> None:
         """Hang on each table that makes its cells on demand those that show.
@@ -79,11 +79,13 @@ class Cells:
             if not (limit.ran_out or limit.moved):
                 known[ref] = read
         gone = {(node.name_on_bus, node.path) for node in nodes} - known.keys()
-        self._kept = {ref: kept for ref, kept in self._kept.items() if ref not in gone} | known
+        self._readings = {
+            ref: reading for ref, reading in self._readings.items() if ref not in gone
+        } | known
 
     def _read(
         self, bus: Bus, table: Node, picture: Image.Image, most: int, limit: Limit
-    ) -> _Kept | None:
+    ) -> _TableReading | None:
         corners = _corners(bus, table, limit)
         if corners is None or table.box is None:
             return None
@@ -94,13 +96,13 @@ class Cells:
         limit.ran_out |= len(spots) > most
         spots = spots[:most]
         ends = _boxes(bus, table, [spots[0], spots[-1]], limit)
-        now = _Kept(table.box, corners, ends, picture)
-        old = self._kept.get((table.name_on_bus, table.path))
-        kept = _unchanged(old, now) if old is not None else {}
-        asked = [spot for spot in spots if spot not in kept]
-        fresh = _describe(bus, table, asked, limit)
+        now = _TableReading(table.box, corners, ends, picture)
+        old = self._readings.get((table.name_on_bus, table.path))
+        old_cells = _reuse_cells(old, now) if old is not None else {}
+        new_spots = [spot for spot in spots if spot not in old_cells]
+        fresh = _describe(bus, table, new_spots, limit)
         for spot in spots:
-            cell = kept.get(spot) or fresh.get(spot)
+            cell = old_cells.get(spot) or fresh.get(spot)
             if cell is not None:
                 now.cells[spot] = cell
         return now
@@ -112,7 +114,7 @@ def _size(bus: Bus, table: Node, limit: Limit) -> tuple[int, int] | None:
     return (int(rows[0]), int(columns[0])) if rows and columns else None
 
 
-def _unchanged(old: _Kept, now: _Kept) -> dict[_Spot, Node]:
+def _reuse_cells(old: _TableReading, now: _TableReading) -> dict[_Spot, Node]:
     """Returns the cells that look as they did, of a table that is where it was and as it was."""
     same = (old.box, old.corners, old.ends) == (now.box, now.corners, now.ends)
     if not same or old.picture.size != now.picture.size:
@@ -136,7 +138,7 @@ def _refs(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[_Ref 
 def _boxes(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> list[BoundingBox | None]:
     refs = [ref for ref in _refs(bus, table, spots, limit) if ref is not None]
     calls = [Call(*ref, f"{_A11Y}.Component", "GetExtents", _ON_SCREEN) for ref in refs]
-    return [_clipped(answer, table) for answer in bus.gather(calls, limit)]
+    return [_clip_box(answer, table) for answer in bus.gather(calls, limit)]
 
 
 def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
@@ -146,7 +148,9 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     left, top, right, bottom = node.box
     points = [(left + _INSET, top + _INSET), (right - _INSET, bottom - _INSET)]
     calls = [
-        node.call("Component", "GetAccessibleAtPoint", arguments("iiu", *node.as_told(x, y), 0))
+        node.call(
+            "Component", "GetAccessibleAtPoint", arguments("iiu", *node.to_app_point(x, y), 0)
+        )
         for x, y in points
     ]
     first, last = bus.gather(calls, limit)
@@ -160,9 +164,9 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     return (start, end) if end >= start and end[1] >= start[1] else None
 
 
-def _count(node: Node, what: str) -> Call:
-    given = arguments("ss", f"{_A11Y}.Table", what)
-    return Call(node.name_on_bus, node.path, _PROPERTIES, "Get", given)
+def _count(node: Node, name: str) -> Call:
+    parameters = arguments("ss", f"{_A11Y}.Table", name)
+    return Call(node.name_on_bus, node.path, _PROPERTIES, "Get", parameters)
 
 
 def _position(bus: Bus, node: Node, response: Any, limit: Limit) -> tuple[int, int] | None:
@@ -184,8 +188,8 @@ def _position(bus: Bus, node: Node, response: Any, limit: Limit) -> tuple[int, i
 
 
 def _describe(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> dict[_Spot, Node]:
-    found = zip(spots, _refs(bus, table, spots, limit), strict=True)
-    refs = [(spot, ref) for spot, ref in found if ref is not None]
+    pairs = zip(spots, _refs(bus, table, spots, limit), strict=True)
+    refs = [(spot, ref) for spot, ref in pairs if ref is not None]
     calls: list[Call] = []
     for _, ref in refs:
         calls += [
@@ -193,7 +197,7 @@ def _describe(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> dict[_
             Call(*ref, f"{_A11Y}.Accessible", "GetState"),
             Call(*ref, f"{_A11Y}.Accessible", "GetRole"),
             Call(*ref, _PROPERTIES, "Get", _NAME),
-            Call(*ref, f"{_A11Y}.Text", "GetText", _WHOLE),
+            Call(*ref, f"{_A11Y}.Text", "GetText", _FULL_TEXT),
         ]
     answers = bus.gather(calls, limit)
     cells = {}
@@ -207,9 +211,9 @@ def _describe(bus: Bus, table: Node, spots: list[_Spot], limit: Limit) -> dict[_
 
 
 def _cell(
-    table: Node, ref: _Ref, extents: Any, states: Any, role: Any, said: Any, text: Any
+    table: Node, ref: _Ref, extents: Any, states: Any, role: Any, name: Any, text: Any
 ) -> Node | None:
-    box = _clipped(extents, table)
+    box = _clip_box(extents, table)
     if box is None or not states or not role:
         return None
     return Node(
@@ -219,7 +223,7 @@ def _cell(
         index=0,
         children_count=0,
         interfaces=frozenset(),
-        name=str(said[0]).strip() if said else "",
+        name=str(name[0]).strip() if name else "",
         role=role_name(role[0]),
         description="",
         states=frozenset(state_names(states[0])),
@@ -234,18 +238,18 @@ def _name_by_contents(bus: Bus, cells: list[Node], limit: Limit) -> None:
     """A cell that holds a picture and a text is called what is in it."""
     calls = [cell.call("Accessible", "GetChildren") for cell in cells]
     owners: list[Node] = []
-    asked: list[Call] = []
+    name_calls: list[Call] = []
     for cell, answer in zip(cells, bus.gather(calls, limit), strict=True):
         for name, path in answer[0][:4] if answer else []:
             owners.append(cell)
-            asked.append(Call(name, path, _PROPERTIES, "Get", _NAME))
-    for cell, answer in zip(owners, bus.gather(asked, limit), strict=True):
-        said = str(answer[0]).strip() if answer else ""
-        if said and said not in cell.name:
-            cell.name = f"{cell.name} {said}".strip()
+            name_calls.append(Call(name, path, _PROPERTIES, "Get", _NAME))
+    for cell, answer in zip(owners, bus.gather(name_calls, limit), strict=True):
+        text = str(answer[0]).strip() if answer else ""
+        if text and text not in cell.name:
+            cell.name = f"{cell.name} {text}".strip()
 
 
-def _clipped(extents: Any, table: Node) -> BoundingBox | None:
+def _clip_box(extents: Any, table: Node) -> BoundingBox | None:
     """Returns the part of a told place that lies in the table, put right as the table was."""
     if not extents or table.box is None:
         return None

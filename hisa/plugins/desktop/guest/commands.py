@@ -13,7 +13,7 @@ from typing import IO
 from .sandbox import Wrap
 from .spawning import spawn
 
-__all__ = ["Finished", "run"]
+__all__ = ["FinishedCommand", "run"]
 
 _DRAIN_SECONDS = 0.3
 """For what is still in the pipes after a command has ended; chosen by hand."""
@@ -23,7 +23,7 @@ TIMED_OUT = 124
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedCommand:
     """A finished command; ``output`` and ``error`` cut to the limit."""
 
     exit_code: int
@@ -39,22 +39,22 @@ class _Reader(threading.Thread):
         super().__init__(daemon=True)
         self._stream = stream
         self._limit = limit
-        self._kept = bytearray()
+        self._buffer = bytearray()
         self.start()
 
     def run(self) -> None:
         """Read to the end."""
         number = self._stream.fileno()
         while chunk := os.read(number, _CHUNK):
-            room = self._limit - len(self._kept)
+            room = self._limit - len(self._buffer)
             if room > 0:
-                self._kept += chunk[:room]
+                self._buffer += chunk[:room]
         self._stream.close()
 
     def text(self) -> str:
         """Returns the text kept so far, after a short wait for the end of the stream."""
         self.join(_DRAIN_SECONDS)
-        return bytes(self._kept).decode("utf-8", "replace")
+        return bytes(self._buffer).decode("utf-8", "replace")
 
 
 def run(
@@ -63,7 +63,7 @@ def run(
     timeout: float,
     limit: int,
     wrap: Wrap | None = None,
-) -> Finished:
+) -> FinishedCommand:
     """Run a command in a process group of its own; a string goes to bash.
 
     Programs that it leaves running in the background go on.
@@ -88,7 +88,7 @@ def run(
     output = _Reader(process.stdout, limit) if process.stdout else None
     error = _Reader(process.stderr, limit) if process.stderr else None
     timed_out = _wait(process, timeout)
-    return Finished(
+    return FinishedCommand(
         exit_code=TIMED_OUT if timed_out else process.returncode,
         output=output.text() if output else "",
         error=error.text() if error else "",

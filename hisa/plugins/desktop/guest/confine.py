@@ -140,11 +140,11 @@ def confine(limits: Limits) -> None:
     _call(libc, "not dumpable", _SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def _lower(which: int, value: int) -> None:
+def _lower(resource_number: int, value: int) -> None:
     if value:
-        _, most = resource.getrlimit(which)
+        _, most = resource.getrlimit(resource_number)
         limit = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(which, (limit, limit))
+        resource.setrlimit(resource_number, (limit, limit))
 
 
 def own_keyring() -> None:
@@ -187,13 +187,13 @@ def shield(pids: Iterable[int]) -> None:
     libc, machine = ctypes.CDLL(None, use_errno=True), platform.machine()
     if machine not in _ARCHITECTURES or libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
         return
-    meant = [_EVERYBODY, *(sign * pid for pid in pids for sign in (1, -1))]
+    targets = [_EVERYBODY, *(sign * pid for pid in pids for sign in (1, -1))]
     calls = _SIGNALLING[machine]
     rules = [_load(_ARCHITECTURE), _rule(_EQUAL, 1, 0, _ARCHITECTURES[machine][0])]
     rules += [_return(_ALLOW), _load(_NUMBER)]
     rules += [_rule(_EQUAL, len(calls) - at, 0, call) for at, call in enumerate(calls)]
     rules += [_return(_ALLOW), _load(_FIRST_ARGUMENT)]
-    for number in meant:
+    for number in targets:
         rules += [_rule(_EQUAL, 0, 1, number & 0xFFFFFFFF), _return(_ERROR | errno.EPERM)]
     _filter(libc, [*rules, _return(_ALLOW)])
 
@@ -254,7 +254,7 @@ def _return(action: int) -> bytes:
     return _rule(_RETURN, 0, 0, action)
 
 
-def _call(libc: ctypes.CDLL, what: str, *arguments: int) -> None:
+def _call(libc: ctypes.CDLL, operation: str, *arguments: int) -> None:
     if libc.prctl(*map(ctypes.c_ulong, arguments)) != 0:
         code = ctypes.get_errno()
-        raise OSError(code, f"{what}: {os.strerror(code)}")
+        raise OSError(code, f"{operation}: {os.strerror(code)}")

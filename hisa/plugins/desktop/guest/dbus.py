@@ -209,14 +209,14 @@ def _connect(addresses: str) -> socket.socket:
         path = f"\0{keys['abstract']}" if "abstract" in keys else keys.get("path", "")
         if kind != "unix" or not path:
             continue
-        one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            one.connect(unquote(path))
+            connection.connect(unquote(path))
         except OSError as error:
             refused = str(error)
-            one.close()
+            connection.close()
         else:
-            return one
+            return connection
     raise DBusError(f"{addresses!r}: {refused}")
 
 
@@ -229,24 +229,24 @@ def _field(code: int, kind: str, value: str) -> bytes:
     return bytes([code, 1, ord(kind), 0]) + size + text + b"\0"
 
 
-def _padded(data: bytes) -> bytes:
+def _pad_data(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 8)
 
 
 @lru_cache(maxsize=1024)
 def _common(name: str, interface: str, method: str, signature: str) -> tuple[bytes, int]:
     """The fields that calls of one method share, and their length without the last padding."""
-    fields = _padded(_field(_INTERFACE, "s", interface)) + _padded(_field(_MEMBER, "s", method))
+    fields = _pad_data(_field(_INTERFACE, "s", interface)) + _pad_data(_field(_MEMBER, "s", method))
     if signature:
-        fields += _padded(_field(_SIGNATURE, "g", signature))
+        fields += _pad_data(_field(_SIGNATURE, "g", signature))
     fields += _field(_DESTINATION, "s", name)
-    return _padded(fields), len(fields)
+    return _pad_data(fields), len(fields)
 
 
 def _message(number: int, call: Call) -> bytes:
     signature, body = call.arguments
     common, length = _common(call.name, call.interface, call.method, signature)
-    path = _padded(_field(_PATH, "o", call.path))
+    path = _pad_data(_field(_PATH, "o", call.path))
     head = struct.pack("<cBBBIII", b"l", _CALL, 0, 1, len(body), number, len(path) + length)
     return head + path + common + body
 

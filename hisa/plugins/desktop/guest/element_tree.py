@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import gtk2, gtk4
-from .box_repair import straighten
+from .box_repair import straighten_boxes
 from .bus import Bus, Limit
 from .cells import Cells
 from .dbus import Call, arguments
@@ -77,7 +77,7 @@ def read_tree(
     gtk4.place(bus, windows, shown, popups)
     lost = to_pixels(windows, shown)
     for window in windows:
-        straighten(window)
+        straighten_boxes(window)
     mark_covered(bus, windows, frame, limit)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
@@ -90,8 +90,8 @@ def _lacks_page(bus: Bus, windows: list[Node]) -> bool:
 
     Chromium takes seconds to tell the first time of a page of 10,000 rows.
     """
-    own = [node for node in windows if bus.toolkits.get(node.name_on_bus) == "Chromium"]
-    roles = {node.role for window in own for node in flatten(window) if node.box}
+    browser_windows = [node for node in windows if bus.toolkits.get(node.name_on_bus) == "Chromium"]
+    roles = {node.role for window in browser_windows for node in flatten(window) if node.box}
     return "page tab" in roles and roles.isdisjoint({"alert", "dialog", *_DOCUMENTS})
 
 
@@ -119,8 +119,8 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
     ]
     answers = bus.gather(counts, limit)
     filled = [(node, a[0]) for node, a in zip(nodes, answers, strict=True) if a and a[0] > 0]
-    asked = [node.call("Text", "GetText", arguments("ii", *_part(node, n))) for node, n in filled]
-    for (node, _), answer in zip(filled, bus.gather(asked, limit), strict=True):
+    calls = [node.call("Text", "GetText", arguments("ii", *_part(node, n))) for node, n in filled]
+    for (node, _), answer in zip(filled, bus.gather(calls, limit), strict=True):
         node.text = str(answer[0]) if answer else ""
 
 
@@ -140,11 +140,11 @@ def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
     """
     web = {"Value", "Hypertext"}
     bare = [node for node in nodes if web <= node.interfaces and not node.text.strip(_OBJ)]
-    asked = [node.call("Accessible", "GetAttributes") for node in bare]
+    calls = [node.call("Accessible", "GetAttributes") for node in bare]
     shown: dict[int, str] = {}
-    for node, answer in zip(bare, bus.gather(asked, limit), strict=True):
-        told = dict(answer[0]) if answer else {}
-        value, empty = str(told.get("valuetext", "")), str(told.get("placeholder", ""))
+    for node, answer in zip(bare, bus.gather(calls, limit), strict=True):
+        attributes = dict(answer[0]) if answer else {}
+        value, empty = str(attributes.get("valuetext", "")), str(attributes.get("placeholder", ""))
         # An empty part of a date tells a 0 that has no second figure.
         node.text = "" if empty and value == "0" else value[:_MAX_TEXT]
         shown[id(node)] = node.text or empty
@@ -198,29 +198,29 @@ def _fill_chosen(bus: Bus, nodes: list[Node], limit: Limit) -> None:
         if "Hypertext" in node.interfaces and node.children_count == 1 and not node.text.strip(_OBJ)
     ]
     held = bus.gather([node.call("Accessible", "GetChildren") for node in web], limit)
-    menus = _referred(web, [answer[0][:1] if answer else [] for answer in held])
-    asked = [
+    menus = _pair_references(web, [answer[0][:1] if answer else [] for answer in held])
+    calls = [
         Call(name, path, f"{_A11Y}.Selection", "GetSelectedChild", _FIRST)
         for _, name, path in menus
     ]
-    found = bus.gather(asked, limit)
-    chosen = _referred([node for node, *_ in menus], [answer or [] for answer in found])
+    answers = bus.gather(calls, limit)
+    chosen = _pair_references([node for node, *_ in menus], [answer or [] for answer in answers])
     names = [Call(name, path, _PROPERTIES, "Get", _NAME) for _, name, path in chosen]
     for (node, *_), answer in zip(chosen, bus.gather(names, limit), strict=True):
         node.text = str(answer[0]).strip()[:_MAX_TEXT] if answer else node.text
 
 
-def _referred(nodes: list[Node], told: list[Any]) -> list[tuple[Node, str, str]]:
+def _pair_references(nodes: list[Node], references: list[Any]) -> list[tuple[Node, str, str]]:
     """Each node with the name and path of what was told for it."""
-    pairs = zip(nodes, told, strict=True)
+    pairs = zip(nodes, references, strict=True)
     return [(node, name, path) for node, refs in pairs for name, path in refs if path != NULL]
 
 
 def _fill_labels(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    asked = [node.call("Accessible", "GetRelationSet") for node in nodes]
+    relation_calls = [node.call("Accessible", "GetRelationSet") for node in nodes]
     owners: list[Node] = []
     calls: list[Call] = []
-    for node, answer in zip(nodes, bus.gather(asked, limit), strict=True):
+    for node, answer in zip(nodes, bus.gather(relation_calls, limit), strict=True):
         relations = answer[0] if answer else []
         for kind, targets in relations:
             if kind == LABELLED_BY and targets:

@@ -39,7 +39,7 @@ def placed_items(
         owners: what each hangs on.
         limit: ends the reading.
     """
-    asked = [
+    candidates = [
         index
         for index, (name, _) in enumerate(refs)
         if bus.toolkits.get(name) == _TOOLKIT
@@ -47,11 +47,11 @@ def placed_items(
         and "visible" in states[index]
         and "showing" not in states[index]
     ]
-    calls = [Call(*refs[index], _COMPONENT, "GetExtents", _ON_SCREEN) for index in asked]
+    calls = [Call(*refs[index], _COMPONENT, "GetExtents", _ON_SCREEN) for index in candidates]
     answers = bus.gather(calls, limit)
     return {
         index
-        for index, answer in zip(asked, answers, strict=True)
+        for index, answer in zip(candidates, answers, strict=True)
         if answer and answer[0][0] != NOWHERE
     }
 

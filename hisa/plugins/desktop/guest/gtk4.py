@@ -43,26 +43,26 @@ def keep_drawn(bus: Bus, nodes: list[Node | None], limit: Limit) -> list[Node | 
 
     What has no place of its own, as a page of a stack, is as its parts are, and stays.
     """
-    asked = [
+    candidates = [
         (index, node)
         for index, node in enumerate(nodes)
         if node is not None and is_gtk4(bus, node.name_on_bus) and "Component" in node.interfaces
     ]
-    placed = [(index, node, node.box) for index, node in asked if node.box is not None]
+    placed = [(index, node, node.box) for index, node in candidates if node.box is not None]
     calls = [
         node.call("Component", "Contains", arguments("iiu", *_centre(box), 1))
         for _, node, box in placed
     ]
-    kept = list(nodes)
-    for index, _ in asked:
-        kept[index] = None
+    drawn = list(nodes)
+    for index, _ in candidates:
+        drawn[index] = None
     for (index, node, _), answer in zip(placed, bus.gather(calls, limit), strict=True):
         if answer and answer[0]:
-            kept[index] = node
-    for one in kept:
-        if one is not None and is_gtk4(bus, one.name_on_bus):
-            one.states |= {"showing"}
-    return kept
+            drawn[index] = node
+    for drawn_node in drawn:
+        if drawn_node is not None and is_gtk4(bus, drawn_node.name_on_bus):
+            drawn_node.states |= {"showing"}
+    return drawn
 
 
 def place(
@@ -109,15 +109,15 @@ def _place_windows(windows: Iterable[Node], shown: Sequence[TopWindow]) -> None:
 
 def _place_popup(menu: Node, free: list[BoundingBox]) -> None:
     """Move a menu to the nearest of these boxes that has its size; without one it has no place."""
-    told = menu.box
-    same = [box for box in free if told is not None and _size(box) == _size(told)]
-    if told is None or not same:
+    menu_box = menu.box
+    same = [box for box in free if menu_box is not None and _size(box) == _size(menu_box)]
+    if menu_box is None or not same:
         for part in flatten(menu):
             part.box = None
         return
-    found = min(same, key=lambda box: abs(box[0] - told[0]) + abs(box[1] - told[1]))
-    free.remove(found)
-    _move(menu, found[0] - told[0], found[1] - told[1])
+    place = min(same, key=lambda box: abs(box[0] - menu_box[0]) + abs(box[1] - menu_box[1]))
+    free.remove(place)
+    _move(menu, place[0] - menu_box[0], place[1] - menu_box[1])
 
 
 def _move(node: Node, across: int, down: int) -> None:
@@ -134,13 +134,13 @@ def _size(box: BoundingBox) -> tuple[int, int]:
 
 def _fits(box: BoundingBox, window: TopWindow) -> list[tuple[int, tuple[int, int]]]:
     """Returns by how much a window's boxes are larger, and where in them the told one begins."""
-    found = []
+    fits = []
     for left, top, right, bottom in (window.box, *window.outlines):
         across = (right - left) - (box[2] - box[0])
         down = (bottom - top) - (box[3] - box[1])
         if 0 <= across <= _MOST_BORDER and 0 <= down <= _MOST_BORDER:
-            found.append((across + down, (left + across // 2, top + down // 2)))
-    return found
+            fits.append((across + down, (left + across // 2, top + down // 2)))
+    return fits
 
 
 def _centre(box: BoundingBox) -> tuple[int, int]:

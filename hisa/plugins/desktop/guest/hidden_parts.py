@@ -10,7 +10,7 @@ from . import gtk4
 from .bus import Bus
 from .node import X_PLACES, Node, overlap
 
-__all__ = ["seen_through"]
+__all__ = ["shows_through"]
 
 _PASSING = frozenset({"combo box", "menu bar", "menu item"})
 """What hides nothing in Qt: menus and lists of choices hang on these. Every other widget hides what
@@ -18,7 +18,7 @@ sticks out of it, and the parts of a scrolled one are told as fillers."""
 _QT_MENUS = frozenset({"menu", "popup menu", "tool tip"})
 
 
-def seen_through(bus: Bus, node: Node, owner: Node) -> bool:
+def shows_through(bus: Bus, node: Node, owner: Node) -> bool:
     """Whether anything of a node is seen through what holds it.
 
     Its box is cut to what is seen. A window hides nothing: menus stick out.
@@ -39,7 +39,7 @@ def seen_through(bus: Bus, node: Node, owner: Node) -> bool:
         )
     if node.box[0] >= node.box[2] or node.box[1] >= node.box[3]:
         return False
-    if _hides(node, toolkit):
+    if _clips_parts(node, toolkit):
         node.view = node.box
     return True
 
@@ -51,7 +51,7 @@ def _has_lost_place(node: Node) -> bool:
     return large and node.shown and not (node.view and node.box and overlap(node.view, node.box))
 
 
-def _hides(node: Node, toolkit: str) -> bool:
+def _clips_parts(node: Node, toolkit: str) -> bool:
     """Whether its box ends what is seen of its parts.
 
     LibreOffice's scroll panes do not: some of what is in them is told in other coordinates.

@@ -279,9 +279,9 @@ class _Handler(BaseHTTPRequestHandler):
         return Request(unquote(parts.path), query, self.headers, int(length), self.rfile)
 
     def _check_token(self) -> None:
-        given = self.headers.get("Authorization") or ""
-        wanted = f"Bearer {self.server.token}"
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+        header = self.headers.get("Authorization") or ""
+        expected = f"Bearer {self.server.token}"
+        if not hmac.compare_digest(header.encode("utf-8", "replace"), expected.encode()):
             raise HttpError(401, "a bearer token is wanted")
 
     def _route(self, method: str, path: str) -> Route:

@@ -24,12 +24,12 @@ def scroll_icons(bus: Bus, nodes: list[Node], limit: Limit) -> None:
             continue
         views = [view for view in pane.children if view.role == "layered pane" and view.children]
         if views:
-            across, down = _scrolled(bus, pane, limit)
+            across, down = _read_scroll_offset(bus, pane, limit)
             for view in views:
                 _move(view, -across, -down)
 
 
-def _scrolled(bus: Bus, pane: Node, limit: Limit) -> tuple[int, int]:
+def _read_scroll_offset(bus: Bus, pane: Node, limit: Limit) -> tuple[int, int]:
     """Returns by how much a pane is scrolled; its bars may be hidden while nobody uses them."""
     (answer,) = bus.gather([pane.call("Accessible", "GetChildren")], limit)
     calls: list[Call] = []

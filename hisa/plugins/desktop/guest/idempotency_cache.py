@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 __all__ = ["IdempotencyCache"]
 
 _Response = TypeVar("_Response")
-_KEPT = 4096
+_CAPACITY = 4096
 """Ids remembered; chosen by hand."""
 
 
 class IdempotencyCache(Generic[_Response]):
     """Remembers responses by id; a second call waits for the first and gets its response."""
 
-    def __init__(self, kept: int = _KEPT) -> None:
-        self._kept = kept
+    def __init__(self, capacity: int = _CAPACITY) -> None:
+        self._capacity = capacity
         self._lock = threading.Lock()
         self._responses: OrderedDict[str, Future[_Response]] = OrderedDict()
 
@@ -27,11 +27,11 @@ class IdempotencyCache(Generic[_Response]):
         """Do ``work`` unless ``key`` was seen before; returns or raises what it did, either way."""
         with self._lock:
             future = self._responses.get(key)
-            mine = future is None
+            is_first = future is None
             if future is None:
                 future = self._responses[key] = Future()
                 self._forget()
-        if mine:
+        if is_first:
             try:
                 future.set_result(work())
             except BaseException as error:
@@ -40,5 +40,5 @@ class IdempotencyCache(Generic[_Response]):
         return future.result()
 
     def _forget(self) -> None:
-        while len(self._responses) > self._kept and next(iter(self._responses.values())).done():
+        while len(self._responses) > self._capacity and next(iter(self._responses.values())).done():
             self._responses.popitem(last=False)

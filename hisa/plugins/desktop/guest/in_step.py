@@ -19,7 +19,7 @@ from Xlib.protocol import event
 
 from .x_screen import Screen
 
-__all__ = ["ManagerSync", "Pinger", "Selected"]
+__all__ = ["ManagerSync", "Pinger", "SelectionReader"]
 
 _PING_SECONDS, _WITHOUT_PING_SECONDS = 2.0, 0.15
 _READ_SECONDS = 10.0
@@ -40,7 +40,7 @@ _SELECTED_SECONDS, _SELECTED_CHARS = 0.1, 200
 """Until a program has told which text is selected in it, and so much of that; chosen by hand."""
 
 
-def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> bool:
+def _await(display: Any, matches: Callable[[Any], bool], seconds: float) -> bool:
     """Send what is waiting and read events until one is wanted; False: time is up."""
     display.flush()
     deadline = time.monotonic() + seconds
@@ -48,12 +48,12 @@ def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> bool:
         if not display.pending_events():
             select.select([display.fileno()], [], [], left)
         while display.pending_events():
-            if wanted(display.next_event()):
+            if matches(display.next_event()):
                 return True
     return False
 
 
-def _sleeps(process: int) -> bool:
+def _is_waiting(process: int) -> bool:
     """Whether a program waits for something: what it has to read awakes it at once."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
@@ -90,7 +90,7 @@ class Pinger:
             deadline, looks = time.monotonic() + seconds, 0
             while looks < _ASLEEP_LOOKS and time.monotonic() < deadline:
                 time.sleep(_WITHOUT_PING_SECONDS / _ASLEEP_LOOKS)
-                looks = looks + 1 if _sleeps(process) else 0
+                looks = looks + 1 if _is_waiting(process) else 0
             return looks >= _ASLEEP_LOOKS
 
     def _process(self, number: int) -> int:
@@ -99,7 +99,7 @@ class Pinger:
             return 0
         spec = {"client": number, "mask": LocalClientPIDMask}
         ids = self._display.res_query_client_ids([spec]).ids
-        return next((int(found.value[0]) for found in ids if found.value), 0)
+        return next((int(entry.value[0]) for entry in ids if entry.value), 0)
 
     def glance(self) -> None:
         """The same of the window under the pointer, for a moment at most; at once without any."""
@@ -124,7 +124,7 @@ class Pinger:
         deadline, looks = time.monotonic() + _WORK_SECONDS, 0
         while looks < _REST_LOOKS and time.monotonic() < deadline:
             time.sleep(_REST_SECONDS)
-            looks = looks + 1 if _sleeps(process) else 0
+            looks = looks + 1 if _is_waiting(process) else 0
 
     def _takes_ping(self, window: Any) -> bool:
         try:
@@ -139,12 +139,12 @@ class Pinger:
         message = event.ClientMessage(window=window, client_type=kind, data=(32, data))
         self._root.change_attributes(event_mask=X.SubstructureNotifyMask)
         window.send_event(message, event_mask=0)
-        answered = _await(self._display, self._answered, seconds)
+        answered = _await(self._display, self._is_answer, seconds)
         self._root.change_attributes(event_mask=0)
         return answered
 
-    def _answered(self, got: Any) -> bool:
-        return bool(got.type == X.ClientMessage and got.data[1][1] == self._serial)
+    def _is_answer(self, message: Any) -> bool:
+        return bool(message.type == X.ClientMessage and message.data[1][1] == self._serial)
 
 
 class ManagerSync:
@@ -176,11 +176,11 @@ class ManagerSync:
         self._root.send_event(message, event_mask=mask)
         _await(self._display, self._is_answer, _ANSWER_SECONDS)
 
-    def _is_answer(self, got: Any) -> bool:
-        return bool(got.type == X.PropertyNotify and got.atom == self._screen.atom(_ANSWER))
+    def _is_answer(self, message: Any) -> bool:
+        return bool(message.type == X.PropertyNotify and message.atom == self._screen.atom(_ANSWER))
 
 
-class Selected:
+class SelectionReader:
     """Tells the text that was selected last, by mouse or keys: X's primary selection."""
 
     def __init__(self, screen: Screen) -> None:
@@ -199,5 +199,5 @@ class Selected:
             self._window.convert_selection(Xatom.PRIMARY, kind, place, X.CurrentTime)
             _await(self._display, lambda got: got.type == X.SelectionNotify, _SELECTED_SECONDS)
             answer = self._window.get_full_property(place, kind)
-        told = answer.value if answer is not None else b""
-        return told[: 4 * _SELECTED_CHARS].decode("utf-8", "replace")[:_SELECTED_CHARS]
+        selection = answer.value if answer is not None else b""
+        return selection[: 4 * _SELECTED_CHARS].decode("utf-8", "replace")[:_SELECTED_CHARS]

@@ -87,7 +87,7 @@ class Keyboard:
         self._group = self._in_force = self._groups.group()
         self._lent = {sym: code for sym, code in self._lent.items() if rows[code][0] == sym}
 
-    def _known(self, sym: int) -> KeyPlace | None:
+    def _find_place(self, sym: int) -> KeyPlace | None:
         """The place of a symbol, in the group in force if that has it."""
         candidates = (self._places.get((sym, group)) for group in (self._in_force, 0, 1))
         return next((place for place in candidates if place), None)
@@ -147,7 +147,7 @@ class Keyboard:
         """
         syms = [keysym_of_key(name) for name in names]
         self._read_layout()
-        lacking = {_LATIN_CODES[sym]: sym for sym in syms if self._lacks(sym)}
+        lacking = {_LATIN_CODES[sym]: sym for sym in syms if self._is_missing(sym)}
         rows = {code: self._display.get_keyboard_mapping(code, 1)[0] for code in lacking}
         for code, sym in lacking.items():
             pair = (sym, keysym_of_character(chr(sym).upper()))
@@ -167,8 +167,8 @@ class Keyboard:
                 self._display.change_keyboard_mapping(code, [tuple(row)])
             self._display.sync()
 
-    def _lacks(self, sym: int) -> bool:
-        return sym in _LATIN_CODES and self._known(sym) is None
+    def _is_missing(self, sym: int) -> bool:
+        return sym in _LATIN_CODES and self._find_place(sym) is None
 
     def _chord_codes(self, names: list[str]) -> list[int]:
         """The keycodes of a chord, once a group that has its symbols is in force."""
@@ -211,7 +211,7 @@ class Keyboard:
     def _write(self, syms: list[int], interval: float) -> None:
         waited = False
         for index, sym in enumerate(syms):
-            if self._known(sym) is None:
+            if self._find_place(sym) is None:
                 self._lend_ahead(syms[index:])
             alone = sym in _MOVES and (index == 0 or syms[index - 1] in _MOVES)
             if alone and index and not waited:
@@ -236,9 +236,9 @@ class Keyboard:
 
     def _place(self, sym: int) -> KeyPlace:
         """Returns how a symbol is typed; one that no group has borrows a keycode."""
-        if self._known(sym) is None:
+        if self._find_place(sym) is None:
             self._lend_all([sym])
-        place = self._known(sym)
+        place = self._find_place(sym)
         assert place is not None, "it was lent"
         return place
 
@@ -247,7 +247,7 @@ class Keyboard:
 
         Every change of the layout makes every application read the whole of it again.
         """
-        self._lend_all(list(dict.fromkeys(sym for sym in syms if self._known(sym) is None)))
+        self._lend_all(list(dict.fromkeys(sym for sym in syms if self._find_place(sym) is None)))
 
     def _lend_all(self, syms: list[int]) -> None:
         if not self._spare:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["lying_at"]
+__all__ = ["find_elements_at"]
 
 
-def lying_at(
+def find_elements_at(
     elements: Sequence[dict[str, Any]], points: Sequence[tuple[float, float]]
 ) -> list[dict[str, Any]]:
     """Returns those in their order, each with its parent's place in the new list.
@@ -17,13 +17,13 @@ def lying_at(
         elements: as they go over the wire, each with the place of its parent.
         points: in pixels of the screen.
     """
-    wanted: set[int] = set()
+    numbers: set[int] = set()
     for number, element in enumerate(elements):
         left, top, right, bottom = element["box"]
-        there = any(left <= x < right and top <= y < bottom for x, y in points)
-        if there or "focused" in element["states"]:
-            while number >= 0 and number not in wanted:
-                wanted.add(number)
+        is_hit = any(left <= x < right and top <= y < bottom for x, y in points)
+        if is_hit or "focused" in element["states"]:
+            while number >= 0 and number not in numbers:
+                numbers.add(number)
                 number = elements[number]["parent"]
-    places = {old: new for new, old in enumerate(sorted(wanted))}
+    places = {old: new for new, old in enumerate(sorted(numbers))}
     return [elements[old] | {"parent": places.get(elements[old]["parent"], -1)} for old in places]

@@ -41,8 +41,8 @@ def terminal_text(windows: list[Node]) -> str | None:
     """Returns the text of the first terminal on the screen; None where there is none."""
     from .node import flatten
 
-    found = (node for window in windows for node in flatten(window) if node.role == "terminal")
-    return next((node.text.rstrip() for node in found), None)
+    terminals = (node for window in windows for node in flatten(window) if node.role == "terminal")
+    return next((node.text.rstrip() for node in terminals), None)
 
 
 def _add(parent: ElementTree.Element, top: Node) -> None:

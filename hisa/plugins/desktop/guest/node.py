@@ -66,20 +66,20 @@ class Node:
         """
         return "manages-descendants" in self.states and "Table" in self.interfaces
 
-    def on_screen(self, told: BoundingBox) -> BoundingBox:
+    def on_screen(self, box: BoundingBox) -> BoundingBox:
         """Returns where on the screen a place is that is told in the same way as this one."""
         across, down = self.moved
-        left, top, right, bottom = (round(self.scale * edge) for edge in told)
+        left, top, right, bottom = (round(self.scale * edge) for edge in box)
         return left + across, top + down, right + across, bottom + down
 
-    def as_told(self, x: int, y: int) -> tuple[int, int]:
+    def to_app_point(self, x: int, y: int) -> tuple[int, int]:
         """Returns how the application itself would tell a point of the screen."""
         across, down = self.moved
         return round((x - across) / self.scale), round((y - down) / self.scale)
 
-    def call(self, interface: str, method: str, given: Arguments = NOTHING) -> Call:
+    def call(self, interface: str, method: str, parameters: Arguments = NOTHING) -> Call:
         """A call to it."""
-        return Call(self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, given)
+        return Call(self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, parameters)
 
     def to_json(self) -> dict[str, Any]:
         """As an element goes over the wire."""
@@ -98,12 +98,12 @@ class Node:
 
 def flatten(node: Node) -> list[Node]:
     """Returns a node and everything below it, in reading order."""
-    found, stack = [], [node]
+    nodes, stack = [], [node]
     while stack:
         top = stack.pop()
-        found.append(top)
+        nodes.append(top)
         stack += reversed(top.children)
-    return found
+    return nodes
 
 
 def box_of(response: Any, toolkit: str) -> BoundingBox | None:
@@ -117,10 +117,10 @@ def box_of(response: Any, toolkit: str) -> BoundingBox | None:
     return (left, top, left + width, top + height) if width > 0 and height > 0 else None
 
 
-def overlap(one: BoundingBox, other: BoundingBox) -> bool:
+def overlap(box: BoundingBox, other: BoundingBox) -> bool:
     """Whether two boxes have a pixel in common."""
     left, top, right, bottom = other
-    return one[0] < right and left < one[2] and one[1] < bottom and top < one[3]
+    return box[0] < right and left < box[2] and box[1] < bottom and top < box[3]
 
 
 # A window's title and the name that its tree tells differ in what nobody sees: marks of writing

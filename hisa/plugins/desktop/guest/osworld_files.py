@@ -40,17 +40,17 @@ class FileRoutes:
     # ---------------------------------------------------------------- files
 
     def _file(self, request: Request) -> Response:
-        return file_response(_expanded(_field(_form(request), "file_path")), request.query)
+        return file_response(_expand_path(_field(_form(request), "file_path")), request.query)
 
     def _list_directory(self, request: Request) -> Response:
-        path = _expanded(_field(request.json(), "path"))
+        path = _expand_path(_field(request.json(), "path"))
         if not os.path.isdir(path):
             raise HttpError(400, f"{path}: no such folder")
         return json_response({"directory_tree": _tree(path, [_MAX_TREE])})
 
     def _upload(self, request: Request) -> Response:
         fields = _multipart(request)
-        path = _expanded(fields.get("file_path", b"").decode("utf-8", "replace"))
+        path = _expand_path(fields.get("file_path", b"").decode("utf-8", "replace"))
         if "file_data" not in fields or not path:
             raise HttpError(400, "want the fields file_path and file_data")
         try:
@@ -66,7 +66,7 @@ def _home(name: str) -> str:
     return os.path.join(os.path.expanduser("~"), name)
 
 
-def _expanded(path: str) -> str:
+def _expand_path(path: str) -> str:
     """As a person means it: ~, variables, and relative to the home folder."""
     plain = os.path.expandvars(os.path.expanduser(path))
     return os.path.join(os.path.expanduser("~"), plain) if plain else ""
@@ -90,10 +90,10 @@ def _form(request: Request) -> dict[str, Any]:
 def _multipart(request: Request) -> dict[str, bytes]:
     """The fields of a multipart form, byte for byte."""
     kind = request.headers.get("Content-Type", "")
-    found = _BOUNDARY.search(kind)
-    if not kind.startswith("multipart/form-data") or found is None:
+    match = _BOUNDARY.search(kind)
+    if not kind.startswith("multipart/form-data") or match is None:
         raise HttpError(400, "want multipart/form-data with a boundary")
-    delimiter = b"\r\n--" + found[1].encode("latin-1", "replace")
+    delimiter = b"\r\n--" + match[1].encode("latin-1", "replace")
     fields = {}
     for part in (b"\r\n" + request.body(_MAX_UPLOAD)).split(delimiter)[1:]:
         head, _, data = part.partition(b"\r\n\r\n")

@@ -66,17 +66,17 @@ class OSWorldRoutes:
     def _execute(self, request: Request) -> Response:
         command = read_command(request.json())
         try:
-            done = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT)
+            result = commands.run(command, timeout=_EXECUTE_SECONDS, limit=_OUTPUT)
         except OSError as error:
             raise HttpError(500, str(error)) from error
-        if done.timed_out:
+        if result.timed_out:
             raise HttpError(500, f"timed out after {_EXECUTE_SECONDS:g} seconds")
         return json_response(
             {
                 "status": "success",
-                "output": done.output,
-                "error": done.error,
-                "returncode": done.exit_code,
+                "output": result.output,
+                "error": result.error,
+                "returncode": result.exit_code,
             }
         )
 
@@ -84,15 +84,15 @@ class OSWorldRoutes:
         code = request.json().get("code")
         if not isinstance(code, str) or not code:
             raise HttpError(400, "code: want text")
-        done = commands.run([_PYTHON, "-c", code], timeout=_PYTHON_SECONDS, limit=_OUTPUT)
-        failed = done.exit_code != 0
+        result = commands.run([_PYTHON, "-c", code], timeout=_PYTHON_SECONDS, limit=_OUTPUT)
+        failed = result.exit_code != 0
         return json_response(
             {
                 "status": "error" if failed else "success",
-                "message": done.error if failed else done.output,
+                "message": result.error if failed else result.output,
                 "need_more": False,
-                "output": done.output,
-                "error": done.error or None,
-                "return_code": done.exit_code,
+                "output": result.output,
+                "error": result.error or None,
+                "return_code": result.exit_code,
             }
         )

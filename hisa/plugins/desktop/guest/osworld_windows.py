@@ -103,10 +103,10 @@ class WindowRoutes:
                 return window
         raise HttpError(404, f"no window {name!r}")
 
-    def _tell(self, window: TopWindow, what: str, data: list[int]) -> None:
+    def _tell(self, window: TopWindow, atom_name: str, data: list[int]) -> None:
         with self._screen.lock:
             target = self._screen.display.create_resource_object("window", window.id)
-            kind = self._screen.atom(what)
+            kind = self._screen.atom(atom_name)
             message = event.ClientMessage(window=target, client_type=kind, data=(32, data))
             mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
             self._screen.root.send_event(message, event_mask=mask)

@@ -112,7 +112,7 @@ class Pointer:
 
     def drag(self, to: tuple[int, int], button: str, seconds: float) -> None:
         """Hold a button from here to a little past there, and back; it is always released."""
-        past = self._past(to)
+        past = self._find_overshoot(to)
         self.down(button)
         try:
             self.move(past, max(seconds, _DRAG_SECONDS))
@@ -130,7 +130,7 @@ class Pointer:
                 self._button(X.ButtonRelease, number)
         self._display.sync()
 
-    def _past(self, to: tuple[int, int]) -> tuple[int, int]:
+    def _find_overshoot(self, to: tuple[int, int]) -> tuple[int, int]:
         """The place on the screen a few pixels farther on; less far after a short way."""
         x, y = self.position()
         way = math.dist((x, y), to)

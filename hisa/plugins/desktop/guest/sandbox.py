@@ -80,14 +80,14 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
     prefix = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
     prefix += ["--bind", folder, folder, "--chdir", folder]
-    lowered, inside = _limited(limits), f"{folder}/"
+    lowered, inside = _build_limit_line(limits), f"{folder}/"
 
     def fresh(path: str) -> bool:
-        return path.startswith(tuple(f"{each}/" for each in _FRESH))
+        return path.startswith(tuple(f"{mount}/" for mount in _FRESH))
 
     def wrap(words: Sequence[str]) -> Sequence[str]:
-        there = [path for path in {*_sockets()} if path.startswith(inside) or not fresh(path)]
-        hidden = [word for path in there for word in ("--ro-bind", "/dev/null", path)]
+        sockets = [path for path in {*_sockets()} if path.startswith(inside) or not fresh(path)]
+        hidden = [word for path in sockets for word in ("--ro-bind", "/dev/null", path)]
         return [*prefix, *hidden, "--", *lowered, *words]
 
     return wrap
@@ -121,11 +121,11 @@ def _bubblewrap(display: str, cookie: str) -> list[str]:
 @functools.cache
 def knows_size() -> bool:
     """Whether bubblewrap limits the size of what it mounts."""
-    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    return "--size" in done.stdout + done.stderr
+    result = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return "--size" in result.stdout + result.stderr
 
 
-def _limited(limits: Limits) -> list[str]:
+def _build_limit_line(limits: Limits) -> list[str]:
     """Returns the words that lower the limits inside, where only the cage is counted."""
     if shutil.which("prlimit") is None:
         return []
@@ -139,9 +139,11 @@ def _sockets() -> Iterator[str]:
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         lines = [line.rstrip("\n").split(None, 7) for line in file]
     names = {words[7] for words in lines[1:] if len(words) > 7 and words[7][0] != "@"}
-    whole = {name for name in names if name[0] == "/"}
-    folders = set(_present_folders()) if names != whole else ()
-    for name in whole | {f"{folder}/{name}" for folder in folders for name in names - whole}:
+    absolute_names = {name for name in names if name[0] == "/"}
+    folders = set(_present_folders()) if names != absolute_names else ()
+    for name in absolute_names | {
+        f"{folder}/{name}" for folder in folders for name in names - absolute_names
+    }:
         with contextlib.suppress(OSError):
             if stat.S_ISSOCK(os.stat(name).st_mode):
                 yield os.path.realpath(name)
@@ -176,10 +178,12 @@ def opened_beneath(folder: str, path: str) -> int:
     Raises:
         OSError: there is nothing, or a link is in the way.
     """
-    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
+    open_how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
     libc, outer = ctypes.CDLL(None, use_errno=True), os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:
-        number = libc.syscall(_OPENAT2, outer, os.fsencode(path), how, ctypes.c_size_t(len(how)))
+        number = libc.syscall(
+            _OPENAT2, outer, os.fsencode(path), open_how, ctypes.c_size_t(len(open_how))
+        )
     finally:
         os.close(outer)
     if number < 0:

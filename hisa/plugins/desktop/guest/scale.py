@@ -45,12 +45,12 @@ def to_pixels(windows: list[Node], shown: Iterable[TopWindow]) -> bool:
 
 
 def _outlines(windows: Iterable[Node], shown: Iterable[TopWindow]) -> _Outlines:
-    told = {window.window for window in windows}
-    found: dict[str, list[BoundingBox]] = {"": []}
+    titles = {window.window for window in windows}
+    outlines: dict[str, list[BoundingBox]] = {"": []}
     for window in shown:
-        title = window.title if window.title in told else ""
-        found.setdefault(title, []).extend((window.box, *window.outlines))
-    return found
+        title = window.title if window.title in titles else ""
+        outlines.setdefault(title, []).extend((window.box, *window.outlines))
+    return outlines
 
 
 def _place(windows: list[Node], outlines: _Outlines) -> bool:
@@ -61,7 +61,7 @@ def _place(windows: list[Node], outlines: _Outlines) -> bool:
         fits = [_fit(window, outlines[""]) for window in windows]
     usual = next(filter(None, fits), 1.0)
     astray = [
-        fit is None and _astray(window, usual, own)
+        fit is None and _is_astray(window, usual, own)
         for window, fit, own in zip(windows, fits, titled, strict=True)
     ]
     nobody = any(astray) and not any(fits)
@@ -78,7 +78,7 @@ def _fit(window: Node, outlines: Sequence[BoundingBox]) -> float | None:
     if window.box is None:
         return None
     errors = [
-        (_error(_times(window.box, scale), outline), scale)
+        (_error(_scale_box(window.box, scale), outline), scale)
         for outline in outlines
         for scale in _SCALES
     ]
@@ -86,11 +86,11 @@ def _fit(window: Node, outlines: Sequence[BoundingBox]) -> float | None:
     return scale if error <= _SLACK else None
 
 
-def _astray(window: Node, scale: float, outlines: Sequence[BoundingBox]) -> bool:
+def _is_astray(window: Node, scale: float, outlines: Sequence[BoundingBox]) -> bool:
     """Whether there are windows of its title, and all of them are elsewhere."""
     if window.box is None or not outlines:
         return False
-    box = _times(window.box, scale)
+    box = _scale_box(window.box, scale)
     return all(_share(box, outline) < _LEAST_SHARE for outline in outlines)
 
 
@@ -102,7 +102,7 @@ def _multiply(window: Node, scale: float) -> None:
         if node.box is not None:
             if holder is not None and _error(node.box, holder) <= _SLACK:
                 continue
-            node.scale, node.box = scale, _times(node.box, scale)
+            node.scale, node.box = scale, _scale_box(node.box, scale)
         stack += [(child, node.box or holder) for child in node.children]
 
 
@@ -111,22 +111,22 @@ def _forget(window: Node) -> None:
         node.box = None
 
 
-def _times(box: BoundingBox, scale: float) -> BoundingBox:
+def _scale_box(box: BoundingBox, scale: float) -> BoundingBox:
     left, top, right, bottom = (round(scale * edge) for edge in box)
     return left, top, right, bottom
 
 
-def _error(one: BoundingBox, other: BoundingBox) -> int:
+def _error(box: BoundingBox, other: BoundingBox) -> int:
     """Returns the pixels by which two boxes differ at the edge that differs most."""
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+    return max(abs(a - b) for a, b in zip(box, other, strict=True))
 
 
-def _share(one: BoundingBox, other: BoundingBox) -> float:
+def _share(box: BoundingBox, other: BoundingBox) -> float:
     """Returns how much of what two boxes cover together is in both."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    both = max(0, width) * max(0, height)
-    return both / (_area(one) + _area(other) - both)
+    width = min(box[2], other[2]) - max(box[0], other[0])
+    height = min(box[3], other[3]) - max(box[1], other[1])
+    shared_area = max(0, width) * max(0, height)
+    return shared_area / (_area(box) + _area(other) - shared_area)
 
 
 def _area(box: BoundingBox) -> int:

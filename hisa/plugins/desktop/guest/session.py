@@ -34,14 +34,16 @@ _OWN_SESSION = "/usr/lib/hisa/session.sh"
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
 
 
-def _counted(text: bytes) -> bytes:
+def _prefix_length(text: bytes) -> bytes:
     return struct.pack(">H", len(text)) + text
 
 
 def _write_cookie(path: Path) -> None:
     """An Xauthority file for this host's display 0, so that no client warns of a missing one."""
-    entry = struct.pack(">H", 256) + _counted(os.uname().nodename.encode()) + _counted(b"0")
-    path.write_bytes(entry + _counted(_COOKIE_NAME) + _counted(secrets.token_bytes(16)))
+    entry = (
+        struct.pack(">H", 256) + _prefix_length(os.uname().nodename.encode()) + _prefix_length(b"0")
+    )
+    path.write_bytes(entry + _prefix_length(_COOKIE_NAME) + _prefix_length(secrets.token_bytes(16)))
     path.chmod(0o600)
 
 
@@ -64,7 +66,7 @@ class Session:
         server, self._display = _start(self._server_line())
         restrain()
         daemon, self._bus = _start(self._bus_line(runtime), glue="=", start=spawn)
-        self._kept = [server, daemon]
+        self._processes = [server, daemon]
         skeleton.create_home(home)
 
     def complete(self) -> None:
@@ -75,12 +77,12 @@ class Session:
         """
         _await(self._bus, "dbus-daemon")
         launchers = [path for path in _BUS_LAUNCHERS if os.path.exists(path)][:1]
-        self._kept += [_quiet([path, "--launch-immediately"]) for path in launchers]
+        self._processes += [_quiet([path, "--launch-immediately"]) for path in launchers]
         _await(self._display, "Xvfb")
-        self._kept.append(_quiet(["openbox", "--sm-disable"]))
+        self._processes.append(_quiet(["openbox", "--sm-disable"]))
         if os.path.exists(_OWN_SESSION):
             _quiet(["sh", _OWN_SESSION])
-        protect([1, os.getpid(), *(process.pid for process in self._kept)])
+        protect([1, os.getpid(), *(process.pid for process in self._processes)])
 
     def _server_line(self) -> list[str]:
         screen = f"{self.width}x{self.height}x24"

@@ -12,7 +12,7 @@ from PIL import ImageChops
 from .node import BoundingBox
 from .x_screen import Frame, Screen
 
-__all__ = ["Work", "changed", "settle", "work_done"]
+__all__ = ["Work", "has_changed", "settle", "work_done"]
 
 _POLL_SECONDS = 0.04
 """Between two looks; chosen by hand."""
@@ -58,14 +58,14 @@ _PAUSE = 0.5
 """Between two changes of a screen that never stands still, at most; chosen by hand."""
 
 
-def changed(before: Frame, after: Frame, part: BoundingBox | None = None) -> bool:
+def has_changed(before: Frame, after: Frame, part: BoundingBox | None = None) -> bool:
     """Whether two pictures differ, everywhere or in a part, by more than a caret that blinks."""
     if before.pixels == after.pixels:
         return False
-    one, other = before.image(), after.image()
+    image, other = before.image(), after.image()
     if part is not None:
-        one, other = one.crop(part), other.crop(part)
-    box = ImageChops.difference(one, other).getbbox()
+        image, other = image.crop(part), other.crop(part)
+    box = ImageChops.difference(image, other).getbbox()
     if box is None:
         return False
     return box[2] - box[0] > _CARET_PIXELS[0] or box[3] - box[1] > _CARET_PIXELS[1]
@@ -100,7 +100,7 @@ def settle(
             before, since = work, now
         time.sleep(min(_POLL_SECONDS, max(0.0, deadline - now)))
         latest = screen.grab()
-        if changed(frame, latest):
+        if has_changed(frame, latest):
             now = time.monotonic()
             started, last = started if now - last <= _PAUSE else now, now
             since, before, frame = now, _look(look), latest

@@ -90,7 +90,7 @@ class SharedCapture:
         Raises:
             OSError: the server did not answer.
         """
-        done = self._ext.XShmGetImage(self._display, self._root, self._image, 0, 0, _ALL_PLANES)
-        if not done or self._info.shmaddr is None:
+        status = self._ext.XShmGetImage(self._display, self._root, self._image, 0, 0, _ALL_PLANES)
+        if not status or self._info.shmaddr is None:
             raise OSError("XShmGetImage failed")
         return ctypes.string_at(self._info.shmaddr, self._size)

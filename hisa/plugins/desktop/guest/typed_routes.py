@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
-from .actor import ActionError, Actor, Changed
+from .actor import ActionError, Actor, ScreenDifference
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
-from .in_step import Selected
-from .lying import lying_at
+from .in_step import SelectionReader
+from .lying import find_elements_at
 from .sandbox import Wrap, make_beneath, opened_beneath
 from .settle import Work, settle
-from .unchanged import KeptLooks, read_held
+from .unchanged import RecentLooks, read_held
 from .undrawn import Undrawn
 from .x_screen import Screen, TopWindow, Under, as_png
 
@@ -52,14 +52,14 @@ _DIALOG_SHARE = 0.9
 """Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
 
 
-def _told(under: Under | None) -> dict[str, Any] | None:
+def _encode_under(under: Under | None) -> dict[str, Any] | None:
     if under is None:
         return None
     rows = base64.b64encode(under.picture.tobytes()).decode("ascii")
     return {"place": [under.left, under.top], "size": list(under.picture.size), "rgb": rows}
 
 
-class _Seen(NamedTuple):
+class _Observation(NamedTuple):
     """The parts of a look but for its picture."""
 
     windows: list[TopWindow]
@@ -96,8 +96,8 @@ class TypedRoutes:
         self._work = work
         self._wrap = wrap
         self._undrawn = Undrawn()
-        self._looks = KeptLooks()
-        self._selected = Selected(screen)
+        self._looks = RecentLooks()
+        self._selected = SelectionReader(screen)
         self._answered_at = 0.0
         self._scrolled = False
         self._newest: tuple[list[dict[str, Any]], bytes] = [], b""
@@ -109,7 +109,7 @@ class TypedRoutes:
         return {
             ("GET", "/hisa/capabilities"): self._capabilities,
             ("POST", "/hisa/observe"): self._observe,
-            ("POST", "/hisa/lies_at"): self._lies_at,
+            ("POST", "/hisa/lies_at"): self._hit_test,
             ("POST", "/hisa/act"): self._act,
             ("POST", "/hisa/execute"): self._execute,
             ("GET", "/hisa/file"): self._get_file,
@@ -125,18 +125,18 @@ class TypedRoutes:
     # ---------------------------------------------------------------- looking
 
     def _observe(self, request: Request) -> Response:
-        asked = request.json()
-        seconds = _number(asked, "settle", 0.0, _MAX_SETTLE)
-        limit = int(_number(asked, "max_elements", _DEFAULT_ELEMENTS, 20_000))
-        encoding = asked.get("format", "raw")
+        body = request.json()
+        seconds = _number(body, "settle", 0.0, _MAX_SETTLE)
+        limit = int(_number(body, "max_elements", _DEFAULT_ELEMENTS, 20_000))
+        encoding = body.get("format", "raw")
         if encoding not in {"raw", "png"}:
             raise HttpError(400, f"format {encoding!r}: allowed are raw, png")
-        wanted = bool(asked.get("elements")) and self._access.available
-        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
-        within, hidden = min(within, _MAX_ELEMENTS_SECONDS), asked.get("hidden") is True
-        options = ElementsRequest(limit, within, hidden) if wanted else None
-        least = _number(asked, "restless", seconds, _MAX_SETTLE)
-        seen = self._drawn(seconds, options, min(least, seconds))
+        wants_elements = bool(body.get("elements")) and self._access.available
+        within = ELEMENTS_SECONDS * _number(body, "patience", 1.0, 1000.0)
+        within, hidden = min(within, _MAX_ELEMENTS_SECONDS), body.get("hidden") is True
+        options = ElementsRequest(limit, within, hidden) if wants_elements else None
+        least = _number(body, "restless", seconds, _MAX_SETTLE)
+        observation = self._observe_when_drawn(seconds, options, min(least, seconds))
         frame = self._screen.grab()
         shown, under = self._screen.look(frame)
         pixels = as_png(shown) if encoding == "png" else shown.tobytes()
@@ -144,41 +144,45 @@ class TypedRoutes:
             "screen": [self._screen.width, self._screen.height],
             "format": encoding,
             "cursor": self._screen.pointer(),
-            "under_pointer": _told(under),
-            "windows": [window.to_json() for window in seen.windows],
-            "elements": seen.elements,
-            "complete": seen.complete,
+            "under_pointer": _encode_under(under),
+            "windows": [window.to_json() for window in observation.windows],
+            "elements": observation.elements,
+            "complete": observation.complete,
             "selection": self._selected.text() if options is not None else "",
-            "look": self._looks.keep(frame, seen.windows),
-            "undrawn": self._undrawn.still(self._screen, seen.windows),
+            "look": self._looks.keep(frame, observation.windows),
+            "undrawn": self._undrawn.still(self._screen, observation.windows),
         }
         text = json.dumps(header).encode()
         return Response(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
 
-    def _drawn(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
+    def _observe_when_drawn(
+        self, seconds: float, options: ElementsRequest | None, restless: float
+    ) -> _Observation:
         """Look again once what just came is painted, or ``restless`` seconds have passed."""
         end = time.monotonic() + restless
-        seen = self._seen(seconds, options, restless)
-        self._undrawn.forget_gone(seen.windows)
+        observation = self._observe_now(seconds, options, restless)
+        self._undrawn.forget_gone(observation.windows)
         if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
-            return seen
-        blank = self._undrawn.new(self._screen.grab(), seen.windows)
+            return observation
+        blank = self._undrawn.new(self._screen.grab(), observation.windows)
         if not blank or not self._undrawn.wait(self._screen, blank, end):
-            return seen
-        return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
+            return observation
+        return self._observe_now(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
-    def _seen(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
+    def _observe_now(
+        self, seconds: float, options: ElementsRequest | None, restless: float
+    ) -> _Observation:
         if seconds:
             before = self._answered_at
             settle(self._screen, seconds, self._work, not_before=before, restless=restless)
         elements, complete = None, False
-        there = {window.id for window in self._screen.windows()} if options else set()
+        known_ids = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
             elements, complete = self._scrolled_elements(options)
         shown = self._screen.windows()
         # A window that came after its elements were asked for is in the picture, not among them.
-        complete = complete and {window.id for window in shown} <= there
-        return _Seen(shown, elements, complete)
+        complete = complete and {window.id for window in shown} <= known_ids
+        return _Observation(shown, elements, complete)
 
     def _scrolled_elements(self, options: ElementsRequest) -> tuple[list[dict[str, Any]], bool]:
         """The elements; where the picture scrolled and they did not, what they are then."""
@@ -191,49 +195,49 @@ class TypedRoutes:
         self._scrolled, self._newest = False, (elements, picture)
         return elements, complete
 
-    def _lies_at(self, request: Request) -> Response:
+    def _hit_test(self, request: Request) -> Response:
         """The elements at points and with the focus, and what holds them; the look is kept."""
-        asked = request.json()
-        points = asked.get("points")
+        body = request.json()
+        points = body.get("points")
         if not isinstance(points, list) or len(points) > _MOST_POINTS:
             raise HttpError(400, f"points: want a list of at most {_MOST_POINTS}")
-        within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
+        within = ELEMENTS_SECONDS * _number(body, "patience", 1.0, 1000.0)
         options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
-        seen = self._seen(0.0, options, 0.0)
-        elements = lying_at(seen.elements or [], [_point(each) for each in points])
+        observation = self._observe_now(0.0, options, 0.0)
+        elements = find_elements_at(observation.elements or [], [_point(point) for point in points])
         return json_response(
             {
                 "screen": [self._screen.width, self._screen.height],
-                "windows": [window.to_json() for window in seen.windows],
+                "windows": [window.to_json() for window in observation.windows],
                 "elements": elements,
-                "complete": seen.complete,
-                "look": self._looks.keep(self._screen.grab(), seen.windows),
+                "complete": observation.complete,
+                "look": self._looks.keep(self._screen.grab(), observation.windows),
             }
         )
 
     # ---------------------------------------------------------------- acting
 
     def _act(self, request: Request) -> Response:
-        asked = request.json()
-        actions = asked.get("actions")
+        body = request.json()
+        actions = body.get("actions")
         if not isinstance(actions, list):
             raise HttpError(400, f"actions: want a list, not {actions!r:.80}")
-        return self._acts.run(_id(asked), lambda: self._act_now(actions, asked.get("unchanged")))
+        return self._acts.run(_id(body), lambda: self._act_now(actions, body.get("unchanged")))
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
         try:
             follows = isinstance(unchanged, dict) and unchanged.get("follows") is True
-            done = self._actor.act(actions, self._difference(unchanged), follows=follows)
-            return json_response({"done": done})
-        except Changed as error:
+            count = self._actor.act(actions, self._difference(unchanged), follows=follows)
+            return json_response({"done": count})
+        except ScreenDifference as error:
             return json_response({"status": "changed", "error": str(error), "done": 0}, 409)
         except ActionError as error:
-            refused = {"status": "error", "error": str(error), "done": error.done}
+            refused = {"status": "error", "error": str(error), "done": error.completed_count}
             return json_response(refused, 422)
 
         finally:
             self._scrolled = any(isinstance(a, dict) and a.get("kind") == "scroll" for a in actions)
-            if actions and _answers(actions[-1]) and self._in_dialog():
+            if actions and _may_press_button(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _difference(self, unchanged: Any) -> Callable[[], str] | None:
@@ -254,30 +258,30 @@ class TypedRoutes:
         return len(shown) > 1 and any(size <= area for size in sizes)
 
     def _execute(self, request: Request) -> Response:
-        asked = request.json()
-        command = asked.get("command")
+        body = request.json()
+        command = body.get("command")
         words = isinstance(command, list) and command and all(isinstance(w, str) for w in command)
         if not words and not isinstance(command, str):
             raise HttpError(400, f"command: want text or a list of words, not {command!r:.80}")
-        return self._runs.run(_id(asked), lambda: self._execute_now(command, asked))
+        return self._runs.run(_id(body), lambda: self._execute_now(command, body))
 
     def _execute_now(self, command: Any, body: dict[str, Any]) -> Response:
         limit = int(_number(body, "limit", 100_000, _MAX_OUTPUT))
         try:
-            done = commands.run(
+            result = commands.run(
                 command,
                 timeout=_number(body, "timeout", 120.0, _MAX_TIMEOUT),
                 limit=limit,
                 wrap=self._wrap,
             )
         except (OSError, ValueError) as error:
-            done = commands.Finished(127, "", f"{error}\n", timed_out=False)
-        return json_response(asdict(done))
+            result = commands.FinishedCommand(127, "", f"{error}\n", timed_out=False)
+        return json_response(asdict(result))
 
     # ---------------------------------------------------------------- files
 
     @contextmanager
-    def _reached(self, path: str, *, make: bool = False) -> Iterator[str]:
+    def _reach_file(self, path: str, *, make: bool = False) -> Iterator[str]:
         """A path by which a file is reached; no link is followed in the folder of the cage.
 
         With ``make`` it is a folder, and made where it is missing.
@@ -300,13 +304,13 @@ class TypedRoutes:
             os.close(number)
 
     def _get_file(self, request: Request) -> Response:
-        with self._reached(_path(request)) as path:
+        with self._reach_file(_path(request)) as path:
             return file_response(path, request.query)
 
     def _put_file(self, request: Request) -> Response:
         path = _path(request)
         folder, name = os.path.split(path)
-        with self._reached(folder, make=True) as place:
+        with self._reach_file(folder, make=True) as place:
             try:
                 _write(os.path.join(place, name), request)
             except (OSError, ValueError) as error:
@@ -320,7 +324,7 @@ def _point(value: Any) -> tuple[float, float]:
     raise HttpError(400, f"points: want pairs of numbers, not {value!r:.80}")
 
 
-def _answers(action: Any) -> bool:
+def _may_press_button(action: Any) -> bool:
     """Whether an action may press a button by a key, which shows for a while before it acts."""
     if not isinstance(action, dict):
         return False

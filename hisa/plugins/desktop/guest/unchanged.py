@@ -12,19 +12,19 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .settle import changed
+from .settle import has_changed
 from .x_screen import Frame, Screen, TopWindow
 
-__all__ = ["KeptLooks", "read_held"]
+__all__ = ["RecentLooks", "read_held"]
 
-_KEPT = 6
+_CAPACITY = 6
 """Looks that are kept, 4 to 8 MB each: after the one that an act was decided on a client may have
 looked for changes, read the elements twice, and checked a secret."""
 
 _Windows = frozenset[tuple[int, bool]]
 
 
-class KeptLooks:
+class RecentLooks:
     """The last few looks, by the number under which they were told."""
 
     def __init__(self) -> None:
@@ -36,8 +36,8 @@ class KeptLooks:
         """Keep a look; returns its name."""
         with self._lock:
             name = str(next(self._numbers))
-            self._looks[name] = (frame, _told(windows))
-            while len(self._looks) > _KEPT:
+            self._looks[name] = (frame, _summarize_windows(windows))
+            while len(self._looks) > _CAPACITY:
                 self._looks.popitem(last=False)
             return name
 
@@ -50,38 +50,38 @@ class KeptLooks:
             screen: what is looked at now.
         """
         with self._lock:
-            kept = self._looks.get(name)
-        if kept is None:
+            entry = self._looks.get(name)
+        if entry is None:
             return "the look that it was decided on is no longer kept"
-        frame, windows = kept
-        if _told(screen.windows()) != windows:
+        frame, windows = entry
+        if _summarize_windows(screen.windows()) != windows:
             return "another window came, went or is in front"
         now = screen.grab()  # last: what comes between this and the act is not seen
         if (now.width, now.height) != (frame.width, frame.height):
             return "the screen has another size"
         for box in boxes:
             left, top, right, bottom = box
-            if changed(frame, now, (left, top, right, bottom)):
+            if has_changed(frame, now, (left, top, right, bottom)):
                 return f"the screen changed between ({left}, {top}) and ({right}, {bottom})"
         return ""
 
 
-def _told(windows: Iterable[TopWindow]) -> _Windows:
+def _summarize_windows(windows: Iterable[TopWindow]) -> _Windows:
     return frozenset((window.id, window.active) for window in windows)
 
 
-def read_held(asked: Any) -> tuple[str, list[list[int]]]:
+def read_held(fields: Any) -> tuple[str, list[list[int]]]:
     """The look and the boxes that an act is held to: ``{"look": name, "boxes": [[…], …]}``.
 
     Raises:
         ValueError: it is nothing of that form.
     """
-    name = asked.get("look") if isinstance(asked, dict) else None
-    boxes = asked.get("boxes") if isinstance(asked, dict) else None
+    name = fields.get("look") if isinstance(fields, dict) else None
+    boxes = fields.get("boxes") if isinstance(fields, dict) else None
     if not isinstance(name, str) or not isinstance(boxes, list) or len(boxes) > 20:
-        raise ValueError(f"unchanged: want look and at most 20 boxes, not {asked!r:.80}")
+        raise ValueError(f"unchanged: want look and at most 20 boxes, not {fields!r:.80}")
     for box in boxes:
-        whole = isinstance(box, list) and len(box) == 4 and all(type(n) is int for n in box)
-        if not whole or not (0 <= box[0] < box[2] and 0 <= box[1] < box[3]):
+        is_valid = isinstance(box, list) and len(box) == 4 and all(type(n) is int for n in box)
+        if not is_valid or not (0 <= box[0] < box[2] and 0 <= box[1] < box[3]):
             raise ValueError(f"unchanged: want boxes of four whole numbers, not {box!r:.80}")
     return name, boxes

@@ -53,16 +53,16 @@ def _covers(page: Node) -> list[tuple[Node, list[Node]]]:
     nodes = flatten(page)
     ends = [number + len(flatten(node)) for number, node in enumerate(nodes)]
     large = [n for n, node in enumerate(nodes) if n and node.box and node.role != "label"]
-    found: dict[int, tuple[Node, list[Node]]] = {}
+    covers: dict[int, tuple[Node, list[Node]]] = {}
     for number, control in enumerate(nodes):
         if "focusable" not in control.states or control.box is None:
             continue
         for other in reversed(large):
             is_part = number <= other < ends[number] or other < number < ends[other]
             if not is_part and _reaches(nodes[other].box or control.box, control.box):
-                found.setdefault(other, (nodes[other], []))[1].append(control)
+                covers.setdefault(other, (nodes[other], []))[1].append(control)
                 break
-    return list(found.values())
+    return list(covers.values())
 
 
 def _middle(box: BoundingBox) -> tuple[int, int]:
@@ -80,7 +80,7 @@ def _reaches(cover: BoundingBox, box: BoundingBox) -> bool:
 def _is_met(bus: Bus, page: Node, cover: Node, control: Node, limit: Limit) -> bool:
     """Whether a click on a control meets the cover or a part of it, each time after the first."""
     parts = {node.path for node in flatten(cover)}
-    x, y = page.as_told(*_middle(control.box or (0, 0, 0, 0)))
+    x, y = page.to_app_point(*_middle(control.box or (0, 0, 0, 0)))
     call = page.call("Component", "GetAccessibleAtPoint", arguments("iiu", x, y, 0))
     for number in range(_TRIES):
         (answer,) = bus.gather([call], limit)

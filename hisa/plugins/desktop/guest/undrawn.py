@@ -61,7 +61,7 @@ class Undrawn:
 
 def _blank(frame: Frame, windows: Sequence[TopWindow]) -> list[TopWindow]:
     """Those that are on the screen and have one colour."""
-    image, found = None, []
+    image, blank_windows = None, []
     for window in windows:
         left, top = max(0, window.box[0]), max(0, window.box[1])
         right, bottom = min(frame.width, window.box[2]), min(frame.height, window.box[3])
@@ -69,5 +69,5 @@ def _blank(frame: Frame, windows: Sequence[TopWindow]) -> list[TopWindow]:
             continue
         image = image or frame.image()
         if image.crop((left, top, right, bottom)).getcolors(1) is not None:
-            found.append(window)
-    return found
+            blank_windows.append(window)
+    return blank_windows

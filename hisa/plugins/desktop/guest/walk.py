@@ -14,7 +14,7 @@ from typing import Any
 from . import gtk2, gtk4
 from .bus import Bus, Limit
 from .dbus import Call, arguments
-from .hidden_parts import seen_through
+from .hidden_parts import shows_through
 from .long_lists import CUT, MAX_CHILDREN, children_in_area
 from .node import BoundingBox, Node, box_of, plain_title
 from .role_numbers import role_name, state_names
@@ -26,7 +26,7 @@ ROOT = "/org/a11y/atspi/accessible/root"
 NULL = "/org/a11y/atspi/null"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _ALL = arguments("s", f"{_A11Y}.Accessible")
-_SAID = ("Name", "ChildCount", "Description")
+_PROPERTY_NAMES = ("Name", "ChildCount", "Description")
 _ON_SCREEN = arguments("u", 0)
 _MAX_NODES, _MAX_DEPTH = 8000, 60
 """Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
@@ -47,25 +47,25 @@ def top_windows(bus: Bus, limit: Limit) -> list[Node]:
     # One that hangs must not take the time that the others need.
     first = limit.part(_FIRST_SHARE)
     names = bus.gather([_property(name, ROOT, "Name") for name, _ in apps], first)
-    asked = bus.gather([_children(ref) for ref in apps], first)
+    children = bus.gather([_children(ref) for ref in apps], first)
     limit.ran_out |= first.ran_out
     windows: list[Node] = []
-    for (name, _), said, answer in zip(apps, names, asked, strict=True):
-        refs: list[_Ref] = [(one, path) for one, path in answer[0]] if answer else []
-        for node in _described(bus, [ref for ref in refs if ref[1] != NULL], limit):
+    for (name, _), name_answer, answer in zip(apps, names, children, strict=True):
+        refs: list[_Ref] = [(bus_name, path) for bus_name, path in answer[0]] if answer else []
+        for node in _read_nodes(bus, [ref for ref in refs if ref[1] != NULL], limit):
             if node is not None:
                 node.parent, node.window = ROOT, plain_title(node.name)
-                node.app = str(said[0]) if said else name
+                node.app = str(name_answer[0]) if name_answer else name
                 windows.append(node)
     return windows
 
 
 def walk(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
     """Fill in what shows below the windows, level by level, with its place on the screen."""
-    seen = {(node.name_on_bus, node.path) for node in windows}
+    visited = {(node.name_on_bus, node.path) for node in windows}
     level, total = windows, len(windows)
     for _ in range(_MAX_DEPTH):
-        level = _below(bus, level, seen, screen, limit)
+        level = _below(bus, level, visited, screen, limit)
         total += len(level)
         if not level:
             return
@@ -75,41 +75,41 @@ def walk(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> No
 
 
 def _below(
-    bus: Bus, level: list[Node], seen: set[_Ref], screen: BoundingBox, limit: Limit
+    bus: Bus, level: list[Node], visited: set[_Ref], screen: BoundingBox, limit: Limit
 ) -> list[Node]:
     """Hang the showing children on their parents; returns them."""
     refs: list[_Ref] = []
     owners: list[tuple[Node, int]] = []
     for parent, children in _children_of(bus, level, screen, limit):
         for index, (name, path) in children:
-            if path != NULL and (name, path) not in seen:
-                seen.add((name, path))
+            if path != NULL and (name, path) not in visited:
+                visited.add((name, path))
                 refs.append((name, path))
                 owners.append((parent, index))
-    nodes = _described(bus, refs, limit, [owner for owner, _ in owners])
-    found = []
+    nodes = _read_nodes(bus, refs, limit, [owner for owner, _ in owners])
+    shown_nodes = []
     for node, (owner, index) in zip(nodes, owners, strict=True):
         if node is None:
             continue
-        if not seen_through(bus, node, owner):
+        if not shows_through(bus, node, owner):
             if not limit.hidden:
                 continue
             node.states -= {"showing"}
         node.parent, node.index = owner.path, index
         node.app, node.window = owner.app, owner.window
         owner.children.append(node)
-        found.append(node)
-    return found
+        shown_nodes.append(node)
+    return shown_nodes
 
 
 def _children_of(
     bus: Bus, level: list[Node], screen: BoundingBox, limit: Limit
 ) -> Iterator[tuple[Node, list[tuple[int, _Ref]]]]:
     """The children of each with their numbers; of thousands of them those that may show."""
-    asked = [node for node in level if node.children_count and not node.makes_cells]
-    few = [node for node in asked if node.children_count <= MAX_CHILDREN]
+    parents = [node for node in level if node.children_count and not node.makes_cells]
+    few = [node for node in parents if node.children_count <= MAX_CHILDREN]
     answers = iter(bus.gather([_children((node.name_on_bus, node.path)) for node in few], limit))
-    for node in asked:
+    for node in parents:
         if node.children_count <= MAX_CHILDREN:
             answer = next(answers)
             yield node, list(enumerate(answer[0] if answer else ()))
@@ -118,17 +118,17 @@ def _children_of(
             node.states |= {CUT}
 
 
-def _described(
+def _read_nodes(
     bus: Bus, refs: list[_Ref], limit: Limit, owners: Sequence[Node] = ()
 ) -> list[Node | None]:
     """Returns a node for each reference; None for one that does not show, or has gone.
 
     Most children do not show, as the items of closed menus, and are asked for their state alone.
     """
-    asked = [Call(*ref, f"{_A11Y}.Accessible", "GetState") for ref in refs]
+    state_calls = [Call(*ref, f"{_A11Y}.Accessible", "GetState") for ref in refs]
     states = [
         frozenset(state_names(answer[0])) if answer else frozenset()
-        for answer in bus.gather(asked, limit)
+        for answer in bus.gather(state_calls, limit)
     ]
     placed = gtk2.placed_items(bus, refs, states, owners, limit) if owners else set()
     # GTK 3 says of a viewport that is scrolled by more than its height that it is nowhere.
@@ -149,10 +149,12 @@ def _described(
     answers = iter(bus.gather([call for calls in asks for call in calls], limit))
     nodes: list[Node | None] = [None] * len(refs)
     for index, calls in zip(shown, asks, strict=True):
-        role, interfaces, extents, *said = islice(answers, len(calls))
-        if role and interfaces and all(said):
-            values = [one[0] for one in said]
-            known = values[0] if len(values) == 1 else dict(zip(_SAID, values, strict=True))
+        role, interfaces, extents, *properties = islice(answers, len(calls))
+        if role and interfaces and all(properties):
+            values = [answer[0] for answer in properties]
+            known = (
+                values[0] if len(values) == 1 else dict(zip(_PROPERTY_NAMES, values, strict=True))
+            )
             toolkit = bus.toolkits.get(refs[index][0], "")
             box = box_of(extents, toolkit)
             node = _node(refs[index], states[index], role, interfaces, known, box)
@@ -166,12 +168,16 @@ def _described(
 
 def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
     """The applications among these that GetAll would end: in Qt 5 it meets a null interface."""
-    asked = sorted(names - bus.toolkits.keys())
+    unknown_names = sorted(names - bus.toolkits.keys())
     answers = bus.gather(
-        [_property(name, ROOT, "ToolkitName", "Application") for name in asked], limit
+        [_property(name, ROOT, "ToolkitName", "Application") for name in unknown_names], limit
     )
     bus.toolkits.update(
-        {name: str(answer[0]) for name, answer in zip(asked, answers, strict=True) if answer}
+        {
+            name: str(answer[0])
+            for name, answer in zip(unknown_names, answers, strict=True)
+            if answer
+        }
     )
     return {name for name in names if bus.toolkits.get(name, "") in {"", "Qt"}}
 
@@ -179,10 +185,10 @@ def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
 def _questions(bus: Bus, ref: _Ref, fragile: bool) -> list[Call]:
     """The calls about an element that shows: role, interfaces, place, and its properties."""
     calls = [Call(*ref, f"{_A11Y}.Accessible", method) for method in ("GetRole", "GetInterfaces")]
-    told = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, ref[0]) else _ON_SCREEN
-    calls.append(Call(*ref, f"{_A11Y}.Component", "GetExtents", told))
+    coordinates = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, ref[0]) else _ON_SCREEN
+    calls.append(Call(*ref, f"{_A11Y}.Component", "GetExtents", coordinates))
     if fragile:
-        return calls + [_property(*ref, what) for what in _SAID]
+        return calls + [_property(*ref, name) for name in _PROPERTY_NAMES]
     return [*calls, Call(*ref, _PROPERTIES, "GetAll", _ALL)]
 
 
@@ -191,7 +197,7 @@ def _node(
     states: frozenset[str],
     role: Any,
     interfaces: Any,
-    said: dict[str, Any],
+    properties: dict[str, Any],
     box: BoundingBox | None,
 ) -> Node:
     return Node(
@@ -199,11 +205,11 @@ def _node(
         path=ref[1],
         parent="",
         index=0,
-        children_count=said.get("ChildCount", 0),
-        interfaces=frozenset(one.rpartition(".")[2] for one in interfaces[0]),
-        name=said.get("Name", "").strip(),
+        children_count=properties.get("ChildCount", 0),
+        interfaces=frozenset(interface.rpartition(".")[2] for interface in interfaces[0]),
+        name=properties.get("Name", "").strip(),
         role=role_name(role[0]),
-        description=said.get("Description", ""),
+        description=properties.get("Description", ""),
         states=states,
         box=box,
     )
@@ -213,5 +219,5 @@ def _children(ref: _Ref) -> Call:
     return Call(*ref, f"{_A11Y}.Accessible", "GetChildren")
 
 
-def _property(name: str, path: str, what: str, interface: str = "Accessible") -> Call:
-    return Call(name, path, _PROPERTIES, "Get", arguments("ss", f"{_A11Y}.{interface}", what))
+def _property(name: str, path: str, member: str, interface: str = "Accessible") -> Call:
+    return Call(name, path, _PROPERTIES, "Get", arguments("ss", f"{_A11Y}.{interface}", member))

@@ -151,8 +151,8 @@ class Screen:
         with self.lock:
             active = self.active_id()
             ids = self._numbers(self.root, "_NET_CLIENT_LIST_STACKING", Xatom.WINDOW)
-            found = (self._window(number, number == active) for number in ids)
-            return [window for window in found if window is not None]
+            windows = (self._window(number, number == active) for number in ids)
+            return [window for window in windows if window is not None]
 
     def _window(self, number: int, active: bool) -> TopWindow | None:
         window = self.display.create_resource_object("window", number)
@@ -178,13 +178,13 @@ class Screen:
             box=box,
             active=active,
             hidden=self.atom("_NET_WM_STATE_HIDDEN") in states,
-            outlines=(_grown(box, frame), _grown(box, [-edge for edge in shadow])),
+            outlines=(_grow_box(box, frame), _grow_box(box, [-edge for edge in shadow])),
             dialog=self.atom("_NET_WM_WINDOW_TYPE_DIALOG") in types,
         )
 
     def popups(self) -> list[tuple[int, int, int, int]]:
         """Boxes of the windows on the screen that no window manager frames, such as menus."""
-        found = []
+        boxes = []
         with self.lock:
             for window in self.root.query_tree().children:
                 try:
@@ -195,8 +195,8 @@ class Screen:
                 except XError:
                     continue
                 box = (place.x, place.y, place.x + place.width, place.y + place.height)
-                found.append(box)
-        return found
+                boxes.append(box)
+        return boxes
 
     def atom(self, name: str) -> int:
         """The number of an atom."""
@@ -234,7 +234,7 @@ class Screen:
             self.display.sync()
 
 
-def _grown(box: tuple[int, int, int, int], edges: list[int]) -> tuple[int, int, int, int]:
+def _grow_box(box: tuple[int, int, int, int], edges: list[int]) -> tuple[int, int, int, int]:
     """The box with so many pixels more at its left, right, top and bottom, where all are told."""
     if len(edges) != 4:
         return box

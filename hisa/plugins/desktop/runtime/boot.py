@@ -24,7 +24,7 @@ import sys
 import uuid
 from typing import Any
 
-__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount", "openers"]
+__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "list_openers", "main", "mount"]
 
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
@@ -53,10 +53,10 @@ _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_IDMAP = 1, 2, 4, 1 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> None:
+def _check(result: int, operation: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{operation}: {os.strerror(number)}")
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
@@ -135,8 +135,8 @@ def _lay_devices(root: str, base: str) -> None:
 def _with_user(path: str, line: str) -> str:
     """A copy of passwd or group in which the given line decides both the name and the number."""
     with open(path, encoding="utf-8") as file:
-        kept = [old for old in file.read().splitlines() if not old.startswith("user:")]
-    return "\n".join([line, *kept, ""])
+        other_lines = [old for old in file.read().splitlines() if not old.startswith("user:")]
+    return "\n".join([line, *other_lines, ""])
 
 
 def identity(uid: int, system: str = "") -> dict[str, str]:
@@ -180,14 +180,14 @@ def _lay_identity(root: str, base: str, uid: int, system: str) -> None:
         _bind_file(f"{base}/{name}", f"{root}/etc/{name}")
 
 
-def openers(system: str = "") -> str:
+def list_openers(system: str = "") -> str:
     """The default application for each kind of file, as ``mimeapps.list`` has it.
 
     Of those that are installed, and need no terminal, the one that names the fewest kinds: it was
     made for them. Without a choice a text opens in a word processor.
     """
     folder = f"{system}/usr/share/applications"
-    found: dict[str, tuple[int, str]] = {}
+    applications: dict[str, tuple[int, str]] = {}
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         if not name.endswith(".desktop") or not os.path.isfile(f"{folder}/{name}"):
             continue
@@ -197,8 +197,12 @@ def openers(system: str = "") -> str:
         kinds = named[1].strip(" ;").split(";") if named else []
         if not re.search(r"^Terminal=true$", text, re.M):
             for kind in kinds:
-                found[kind] = min(found.get(kind, (len(kinds), name)), (len(kinds), name))
-    return "\n".join(["[Default Applications]", *(f"{k}={n}" for k, (_, n) in found.items()), ""])
+                applications[kind] = min(
+                    applications.get(kind, (len(kinds), name)), (len(kinds), name)
+                )
+    return "\n".join(
+        ["[Default Applications]", *(f"{k}={n}" for k, (_, n) in applications.items()), ""]
+    )
 
 
 def _lay_openers(root: str, uid: int, system: str) -> None:
@@ -207,7 +211,7 @@ def _lay_openers(root: str, uid: int, system: str) -> None:
     folder = f"{root}/home/user/.config"
     os.makedirs(folder)
     with open(f"{folder}/mimeapps.list", "w", encoding="utf-8") as file:
-        file.write(openers(system))
+        file.write(list_openers(system))
     for path in (folder, f"{folder}/mimeapps.list"):
         os.chown(path, _owner(uid), _owner(uid))
 
@@ -281,7 +285,7 @@ def _build(spec: dict[str, Any]) -> None:
     inodes = _LEAST_INODES + room * _INODES_MB
     mount("tmpfs", base, "tmpfs", _NOSUID, f"mode=755,size={room}m,nr_inodes={inodes}")
     root = f"{base}/root"
-    mount(_made(root), root, "", _BIND)
+    mount(_make_folder(root), root, "", _BIND)
     system = spec.get("system", "")
     _lay_system(root, base, system)
     _cover(root, base, [*COVERED, *spec["covered"]])
@@ -312,23 +316,27 @@ def _lay_share(source: str, target: str, uid: int, *, writable: bool, proc: str)
     """
     os.makedirs(target)
     flags = _ATTR_NOSUID | _ATTR_NODEV | (0 if writable else _ATTR_RDONLY)
-    tree = _call(_OPEN_TREE, _HERE_FD, source.encode(), _CLONE | _CLOEXEC, what=f"open {source}")
+    tree = _call(
+        _OPEN_TREE, _HERE_FD, source.encode(), _CLONE | _CLOEXEC, operation=f"open {source}"
+    )
     if _is_host_root():
         about = os.stat(source)
         users = _mapped_users(about.st_uid, about.st_gid, uid, proc)
         attributes = struct.pack("QQQQ", flags | _ATTR_IDMAP, 0, 0, users)
     else:
         attributes = struct.pack("QQQQ", flags, 0, 0, 0)
-    what = f"share {source} (its file system must take owners that differ inside)"
-    _call(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, attributes, len(attributes), what=what)
-    _call(_MOVE_MOUNT, tree, b"", _HERE_FD, target.encode(), _FROM_EMPTY, what=f"mount {target}")
+    operation = f"share {source} (its file system must take owners that differ inside)"
+    _call(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, attributes, len(attributes), operation=operation)
+    _call(
+        _MOVE_MOUNT, tree, b"", _HERE_FD, target.encode(), _FROM_EMPTY, operation=f"mount {target}"
+    )
     os.close(tree)
 
 
-def _call(number: int, *arguments: int | bytes, what: str) -> int:
+def _call(number: int, *arguments: int | bytes, operation: str) -> int:
     result = int(_libc.syscall(number, *arguments))
     if result < 0:
-        _check(result, what)
+        _check(result, operation)
     return result
 
 
@@ -337,30 +345,30 @@ def _mapped_users(owner: int, group: int, uid: int, proc: str) -> int:
 
     ``proc`` is that of this process namespace: the host's shows other numbers.
     """
-    made, made_in = os.pipe()
+    ready, ready_in = os.pipe()
     end, end_in = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(end_in)
         _check(_libc.unshare(_NEWUSER), "unshare the user namespace")
-        os.write(made_in, b"x")
+        os.write(ready_in, b"x")
         os.read(end, 1)
         os._exit(0)
-    os.close(made_in)
+    os.close(ready_in)
     os.close(end)
     try:
-        if os.read(made, 1):
+        if os.read(ready, 1):
             for name, number in (("uid_map", owner), ("gid_map", group)):
                 with open(f"{proc}/{child}/{name}", "w", encoding="ascii") as file:
                     file.write(f"{number} {uid} 1")
         return os.open(f"{proc}/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(end_in)
-        os.close(made)
+        os.close(ready)
         os.waitpid(child, 0)
 
 
-def _made(folder: str) -> str:
+def _make_folder(folder: str) -> str:
     os.makedirs(folder)
     return folder
 

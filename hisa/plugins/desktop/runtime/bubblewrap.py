@@ -35,28 +35,28 @@ def _hostname() -> tuple[str, ...]:
     """The option for a host name of the desktop's own; none where a container refuses it."""
     option = ("--hostname", "desktop")
     line = ["bwrap", "--unshare-all", *option, "--ro-bind", "/", "/", "true"]
-    done = subprocess.run(line, capture_output=True, check=False)
-    return () if done.returncode else option
+    result = subprocess.run(line, capture_output=True, check=False)
+    return () if result.returncode else option
 
 
-def _limited(folder: str, megabytes: int) -> list[str]:
+def _build_tmpfs(folder: str, megabytes: int) -> list[str]:
     size = ["--size", str(megabytes << 20)] if knows_size() else []
     return [*size, "--tmpfs", folder]
 
 
-def _topmost(names: Sequence[str]) -> list[Path]:
+def _pick_topmost(names: Sequence[str]) -> list[Path]:
     """As paths, without those that lie in another of them."""
     paths = sorted({Path("/", name) for name in names})
     return [path for path in paths if not any(other in path.parents for other in paths)]
 
 
 def _covering(path: Path, system: str) -> list[str]:
-    there = Path(f"{system}{path}")
-    if there.is_dir():
+    host_path = Path(f"{system}{path}")
+    if host_path.is_dir():
         writable = path == Path("/var/tmp")
         empty = ["--tmpfs", str(path), "--remount-ro", str(path)]
-        return _limited(str(path), _RUN_MB) if writable else empty
-    return ["--ro-bind", "/dev/null", str(path)] if there.exists() else []
+        return _build_tmpfs(str(path), _RUN_MB) if writable else empty
+    return ["--ro-bind", "/dev/null", str(path)] if host_path.exists() else []
 
 
 def _system(system: str) -> list[str]:
@@ -93,7 +93,7 @@ def command(
     line += _system(system)
     for name, source in identity.items():
         line += ["--ro-bind", source, f"/etc/{name}"]
-    for path in _topmost([*COVERED, *covered]):
+    for path in _pick_topmost([*COVERED, *covered]):
         line += _covering(path, system)
     line += ["--proc", "/proc", "--dev", "/dev"]
     for name in HIDDEN_OF_PROC:
@@ -102,10 +102,10 @@ def command(
         line += ["--ro-bind", name, name]
     quarter = disk_mb // 4
     for folder, size in (("/home/user", 2 * quarter), ("/tmp", quarter), ("/dev/shm", quarter)):
-        line += _limited(folder, size)
+        line += _build_tmpfs(folder, size)
     for share in shares:
         line += ["--bind" if share.writable else "--ro-bind", share.source, share.place]
-    line += _limited("/run", _RUN_MB)
+    line += _build_tmpfs("/run", _RUN_MB)
     for name in (*EMPTY_FOLDERS, "tmp/.X11-unix"):
         line += ["--dir", f"/{name}"]
     line += ["--perms", "0700", "--dir", environment["XDG_RUNTIME_DIR"]]

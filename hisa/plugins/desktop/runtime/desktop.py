@@ -66,7 +66,7 @@ def _user_id(isolation: namespaces.Isolation, ident: str) -> int:
     return numbers[int(ident, 16) % len(numbers)]
 
 
-def _covered(isolation: namespaces.Isolation) -> list[str]:
+def _list_private_folders(isolation: namespaces.Isolation) -> list[str]:
     """Host folders inside system folders that hold somebody's work."""
     project = Path(__file__).resolve().parents[4]
     hidden = []
@@ -75,7 +75,7 @@ def _covered(isolation: namespaces.Isolation) -> list[str]:
         if len(parts) >= 2 and parts[0] in SYSTEM_FOLDERS:
             hidden.append("/".join(parts))
     if isolation != "root":
-        hidden += owned_files.owned(SYSTEM_FOLDERS, os.getuid())
+        hidden += owned_files.find_owned(SYSTEM_FOLDERS, os.getuid())
     return sorted(set(hidden))
 
 
@@ -177,8 +177,8 @@ class DesktopRuntime:
         """
         if missing := missing_requirements(built=bool(self.system)):
             raise EnvironmentFailed(
-                f"no private desktop can be made: {'; '.join(each.detail for each in missing)}",
-                fix="; and ".join(dict.fromkeys(each.fix for each in missing)),
+                f"no private desktop can be made: {'; '.join(probe.detail for probe in missing)}",
+                fix="; and ".join(dict.fromkeys(probe.fix for probe in missing)),
             )
         isolation = self.isolation or namespaces.available_isolation()
         state.reap()
@@ -257,7 +257,7 @@ class DesktopRuntime:
         limits = self.limits
         guest += ["--limits", str(Limits(limits.processes, limits.memory_mb, limits.open_files))]
         environment = _environment(uid, self.system)
-        covered = [] if self.system else _covered(isolation)
+        covered = [] if self.system else _list_private_folders(isolation)
         if isolation == "bubblewrap":
             line = bubblewrap.command(
                 guest,
@@ -277,7 +277,7 @@ class DesktopRuntime:
             "covered": covered,
             "system": self.system,
             "copies": guest_code(),
-            "shares": [[each.source, each.place, each.writable] for each in self.shares],
+            "shares": [[share.source, share.place, share.writable] for share in self.shares],
             "command": guest,
             "environment": environment,
             "fds": fds,
@@ -331,12 +331,12 @@ _Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
 Returns its process and what that reads from standard input, which no process list shows."""
 
 
-def start_guest(folder: Path, what: str, start: _Start, *, fix: str = _FIX) -> None:
+def start_guest(folder: Path, label: str, start: _Start, *, fix: str = _FIX) -> None:
     """Start a guest that is reached by ``folder/socket``, and wait until it is ready.
 
     Args:
         folder: holds its socket, and what it has written in ``log``.
-        what: the guest, as printed.
+        label: the guest, as printed.
         start: starts it.
         fix: what helps where it does not become ready.
 
@@ -354,11 +354,11 @@ def start_guest(folder: Path, what: str, start: _Start, *, fix: str = _FIX) -> N
     if process.stdin is not None:
         with contextlib.suppress(BrokenPipeError), process.stdin as stream:
             stream.write(text.encode())
-    _await_ready(ready, folder / "log", what, process, fix)
+    _await_ready(ready, folder / "log", label, process, fix)
 
 
 def _await_ready(
-    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], fix: str
+    ready: int, log: Path, label: str, process: subprocess.Popen[bytes], fix: str
 ) -> None:
     limit = patience(_START_SECONDS)
     try:
@@ -372,7 +372,7 @@ def _await_ready(
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
     reason = "ended while starting" if readable else f"is not ready after {limit:.0f} s"
-    raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=fix)
+    raise EnvironmentFailed(f"{label} {reason}; its log ends:\n{_tail(log, 15)}", fix=fix)
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

@@ -20,7 +20,7 @@ _BUBBLEWRAP = ("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc
 
 
 @functools.cache
-def _tried() -> tuple[Isolation, dict[Isolation, str]]:
+def _try_isolations() -> tuple[Isolation, dict[Isolation, str]]:
     """Try the strongest way first; returns the first that works, and why those before failed."""
     refused: dict[Isolation, str] = {}
     kind: Isolation = "root" if os.geteuid() == 0 else "user"
@@ -38,12 +38,12 @@ def _tried() -> tuple[Isolation, dict[Isolation, str]]:
 
 def available_isolation() -> Isolation:
     """The strongest isolation that works here; tried once."""
-    return _tried()[0]
+    return _try_isolations()[0]
 
 
 def refusals() -> dict[Isolation, str]:
     """Returns the reasons why the ways stronger than the one in use do not work."""
-    return dict(_tried()[1])
+    return dict(_try_isolations()[1])
 
 
 def command(isolation: Isolation) -> list[str]:
@@ -58,11 +58,11 @@ def _refusal(line: list[str]) -> str:
     if shutil.which(line[0]) is None:
         return f"{line[0]} is not installed"
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             line, capture_output=True, text=True, errors="replace", timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{line[0]}: {error}"
-    if done.returncode == 0:
+    if result.returncode == 0:
         return ""
-    return done.stderr.strip()[-500:] or f"{line[0]}: exit status {done.returncode}"
+    return result.stderr.strip()[-500:] or f"{line[0]}: exit status {result.returncode}"

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-__all__ = ["owned"]
+__all__ = ["find_owned"]
 
 _DEPTH = {"opt": 4, "var": 4, "etc": 3, "usr": 3}
 """How many folders deep: `/var/lib/NAME/x`; below, one that is not theirs rarely holds theirs."""
@@ -19,18 +19,18 @@ _MOST = 200_000
 """Entries looked at in all: a second at most; a Debian desktop has 5,000 of them (70 ms)."""
 
 
-def owned(folders: Sequence[str], uid: int) -> list[str]:
+def find_owned(folders: Sequence[str], uid: int) -> list[str]:
     """Paths of what the user owns below the system folders, without the leading slash.
 
     Of a tree only the topmost. The system itself is root's: of what root owns, what others may not
     read.
     """
     left = [_MOST]
-    found: list[str] = []
+    paths: list[str] = []
     for folder in sorted(folders, key=lambda name: name == "usr"):  # the largest comes last
         if not os.path.islink(f"/{folder}"):
-            found += _search(f"/{folder}", uid, _DEPTH.get(folder, 1), left)
-    return [path.lstrip("/") for path in found]
+            paths += _search(f"/{folder}", uid, _DEPTH.get(folder, 1), left)
+    return [path.lstrip("/") for path in paths]
 
 
 def _search(folder: str, uid: int, depth: int, left: list[int]) -> Iterator[str]:

@@ -67,34 +67,36 @@ def missing_requirements(*, built: bool = False) -> list[Probe]:
     Args:
         built: it shows a built system, which has its own programs.
     """
-    seen = (_isolation(),) if built else (*_programs(), _accessibility(), _isolation())
-    return [each for each in seen if each.needed and not each.ok]
+    probes = (_isolation(),) if built else (*_programs(), _accessibility(), _isolation())
+    return [probe for probe in probes if probe.needed and not probe.ok]
 
 
 def _programs() -> Iterator[Probe]:
     for name, commands, needed in _PROGRAMS:
-        there = [path for path in map(shutil.which, commands) if path]
-        found = next((path for path in there if not is_snap(path)), None)
-        detail = found or f"no {' or '.join(commands)}"
-        fix = "" if found else (as_root("apt-get install ffmpeg") if "ffmpeg" in commands else _FIX)
-        if there and found is None:
-            detail = f"{there[0]} is a stub for a snap, which does not run inside a desktop"
+        paths = [path for path in map(shutil.which, commands) if path]
+        program = next((path for path in paths if not is_snap(path)), None)
+        detail = program or f"no {' or '.join(commands)}"
+        fix = (
+            "" if program else (as_root("apt-get install ffmpeg") if "ffmpeg" in commands else _FIX)
+        )
+        if paths and program is None:
+            detail = f"{paths[0]} is a stub for a snap, which does not run inside a desktop"
             fix = _SNAP_FREE_BROWSER if "browser" in name else _FIX
-        yield Probe(name, found is not None, detail, fix, needed)
+        yield Probe(name, program is not None, detail, fix, needed)
 
 
 def _accessibility() -> Probe:
-    found = next((path for path in _LAUNCHERS if Path(path).exists()), None)
-    detail = found or "no at-spi-bus-launcher: elements cannot be told"
-    return Probe("accessibility bus", found is not None, detail, "" if found else _FIX)
+    launcher = next((path for path in _LAUNCHERS if Path(path).exists()), None)
+    detail = launcher or "no at-spi-bus-launcher: elements cannot be told"
+    return Probe("accessibility bus", launcher is not None, detail, "" if launcher else _FIX)
 
 
 def _modules() -> Probe:
     name = "guest's python"
-    wanted = ", ".join(_MODULES)
+    modules = ", ".join(_MODULES)
     try:
-        done = subprocess.run(
-            [_SYSTEM_PYTHON, "-c", f"import {wanted}"],
+        result = subprocess.run(
+            [_SYSTEM_PYTHON, "-c", f"import {modules}"],
             capture_output=True,
             text=True,
             timeout=30,
@@ -102,20 +104,20 @@ def _modules() -> Probe:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Probe(name, False, f"{_SYSTEM_PYTHON}: {error}", _FIX)
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:]
+    if result.returncode != 0:
+        last = result.stderr.strip().splitlines()[-1:]
         return Probe(name, False, f"{_SYSTEM_PYTHON}: {''.join(last)}", _FIX)
-    return Probe(name, True, f"{_SYSTEM_PYTHON} with {wanted}")
+    return Probe(name, True, f"{_SYSTEM_PYTHON} with {modules}")
 
 
 def _isolation() -> Probe:
     kind = namespaces.available_isolation()
     refused = "; ".join(f"{way}: {why}" for way, why in namespaces.refusals().items())
-    said = f" ({refused})" if refused else ""
+    suffix = f" ({refused})" if refused else ""
     if kind != "none":
-        return Probe("isolation", True, f"{_ISOLATION[kind]}{said}")
+        return Probe("isolation", True, f"{_ISOLATION[kind]}{suffix}")
     refusal = why_refused()
-    return Probe("isolation", False, f"{refusal.reason}{said}", refusal.fix)
+    return Probe("isolation", False, f"{refusal.reason}{suffix}", refusal.fix)
 
 
 def _overlay() -> Probe:
@@ -162,10 +164,10 @@ def why_refused(proc: Path = Path("/proc")) -> Refusal:
                 f"the kernel refuses an ordinary user's namespaces ({name.partition('=')[0]}=0)",
                 as_root(f"sysctl -w {name}"),
             )
-    return Refusal("neither namespaces nor bubblewrap work", _elsewise())
+    return Refusal("neither namespaces nor bubblewrap work", _list_ways())
 
 
-def _elsewise() -> str:
+def _list_ways() -> str:
     ways = [] if shutil.which("bwrap") else [install_command("system")]
     ways += [] if os.geteuid() == 0 else ["run as root"]
     ways.append(f"in a container, allow namespaces: {_CONTAINER}")

@@ -27,9 +27,9 @@ from hisa.machine.storage import replace_file
 from hisa.plugins.desktop.runtime.watchdog import (
     ResourceUsage,
     children,
+    count_written_bytes,
     first_inside,
     resource_usage,
-    written,
 )
 
 __all__ = [
@@ -39,12 +39,12 @@ __all__ = [
     "is_alive",
     "list_desktops",
     "new_folder",
-    "own",
-    "owner",
     "process_start",
+    "read_owner",
     "reap",
     "usage",
     "why_ended",
+    "write_owner",
 ]
 
 _SOCKET_LIMIT = 100
@@ -174,13 +174,13 @@ class Owner:
         return process_start(self.pid) == self.started
 
 
-def own(handle: Handle, run: str = "") -> None:
+def write_owner(handle: Handle, run: str = "") -> None:
     """Write down that this process uses the desktop."""
     known = Owner(os.getpid(), process_start(os.getpid()) or 0, run)
     replace_file(handle.folder / "owner.json", json.dumps(asdict(known)).encode())
 
 
-def owner(handle: Handle) -> Owner | None:
+def read_owner(handle: Handle) -> Owner | None:
     """Who uses it; None where that is not known."""
     try:
         text = (handle.folder / "owner.json").read_text(encoding="utf-8")
@@ -195,7 +195,7 @@ def usage(handle: Handle) -> ResourceUsage:
     if first is None:
         return ResourceUsage()
     now = resource_usage(first)
-    return ResourceUsage(now.processes, now.memory + written(first))
+    return ResourceUsage(now.processes, now.memory + count_written_bytes(first))
 
 
 def why_ended(handle: Handle) -> tuple[str, float | None]:
@@ -205,17 +205,17 @@ def why_ended(handle: Handle) -> tuple[str, float | None]:
     was started, where that is known: see `hisa.plugins.desktop.runtime.watchdog.blame`.
     """
     try:
-        told = json.loads((handle.folder / "ended").read_text(encoding="utf-8"))
+        record = json.loads((handle.folder / "ended").read_text(encoding="utf-8"))
     except OSError:
         return "", None
-    since = told["since"]
-    return told["why"], None if since is None else since / os.sysconf("SC_CLK_TCK")
+    since = record["since"]
+    return record["why"], None if since is None else since / os.sysconf("SC_CLK_TCK")
 
 
 def list_desktops() -> list[Handle]:
     """The running desktops of this user, oldest first."""
-    found = (_read(folder) for folder in desktops_folder().iterdir())
-    alive = (handle for handle in found if handle is not None and is_alive(handle))
+    handles = (_read(folder) for folder in desktops_folder().iterdir())
+    alive = (handle for handle in handles if handle is not None and is_alive(handle))
     return sorted(alive, key=lambda handle: handle.created)
 
 
@@ -228,7 +228,7 @@ def reap(*, older: float = 60.0) -> int:
     removed = 0
     for folder in desktops_folder().iterdir():
         handle = _read(folder)
-        user = handle and owner(handle)  # may still ask why it was ended
+        user = handle and read_owner(handle)  # may still ask why it was ended
         with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
             young = handle is None and time.time() - folder.stat().st_mtime < older
             if not (young or (handle and is_alive(handle)) or (user and user.alive)):

@@ -35,10 +35,10 @@ __all__ = [
     "WatchdogOptions",
     "blame",
     "children",
+    "count_written_bytes",
     "first_inside",
     "main",
     "resource_usage",
-    "written",
 ]
 
 _TICK_SECONDS, _SHARE = 0.5, 0.05
@@ -115,10 +115,10 @@ class Log:
 
     def write(self, data: bytes) -> None:
         """Append what there is room for."""
-        kept = data[: self._room]
-        self._room -= len(kept)
-        self._dropped += len(data) - len(kept)
-        self._put(kept)
+        head = data[: self._room]
+        self._room -= len(head)
+        self._dropped += len(data) - len(head)
+        self._put(head)
 
     def close(self) -> None:
         """Say what was dropped and close."""
@@ -179,7 +179,7 @@ def blame(processes: Sequence[Process], limit: int, held: Callable[[Process], in
     by_pid = {process.pid: process for process in processes}
     base = {1, min((pid for pid in by_pid if pid != 1), default=1)}  # the first, and the guest
 
-    def began(process: Process) -> int:
+    def find_start(process: Process) -> int:
         start = process.started
         while process.parent in by_pid and process.parent not in base:
             process = by_pid[process.parent]
@@ -188,16 +188,16 @@ def blame(processes: Sequence[Process], limit: int, held: Callable[[Process], in
 
     taken = 0
     others = [process for process in processes if process.pid not in base]
-    for process in sorted(others, key=began, reverse=True):
+    for process in sorted(others, key=find_start, reverse=True):
         taken += held(process)
         if taken > limit // 2:
-            return began(process)
+            return find_start(process)
     return None
 
 
 def _processes(first: int) -> list[Process]:
     proc = f"/proc/{first}/root/proc"
-    found = []
+    processes = []
     for pid in _pids(proc):
         with contextlib.suppress(OSError, IndexError, ValueError):
             text = Path(f"{proc}/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -205,31 +205,31 @@ def _processes(first: int) -> list[Process]:
             numbers = _numbers(_MEMORY, f"{proc}/{pid}/status")
             memory = sum(numbers.get(name, 0) for name in _HELD) << 10
             line = (int(pid), int(fields[1]), int(fields[19]), numbers.get("Threads", 0), memory)
-            found.append(Process(*line))
-    return found
+            processes.append(Process(*line))
+    return processes
 
 
 def resource_usage(first: int) -> ResourceUsage:
     """Sums up the processes of the namespace whose first process is ``first``."""
-    found = _processes(first)
-    unnamed = _unnamed(f"/proc/{first}/root/proc", [str(each.pid) for each in found])
-    memory = sum(each.memory for each in found) + unnamed
-    return ResourceUsage(sum(each.threads for each in found), memory)
+    processes = _processes(first)
+    unnamed = _sum_unnamed(f"/proc/{first}/root/proc", [str(process.pid) for process in processes])
+    memory = sum(process.memory for process in processes) + unnamed
+    return ResourceUsage(sum(process.threads for process in processes), memory)
 
 
 def _held_exactly(proc: str, pids: Sequence[str]) -> int:
     """Bytes held, shared ones counted once: dear, so asked only when the sum is over the limit."""
     own = shared = 0
     for pid in pids:
-        found = _numbers(_SHARED, f"{proc}/{pid}/smaps_rollup")
-        if not found:
+        numbers = _numbers(_SHARED, f"{proc}/{pid}/smaps_rollup")
+        if not numbers:
             own += _numbers(_MEMORY, f"{proc}/{pid}/status").get("RssAnon", 0) << 10
-        own += (found.get("Pss_Anon", 0) + found.get("SwapPss", 0)) << 10
-        shared += found.get("Pss_Shmem", 0) << 10
-    return own + max(shared, _unnamed(proc, pids))
+        own += (numbers.get("Pss_Anon", 0) + numbers.get("SwapPss", 0)) << 10
+        shared += numbers.get("Pss_Shmem", 0) << 10
+    return own + max(shared, _sum_unnamed(proc, pids))
 
 
-def _unnamed(proc: str, pids: Sequence[str]) -> int:
+def _sum_unnamed(proc: str, pids: Sequence[str]) -> int:
     """Bytes of memory files (memfd_create): no mount limits them, and no process need map them."""
     sizes: dict[tuple[int, int], int] = {}
     for pid in pids:
@@ -254,15 +254,15 @@ def _pids(proc: str) -> list[str]:
         return []
 
 
-def _numbers(wanted: re.Pattern[str], path: str) -> dict[str, int]:
+def _numbers(pattern: re.Pattern[str], path: str) -> dict[str, int]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return {name: int(value) for name, value in wanted.findall(file.read())}
+            return {name: int(value) for name, value in pattern.findall(file.read())}
     except OSError:
         return {}
 
 
-def written(first: int) -> int:
+def count_written_bytes(first: int) -> int:
     """Bytes in the desktop's file systems of memory."""
     used: dict[int, int] = {}
     for name in _WRITTEN:
@@ -295,10 +295,10 @@ class _Answers(threading.Thread):
             client.settimeout(10.0)
             client.connect(self._path)
             client.sendall(b"GET /hisa/idle HTTP/1.0\r\n\r\n")
-            said = b""
-            while len(said) < 4096 and (chunk := client.recv(4096)):
-                said += chunk
-            return float(json.loads(said.rpartition(b"\r\n\r\n")[2]))
+            response = b""
+            while len(response) < 4096 and (chunk := client.recv(4096)):
+                response += chunk
+            return float(json.loads(response.rpartition(b"\r\n\r\n")[2]))
         return None
 
 
@@ -361,18 +361,20 @@ class _Watchdog:
         now = resource_usage(first)
         stays = self._crowd.stays(now.processes, time.monotonic())
         if stays or 0 < options.processes < now.processes:
-            why = _passed("ran", f"{now.processes} processes and threads", "processes", options)
-            return why, blame(_processes(first), options.processes, lambda each: each.threads)
+            why = _describe_excess(
+                "ran", f"{now.processes} processes and threads", "processes", options
+            )
+            return why, blame(_processes(first), options.processes, lambda process: process.threads)
         if 0 < options.memory_mb << 20 < now.memory:
             proc = f"/proc/{first}/root/proc"
             exact = _held_exactly(proc, _pids(proc))
             if exact > options.memory_mb << 20:
-                why = _passed("held", f"{exact >> 20} MB of memory", "memory_mb", options)
+                why = _describe_excess("held", f"{exact >> 20} MB of memory", "memory_mb", options)
                 limit = options.memory_mb << 20
-                return why, blame(_processes(first), limit, lambda each: each.memory)
-        size = written(first)
+                return why, blame(_processes(first), limit, lambda process: process.memory)
+        size = count_written_bytes(first)
         if 0 < options.disk_mb << 20 < size:
-            return _passed("wrote", f"{size >> 20} MB of files", "disk_mb", options), None
+            return _describe_excess("wrote", f"{size >> 20} MB of files", "disk_mb", options), None
         return "", None
 
 
@@ -388,18 +390,18 @@ class _Cages:
 
     def look(self) -> bool:
         """End what is over the limits; returns whether anything is left that was started."""
-        found = {process.pid: process for process in _processes(os.getpid())}
-        self._left &= found.keys()
+        processes = {process.pid: process for process in _processes(os.getpid())}
+        self._left &= processes.keys()
         tops = [os.getpid(), self._guest.pid, *self._left]
-        for process in sorted(found.values(), key=lambda each: each.started):
+        for process in sorted(processes.values(), key=lambda process: process.started):
             if process.parent in tops and process.pid not in tops:
                 tops.append(process.pid)
-        self._left = {pid for pid in tops if pid in found} - {os.getpid(), self._guest.pid}
-        held = [found[pid] for pid in self._left]
+        self._left = {pid for pid in tops if pid in processes} - {os.getpid(), self._guest.pid}
+        held = [processes[pid] for pid in self._left]
         threads = sum(process.threads for process in held)
         pids = [str(pid) for pid in self._left]
         over = self._crowd.stays(threads, time.monotonic()) or 0 < self._processes < threads
-        memory = sum(process.memory for process in held) + _unnamed("/proc", pids)
+        memory = sum(process.memory for process in held) + _sum_unnamed("/proc", pids)
         if over or (0 < self._memory < memory and self._memory < _held_exactly("/proc", pids)):
             for pid in self._left:
                 with contextlib.suppress(ProcessLookupError):
@@ -430,8 +432,8 @@ def _watch_cages(limits: str, line: list[str]) -> int:
     return guest.returncode
 
 
-def _passed(did: str, what: str, name: str, options: WatchdogOptions) -> str:
-    return f"it {did} {what}; environment.limits.{name} is {getattr(options, name)}"
+def _describe_excess(did: str, amount: str, name: str, options: WatchdogOptions) -> str:
+    return f"it {did} {amount}; environment.limits.{name} is {getattr(options, name)}"
 
 
 def _die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:

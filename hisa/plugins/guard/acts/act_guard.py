@@ -18,15 +18,15 @@ from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.held_regions import CONTROLS, is_usable, middle, other_window, region
-from hisa.plugins.guard.keyed import keyed
-from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
-from hisa.screen.geometry import BoundingBox, Point, grown, shifted
-from hisa.screen.lies_at import element_at, focused_element, lies_in
+from hisa.plugins.guard.keyed import read_inputs
+from hisa.protocols import Environment, GroundedCall, HitTester, ScreenPrecondition
+from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
+from hisa.screen.lies_at import element_at, focused_element, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
-from hisa.screen.similarity import outlines_alike, similarity
+from hisa.screen.similarity import compare_outlines, similarity
 from hisa.state.base import ReadsElements
-from hisa.state.facts import DIALOGS, called, is_same, letters, quoted
+from hisa.state.facts import DIALOGS, is_same, letters, name_element, quote_text
 from hisa.state.roi import changed_mask
 
 __all__ = [
@@ -34,12 +34,12 @@ __all__ = [
     "UNDERLINED",
     "ActGuard",
     "corners",
-    "in_another_row",
-    "instead",
+    "describe_redrawing",
+    "describe_replacement",
+    "find_press_points",
+    "is_in_another_row",
     "new_dialog",
     "own_boxes",
-    "pressed",
-    "redrawn",
     "row_boxes",
 ]
 
@@ -80,16 +80,21 @@ class ActGuard:
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
         """The call, held to windows and pixels of a look on which it means what was decided."""
-        found = call.found or planned
+        target_look = call.target_look or planned
         first = presses(call.actions)[0]
-        points = pressed(first, planned)
-        boxes = [found.convert_box(region(point, found), "screen") for point in points]
-        boxes += [box for point in points for box in row_boxes(point, found)]
+        points = find_press_points(first, planned)
+        boxes = [target_look.convert_box(region(point, target_look), "screen") for point in points]
+        boxes += [box for point in points for box in row_boxes(point, target_look)]
         if not points and any(isinstance(action, _KEYS) for action in first):
             boxes.append(_in_front(planned))
-        return replace(call, held=Held(planned, tuple(boxes), own=own_boxes(points, found)))
+        return replace(
+            call,
+            precondition=ScreenPrecondition(
+                planned, tuple(boxes), own=own_boxes(points, target_look)
+            ),
+        )
 
-    async def by_name(
+    async def hold_by_name(
         self, call: GroundedCall, now: Observation, environment: Environment
     ) -> GroundedCall:
         """The call, held to windows alone, for a target whose pixels change all the time.
@@ -100,18 +105,18 @@ class ActGuard:
             ScreenChanged: something else lies there.
             EnvironmentFailed: the machine does not answer.
         """
-        if "lies_at" in environment.capabilities and isinstance(environment, TellsWhatLies):
-            points = pressed(presses(call.actions)[0], now)
-            lying = await environment.lies_at([now.convert(p, "screen") for p in points])
-            told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
+        if "lies_at" in environment.capabilities and isinstance(environment, HitTester):
+            points = find_press_points(presses(call.actions)[0], now)
+            hits = await environment.hit_test([now.convert(p, "screen") for p in points])
+            hit_look = replace(now, elements=hits.elements, windows=hits.windows, name=hits.name)
             for point in points:
-                was, there = element_at(point, now), element_at(point, told)
-                if was is not None and (reason := instead(point, was, there)):
+                was, current = element_at(point, now), element_at(point, hit_look)
+                if was is not None and (reason := describe_replacement(point, was, current)):
                     raise ScreenChanged(reason)
-            now = told
-        return replace(call, held=Held(now, ()))
+            now = hit_look
+        return replace(call, precondition=ScreenPrecondition(now, ()))
 
-    async def again(
+    async def look_again(
         self, call: GroundedCall, planned: Observation, environment: Environment
     ) -> Observation:
         """Returns a look on which the call means what it meant on that which it was decided on.
@@ -121,86 +126,90 @@ class ActGuard:
             EnvironmentFailed: the machine does not answer.
         """
         now = await (self._reader.read() if self._reader else environment.observe())
-        if reason := self.objection(call, planned, now):
+        if reason := self.find_objection(call, planned, now):
             raise ScreenChanged(reason)
         return now
 
-    def objection(self, call: GroundedCall, planned: Observation, now: Observation) -> str:
+    def find_objection(self, call: GroundedCall, planned: Observation, now: Observation) -> str:
         """Returns why a call no longer means what it was decided to do; empty where it does."""
         if reason := other_window(planned, now):
             return reason
         if reason := new_dialog(planned, now):
             return reason
         first = presses(call.actions)[0]
-        points = pressed(first, planned)
+        points = find_press_points(first, planned)
         for point in points:
-            if reason := self._target(point, call, planned, now):
+            if reason := self._check_target(point, call, planned, now):
                 return reason
         if points or not any(isinstance(action, _KEYS) for action in first):
             return ""
-        return self._focus(planned, now)
+        return self._check_focus(planned, now)
 
-    def _target(
+    def _check_target(
         self, point: Point, call: GroundedCall, planned: Observation, now: Observation
     ) -> str:
-        found = call.found or planned
-        was, there = element_at(point, found), element_at(point, now)
+        target_look = call.target_look or planned
+        was, current = element_at(point, target_look), element_at(point, now)
         if was is None:
-            return self._unlike(point, found, now, region(point, found))
-        if (reason := instead(point, was, there)) or there is None:
+            return self._describe_difference(point, target_look, now, region(point, target_look))
+        if (reason := describe_replacement(point, was, current)) or current is None:
             return reason
-        x, y = point.rounded()
-        if was.role not in FIELDS and letters(was.text) != letters(there.text):
-            return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
-        if found is not planned and not _is_known(was, planned):
-            return f"{called(was)} came up only after this was decided"
-        if in_another_row(was, found, there, now):
-            return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
-        base = planned if _lay_at(was, point, planned) else found
-        return redrawn(point, there, base, now)
+        x, y = point.to_pixels()
+        if was.role not in FIELDS and letters(was.text) != letters(current.text):
+            return f"{name_element(was)} at ({x}, {y}) now holds {quote_text(current.text)}"
+        if target_look is not planned and not _is_known(was, planned):
+            return f"{name_element(was)} came up only after this was decided"
+        if is_in_another_row(was, target_look, current, now):
+            return f"what stands beside {name_element(was)} at ({x}, {y}) is no longer the same"
+        base = planned if _was_at(was, point, planned) else target_look
+        return describe_redrawing(point, current, base, now)
 
-    def _unlike(self, point: Point, found: Observation, now: Observation, box: BoundingBox) -> str:
+    def _describe_difference(
+        self, point: Point, target_look: Observation, now: Observation, box: BoundingBox
+    ) -> str:
         """Returns how the box around a target differs from what it was; empty where it does not."""
-        boxes = box, middle(point, found)  # a control is a small part of a wide region
-        alike = min(similarity(found.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes)
-        if alike >= _SIMILAR:
+        boxes = box, middle(point, target_look)  # a control is a small part of a wide region
+        likeness = min(
+            similarity(target_look.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes
+        )
+        if likeness >= _SIMILAR:
             return ""
-        x, y = point.rounded()
-        return f"the screen around ({x}, {y}) is no longer as it was (similarity {alike:.2f})"
+        x, y = point.to_pixels()
+        return f"the screen around ({x}, {y}) is no longer as it was (similarity {likeness:.2f})"
 
-    def _focus(self, planned: Observation, now: Observation) -> str:
+    def _check_focus(self, planned: Observation, now: Observation) -> str:
         """Returns where keys would go now, if not where they were meant to; empty: not known."""
         if planned.all_elements is None or now.all_elements is None:
             box = planned.convert_box(_in_front(planned), "image")
-            alike = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
-            return "" if alike >= _SIMILAR else "the window in front is no longer as it was"
+            likeness = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
+            return "" if likeness >= _SIMILAR else "the window in front is no longer as it was"
         was, focused = focused_element(planned), focused_element(now)
         if focused is None:
-            return "" if was is None else f"the focus is no longer on {called(was)}"
+            return "" if was is None else f"the focus is no longer on {name_element(was)}"
         if was is None or is_same(was, focused):
-            return "" if was is not None else f"the focus is on {called(focused)} now"
-        return f"the focus is on {called(focused)}, no longer on {called(was)}"
+            return "" if was is not None else f"the focus is on {name_element(focused)} now"
+        return f"the focus is on {name_element(focused)}, no longer on {name_element(was)}"
 
 
-def instead(point: Point, was: Element, there: Element | None) -> str:
+def describe_replacement(point: Point, was: Element, current: Element | None) -> str:
     """Returns what lies at a point in place of what lay there; empty: the same, as usable."""
-    x, y = point.rounded()
-    if there is None:
-        return f"{called(was)} is no longer at ({x}, {y})"
-    if not is_same(was, there):
-        return f"at ({x}, {y}) there is now {called(there)} in place of {called(was)}"
-    disabled = is_usable(was) and not is_usable(there)
-    return f"{called(was)} at ({x}, {y}) is disabled now" if disabled else ""
+    x, y = point.to_pixels()
+    if current is None:
+        return f"{name_element(was)} is no longer at ({x}, {y})"
+    if not is_same(was, current):
+        return f"at ({x}, {y}) there is now {name_element(current)} in place of {name_element(was)}"
+    disabled = is_usable(was) and not is_usable(current)
+    return f"{name_element(was)} at ({x}, {y}) is disabled now" if disabled else ""
 
 
 # ---------------------------------------------------------------- what is acted on
 
 
-def pressed(actions: Iterable[Action], look: Observation) -> Sequence[Point]:
+def find_press_points(actions: Iterable[Action], observation: Observation) -> Sequence[Point]:
     """Returns the image-space points at which a button goes down or up, each once."""
-    at = None if look.cursor is None else look.convert(look.cursor, "image")
-    places = (place for place, _ in keyed(actions, at=at).clicks)
-    return [*dict.fromkeys(p for p in places if p is not None and _is_on(p, look))]
+    at = None if observation.cursor is None else observation.convert(observation.cursor, "image")
+    places = (place for place, _ in read_inputs(actions, at=at).clicks)
+    return [*dict.fromkeys(p for p in places if p is not None and _is_on(p, observation))]
 
 
 def corners(box: BoundingBox) -> tuple[int, int, int, int]:
@@ -208,15 +217,15 @@ def corners(box: BoundingBox) -> tuple[int, int, int, int]:
     return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
-def _is_on(point: Point, look: Observation) -> bool:
+def _is_on(point: Point, observation: Observation) -> bool:
     """Whether it is on the picture; an act beside it is refused by the machine."""
-    return 0 <= point.x < look.image.width and 0 <= point.y < look.image.height
+    return 0 <= point.x < observation.image.width and 0 <= point.y < observation.image.height
 
 
-def _in_front(look: Observation) -> BoundingBox:
+def _in_front(observation: Observation) -> BoundingBox:
     """The screen-space box that keys are about: the active window's, else the whole screen's."""
-    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
-    box = look.active.box if look.active is not None else None
+    screen = BoundingBox(0, 0, observation.screen.width, observation.screen.height, "screen")
+    box = observation.active.box if observation.active is not None else None
     return (box.intersection(screen) if box is not None else None) or screen
 
 
@@ -226,28 +235,30 @@ def _is_known(element: Element, planned: Observation) -> bool:
     return known is None or any(is_same(element, other) for other in known)
 
 
-def _lay_at(element: Element, point: Point, look: Observation) -> bool:
-    there = element_at(point, look)
-    return there is not None and is_same(there, element)
+def _was_at(element: Element, point: Point, observation: Observation) -> bool:
+    hit = element_at(point, observation)
+    return hit is not None and is_same(hit, element)
 
 
 # ---------------------------------------------------------------- one of several
 
 
-def _is_one_of_several(element: Element, look: Observation) -> bool:
-    alike = [e for e in look.elements or () if is_same(e, element)]
-    return len(alike) > 1 or not (element.name or element.label)
+def _is_one_of_several(element: Element, observation: Observation) -> bool:
+    same = [e for e in observation.elements or () if is_same(e, element)]
+    return len(same) > 1 or not (element.name or element.label)
 
 
-def _beside(element: Element, look: Observation) -> Iterator[Element]:
+def _list_beside(element: Element, observation: Observation) -> Iterator[Element]:
     """Yields the elements with a text in the row of another.
 
     In a bar, beside a part that only arranges others, what a field holds names no row.
     """
     middle = element.box.centre.y
-    bars = (e for e in look.elements or () if e.role == "tool bar" and e.window == element.window)
+    bars = (
+        e for e in observation.elements or () if e.role == "tool bar" and e.window == element.window
+    )
     barred = element.role in LAYOUT and any(bar.box.contains(element.box.centre) for bar in bars)
-    for other in look.elements or ():
+    for other in observation.elements or ():
         if barred and other.role in FIELDS and not element.name:
             continue
         own = other is element or other.box.contains(element.box.centre)
@@ -259,22 +270,30 @@ def _beside(element: Element, look: Observation) -> Iterator[Element]:
             yield other
 
 
-def in_another_row(was: Element, look: Observation, there: Element, now: Observation) -> bool:
+def is_in_another_row(
+    was: Element, observation: Observation, current: Element, now: Observation
+) -> bool:
     """Whether one of several equal things stands beside other texts than it did.
 
     Figures name a row as letters do. Only where the rest names one row alone, a count or a time of
     day in it may be another one now.
     """
-    if not _is_one_of_several(was, look):
+    if not _is_one_of_several(was, observation):
         return False
-    before, after = _row(was, look), _row(there, now)
-    lasting = _lasting(before)
-    rows = [_lasting(_row(each, look)) for each in look.elements or () if is_same(each, was)]
+    before, after = _row(was, observation), _row(current, now)
+    lasting = _without_ticking(before)
+    rows = [
+        _without_ticking(_row(element, observation))
+        for element in observation.elements or ()
+        if is_same(element, was)
+    ]
     named = bool(lasting) and rows.count(lasting) <= 1
     if before != after:
-        return not named or lasting != _lasting(after)
-    texts = (e for e in _beside(was, look) if not named or not _TICKING.fullmatch(_words(e)))
-    return _is_drawn_otherwise(texts, look, now)
+        return not named or lasting != _without_ticking(after)
+    texts = (
+        e for e in _list_beside(was, observation) if not named or not _TICKING.fullmatch(_words(e))
+    )
+    return _is_drawn_otherwise(texts, observation, now)
 
 
 def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Observation) -> bool:
@@ -294,8 +313,10 @@ def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Obse
     return False
 
 
-def _row(element: Element, look: Observation) -> list[str]:
-    return [*dict.fromkeys(_words(other) for other in _beside(element, look))][:_IN_A_ROW]
+def _row(element: Element, observation: Observation) -> list[str]:
+    return [*dict.fromkeys(_words(other) for other in _list_beside(element, observation))][
+        :_IN_A_ROW
+    ]
 
 
 def _words(element: Element) -> str:
@@ -304,27 +325,27 @@ def _words(element: Element) -> str:
     return words if re.search(r"\w", words) else ""
 
 
-def _lasting(row: Sequence[str]) -> list[str]:
+def _without_ticking(row: Sequence[str]) -> list[str]:
     """The texts of a row without those that count or tell the time by themselves."""
     return [text for text in row if not _TICKING.fullmatch(text)]
 
 
-def row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
+def row_boxes(point: Point, observation: Observation) -> list[BoundingBox]:
     """The screen-space boxes of the texts beside what lies at a point, where they tell it apart."""
-    element = element_at(point, look)
-    if element is None or not _is_one_of_several(element, look):
+    element = element_at(point, observation)
+    if element is None or not _is_one_of_several(element, observation):
         return []
-    return [other.box for other in _beside(element, look) if other.box.area][:_IN_A_ROW]
+    return [other.box for other in _list_beside(element, observation) if other.box.area][:_IN_A_ROW]
 
 
 # ---------------------------------------------------------------- dialogs and pixels
 
 
-def own_boxes(points: Iterable[Point], look: Observation) -> tuple[BoundingBox, ...]:
+def own_boxes(points: Iterable[Point], observation: Observation) -> tuple[BoundingBox, ...]:
     """The screen-space boxes of what lights up with a pointer at some points, or no longer does."""
-    most = LARGE * look.screen.width * look.screen.height
-    places = [*points, *((look.cursor,) if look.cursor is not None else ())]
-    things = (element_at(place, look) for place in places)
+    most = LARGE * observation.screen.width * observation.screen.height
+    places = [*points, *((observation.cursor,) if observation.cursor is not None else ())]
+    things = (element_at(place, observation) for place in places)
     return tuple(e.box for e in things if e is not None and 0 < e.box.area <= most)
 
 
@@ -336,51 +357,53 @@ def new_dialog(planned: Observation, now: Observation) -> str:
     for number, element in enumerate(elements):
         if element.role not in DIALOGS or _is_known(element, planned):
             continue
-        if element.role != "alert" or _asks(number, elements):
-            return f"{called(element)} came up"
+        if element.role != "alert" or _has_controls(number, elements):
+            return f"{name_element(element)} came up"
     return ""
 
 
-def _asks(number: int, elements: Sequence[Element]) -> bool:
+def _has_controls(number: int, elements: Sequence[Element]) -> bool:
     """Whether a message has anything to press: else it goes by itself."""
     return any(
-        element.role in CONTROLS and lies_in(inner, number, elements)
+        element.role in CONTROLS and is_part_of(inner, number, elements)
         for inner, element in enumerate(elements)
     )
 
 
-def redrawn(point: Point, element: Element, before: Observation, now: Observation) -> str:
+def describe_redrawing(
+    point: Point, element: Element, before: Observation, now: Observation
+) -> str:
     """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
     mask = changed_mask(before, now)
     box = region(point, before)
     if mask is None or (changed := mask.crop(corners(box))).getbbox() is None:
         return ""
-    x, y = point.rounded()
+    x, y = point.to_pixels()
     own = now.convert_box(element.box, "image").intersection(box)
     if own is None or element.box.area > LARGE * now.screen.width * now.screen.height:
-        alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
-        other = f"{called(element)} around ({x}, {y}) shows another thing"
-        return "" if alike >= _LIKE_BEFORE else other
+        likeness = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
+        other = f"{name_element(element)} around ({x}, {y}) shows another thing"
+        return "" if likeness >= _LIKE_BEFORE else other
     changed = changed.copy()
-    changed.paste(0, corners(shifted(own, 0.5 - box.left, 0.5 - box.top)))
+    changed.paste(0, corners(shift_box(own, 0.5 - box.left, 0.5 - box.top)))
     around = box.area - own.area
     lit = element.role in CONTROLS - FIELDS and any(
         lit_boxes([own], before, now, moved=_PRESSED, at=point)
     )
     glows = lit and _ends_near(mask, box)
     if around > 0 and changed.histogram()[255] > _AROUND * around and not glows:
-        return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
+        return f"the screen around {name_element(element)} at ({x}, {y}) is no longer as it was"
     if element.role not in CONTROLS - FIELDS or lit:
         return ""
-    drawn = (look.screenshot.crop(own) for look in (before, now))
-    if element.role == "link" and outlines_alike(*drawn) >= UNDERLINED:
+    drawn = (observation.screenshot.crop(own) for observation in (before, now))
+    if element.role == "link" and compare_outlines(*drawn) >= UNDERLINED:
         return ""
-    return f"what is drawn on {called(element)} is another thing now"
+    return f"what is drawn on {name_element(element)} is another thing now"
 
 
 def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
     """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
-    within, near = grown(box, _GLOW), grown(box, 3 * _GLOW)
+    within, near = grow_box(box, _GLOW), grow_box(box, 3 * _GLOW)
     part = changed.crop(corners(near))
     left, top = int(within.left - near.left), int(within.top - near.top)
     part.paste(0, (left, top, part.width - left, part.height - top))

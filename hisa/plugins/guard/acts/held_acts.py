@@ -10,7 +10,7 @@ from hisa.actions.unchanged_look import REACTION_SECONDS
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
-from hisa.protocols import Emit, GroundedCall, MadeCall, Outcome
+from hisa.protocols import Emit, ExecutedCall, GroundedCall, Outcome
 from hisa.screen.observation import Observation
 from hisa.state.base import ReadsElements
 from hisa.state.blind_acts import BETWEEN_SECONDS
@@ -63,8 +63,8 @@ class HeldActs(Hook):
         if action.tries:
             await self._hold_again(step, action)
             return
-        held = await self._held(step, action)
-        self._decided = action.call = replace(held, way=action.call.way)
+        held = await self._hold(step, action)
+        self._decided = action.call = replace(held, next_moves=action.call.next_moves)
 
     async def _look_before(self, step: Step) -> Observation:
         """The look from right before the first act, where others follow it."""
@@ -73,27 +73,35 @@ class HeldActs(Hook):
             return step.look
         return await self._guard.reference(step.look, step.environment)
 
-    async def _held(self, step: Step, action: StepAction) -> GroundedCall:
+    async def _hold(self, step: Step, action: StepAction) -> GroundedCall:
         reference = self._reference or step.look
-        if action.done:
+        if action.earlier_actions:
             return await self._next_press(step, action, reference)
-        if not step.made:
+        if not step.executed_calls:
             return self._guard.hold(action.call, action.look)
-        looks = step.look, reference, action.look
-        allowed = await self._guard.allow(action.whole, step.made, looks=looks)
-        return replace(action.call, held=allowed.held, found=allowed.found)
+        observations = step.look, reference, action.look
+        allowed = await self._guard.allow(
+            action.full_call, step.executed_calls, observations=observations
+        )
+        return replace(
+            action.call, precondition=allowed.precondition, target_look=allowed.target_look
+        )
 
     async def _next_press(
         self, step: Step, action: StepAction, reference: Observation
     ) -> GroundedCall:
         """A later press of a call, held to a look of its own."""
-        again = action.done[-1:] == action.call.actions[:1]  # it may be a double click
+        again = action.earlier_actions[-1:] == action.call.actions[:1]  # it may be a double click
         if again:
             await asyncio.sleep(REACTION_SECONDS)
         now = await step.environment.observe(settle=0.0 if again else self._between)
-        done = MadeCall(action.whole.part(action.done), Outcome(ok=True), action.look)
-        looks = action.look, reference, now
-        press = await self._guard.next_press(action.call, [*step.made, done], looks=looks)
+        press_call = ExecutedCall(
+            action.full_call.part(action.earlier_actions), Outcome(ok=True), action.look
+        )
+        observations = action.look, reference, now
+        press = await self._guard.next_press(
+            action.call, [*step.executed_calls, press_call], observations=observations
+        )
         action.look = now
         return press
 
@@ -101,10 +109,10 @@ class HeldActs(Hook):
         """Hold it to a new look on which it means the same: by its pixels, then by its name."""
         decided, environment = self._decided, step.environment
         assert decided is not None, "it was held when it was tried first"
-        assert decided.held is not None, "it was held when it was tried first"
-        look = await self._guard.again(decided, decided.held.look, environment)
+        assert decided.precondition is not None, "it was held when it was tried first"
+        observation = await self._guard.look_again(decided, decided.precondition.look, environment)
         if action.tries == 1:
-            held = self._guard.hold(replace(decided, found=None), look)
+            held = self._guard.hold(replace(decided, target_look=None), observation)
         else:
-            held = await self._guard.by_name(decided, look, environment)
-        action.call, action.look = replace(held, way=decided.way), look
+            held = await self._guard.hold_by_name(decided, observation, environment)
+        action.call, action.look = replace(held, next_moves=decided.next_moves), observation

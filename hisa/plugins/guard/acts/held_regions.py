@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grow_box
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
-from hisa.state.facts import letters, quoted
+from hisa.state.facts import letters, quote_text
 
 __all__ = [
     "CONTROLS",
@@ -37,17 +37,17 @@ def other_window(planned: Observation, now: Observation) -> str:
     known = {window.id: window for window in planned.windows}
     came = [window for window in now.windows if window.id not in known]
     if came:
-        return f"a window came up: {quoted(came[-1].title)}"
-    there = {window.id for window in now.windows}
-    if gone := [window for window in planned.windows if window.id not in there]:
-        return f"the window {quoted(gone[-1].title)} is gone"
+        return f"a window came up: {quote_text(came[-1].title)}"
+    current_ids = {window.id for window in now.windows}
+    if gone := [window for window in planned.windows if window.id not in current_ids]:
+        return f"the window {quote_text(gone[-1].title)} is gone"
     before, after = planned.active, now.active
     if before is None or after is None:
         return ""
     if before.id != after.id:
-        return f"the window in front is now {quoted(after.title)}"
+        return f"the window in front is now {quote_text(after.title)}"
     if letters(before.title) != letters(after.title):
-        return f"the window in front is now called {quoted(after.title)}"
+        return f"the window in front is now called {quote_text(after.title)}"
     return ""
 
 
@@ -60,21 +60,21 @@ def region(point: Point, reference: Observation) -> BoundingBox:
             point.x - wide / 2, point.y - high / 2, point.x + wide / 2, point.y + high / 2
         )
     else:
-        box = grown(reference.convert_box(element.box, "image"), _ROOM)
-        box = _limited(box, point)
+        box = grow_box(reference.convert_box(element.box, "image"), _ROOM)
+        box = _limit_box(box, point)
     return _on_picture(box, reference)
 
 
-def middle(point: Point, look: Observation) -> BoundingBox:
+def middle(point: Point, observation: Observation) -> BoundingBox:
     """The image-space box of what is drawn just at a point."""
     (wide, high), at = _LEAST, point
     box = BoundingBox(at.x - wide / 2, at.y - high / 2, at.x + wide / 2, at.y + high / 2)
-    return _on_picture(box, look)
+    return _on_picture(box, observation)
 
 
-def _on_picture(box: BoundingBox, look: Observation) -> BoundingBox:
+def _on_picture(box: BoundingBox, observation: Observation) -> BoundingBox:
     """The whole pixels of the picture that a box reaches."""
-    size = look.image
+    size = observation.image
     return BoundingBox(
         max(0, int(box.left)),
         max(0, int(box.top)),
@@ -83,7 +83,7 @@ def _on_picture(box: BoundingBox, look: Observation) -> BoundingBox:
     )
 
 
-def _limited(box: BoundingBox, point: Point) -> BoundingBox:
+def _limit_box(box: BoundingBox, point: Point) -> BoundingBox:
     """The box, not smaller and not larger than is compared around a point."""
 
     def side(start: float, end: float, middle: float, least: int, most: int) -> tuple[float, float]:

@@ -21,22 +21,22 @@ from hisa.plugins.guard.acts.act_guard import (
     UNDERLINED,
     ActGuard,
     corners,
-    in_another_row,
-    instead,
+    describe_redrawing,
+    describe_replacement,
+    find_press_points,
+    is_in_another_row,
     new_dialog,
     own_boxes,
-    pressed,
-    redrawn,
     row_boxes,
 )
 from hisa.plugins.guard.acts.held_regions import CONTROLS, other_window, region
-from hisa.protocols import Environment, GroundedCall, Held, MadeCall
-from hisa.screen.geometry import BoundingBox, Point, grown, shifted
-from hisa.screen.lies_at import element_at, lies_in
+from hisa.protocols import Environment, ExecutedCall, GroundedCall, ScreenPrecondition
+from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
+from hisa.screen.lies_at import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
-from hisa.screen.similarity import outlines_alike
-from hisa.state.facts import called, is_complete, is_same, quoted, smallest_focused
+from hisa.screen.similarity import compare_outlines
+from hisa.state.facts import is_complete, is_same, name_element, quote_text, smallest_focused
 from hisa.state.roi import changed_mask
 
 __all__ = ["SequenceGuard"]
@@ -78,103 +78,123 @@ class SequenceGuard(ActGuard):
         return planned if same else await self._reader.read()
 
     async def allow(
-        self, call: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
+        self, call: GroundedCall, past_calls: Sequence[ExecutedCall], *, observations: _Looks
     ) -> GroundedCall:
         """The action, with the boxes that must still be as they are now when it is made.
 
         Args:
             call: the next one.
-            made: those that were made.
-            looks: the look that the sequence was planned on, its `reference`, and that of now.
+            past_calls: those that were made.
+            observations: that of the plan, its `reference`, and that of now.
 
         Raises:
             ScreenChanged: why it must not be made now.
             EnvironmentFailed: the machine does not answer.
         """
-        found = await self._found(call, made, looks)
-        return self._held_to(call, _targets(call, made, looks[2]), found, looks)
+        target_look = await self._find_target_look(call, past_calls, observations)
+        return self._hold_to(
+            call, _targets(call, past_calls, observations[2]), target_look, observations
+        )
 
     async def next_press(
-        self, press: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
+        self, press: GroundedCall, past_calls: Sequence[ExecutedCall], *, observations: _Looks
     ) -> GroundedCall:
-        """As `allow`, of a later press of one call; the last of ``made`` is what was done of it.
+        """As `allow`, of a later press of one call, which is the last of ``past_calls``.
 
         Keys are meant for what keys and clicks of the same call bring up, but fields, boxes that
         are ticked, and text bring up nothing. An entry is meant of the menu that was opened.
         """
-        planned, reference, now = looks
-        points = tuple(pressed(press.actions, now))
+        planned, reference, now = observations
+        points = tuple(find_press_points(press.actions, now))
         if not points:
-            if not _brings(made, reference) and (reason := await self._came_up(made, looks)):
+            if not _may_bring_dialog(past_calls, reference) and (
+                reason := await self._describe_arrival(past_calls, observations)
+            ):
                 raise ScreenChanged(reason)
-            return replace(press, held=Held(now, ()), found=now)
-        if not press.places and _opens(made, reference) and self._reader is not None:
+            return replace(press, precondition=ScreenPrecondition(now, ()), target_look=now)
+        if not press.places and _opens_menu(past_calls, reference) and self._reader is not None:
             read = await self._reader.read()
-            there = [element_at(point, read) for point in points]
-            if all(element is not None and element.role in _ENTRIES for element in there):
-                return self._held_to(press, points, read, (planned, read, now))
-        press = await self.allow(press, made, looks=looks)
-        return replace(press, held=press.held and replace(press.held, follows=True))
+            elements = [element_at(point, read) for point in points]
+            if all(element is not None and element.role in _ENTRIES for element in elements):
+                return self._hold_to(press, points, read, (planned, read, now))
+        press = await self.allow(press, past_calls, observations=observations)
+        return replace(
+            press, precondition=press.precondition and replace(press.precondition, follows=True)
+        )
 
-    def _held_to(
-        self, call: GroundedCall, points: Iterable[Point], found: Observation, looks: _Looks
+    def _hold_to(
+        self,
+        call: GroundedCall,
+        points: Iterable[Point],
+        target_look: Observation,
+        observations: _Looks,
     ) -> GroundedCall:
-        """The call held to the look of now; its targets are known from ``found``."""
-        _, reference, now = looks
+        """The call held to the look of now; its targets are known from ``target_look``."""
+        _, reference, now = observations
         points = tuple(points)
         boxes = [region(point, reference) for point in points]
         held = [now.convert_box(box, "screen") for box in boxes if box.width > 0 < box.height]
-        held += [box for point in points for box in row_boxes(point, found)]
-        own = own_boxes(points, replace(found, cursor=now.cursor))
-        return replace(call, held=Held(now, tuple(held), own), found=found)
+        held += [box for point in points for box in row_boxes(point, target_look)]
+        own = own_boxes(points, replace(target_look, cursor=now.cursor))
+        return replace(
+            call, precondition=ScreenPrecondition(now, tuple(held), own), target_look=target_look
+        )
 
-    async def _came_up(self, made: Sequence[MadeCall], looks: _Looks) -> str:
+    async def _describe_arrival(
+        self, past_calls: Sequence[ExecutedCall], observations: _Looks
+    ) -> str:
         """Returns what came up since the first act and takes the keys; empty: none is seen."""
-        _, reference, now = looks
-        told = other_window(reference, now)
-        if told or self._reader is None or changed_mask(reference, now) is None:
-            return told
+        _, reference, now = observations
+        window_reason = other_window(reference, now)
+        if window_reason or self._reader is None or changed_mask(reference, now) is None:
+            return window_reason
         read = await self._reader.read()
         reason = new_dialog(reference, read)
         if reason or reference.elements is None:
             return reason
-        return _other_focus(made, list(_acted_boxes(made, reference)), reference, read)
+        return _check_new_focus(
+            past_calls, list(_acted_boxes(past_calls, reference)), reference, read
+        )
 
-    async def _found(
-        self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks
+    async def _find_target_look(
+        self, call: GroundedCall, past_calls: Sequence[ExecutedCall], observations: _Looks
     ) -> Observation:
         """Returns the look of now with the elements that a call is about, as far as they are known.
 
         Raises:
             ScreenChanged: why it must not be made now.
         """
-        planned, reference, now = looks
-        if told := other_window(planned, now):
-            raise ScreenChanged(told)
+        planned, reference, now = observations
+        if window_reason := other_window(planned, now):
+            raise ScreenChanged(window_reason)
         known = replace(now, elements=reference.elements, complete=reference.complete)
-        acted = list(_acted_boxes(made, reference))
+        acted = list(_acted_boxes(past_calls, reference))
         by_elements = self._reader is not None and reference.elements is not None
-        keys = by_elements and not _aims(call, now)
-        targets = () if keys else _targets(call, made, now)
+        keys = by_elements and not _aim_points(call, now)
+        targets = () if keys else _targets(call, past_calls, now)
         things = (element_at(point, reference) for point in targets)
         own = [e.box for e in things if e is not None and e.role in CONTROLS - FIELDS]
-        left = _unexplained(planned, now, [*acted, *lit_boxes(own, planned, now)])
+        left = _find_unexplained(planned, now, [*acted, *lit_boxes(own, planned, now)])
         for point in targets:
-            if left and (reason := self._differs(point, region(point, reference), left, looks)):
+            if left and (
+                reason := self._check_region(point, region(point, reference), left, observations)
+            ):
                 raise ScreenChanged(reason)
         again = [point for point in targets if any(box.contains(point) for box in acted)]
         relabelled = any(_is_relabelled(point, reference, planned, now) for point in again)
         if (left is None and not relabelled) or self._reader is None or not by_elements:
             return known
         read = await self._reader.read()
-        meant = planned if planned.all_elements is not None else reference
-        reason = _other_elements(targets, acted, looks=(meant, reference, read))
-        reason = reason or (_other_focus(made, acted, reference, read) if keys else "")
+        intended = planned if planned.all_elements is not None else reference
+        reason = _check_elements(targets, acted, observations=(intended, reference, read))
+        reason = reason or (_check_new_focus(past_calls, acted, reference, read) if keys else "")
         if reason:
             raise ScreenChanged(reason)
         return read
 
-    def _differs(self, point: Point, box: BoundingBox, left: Image.Image, looks: _Looks) -> str:
+    def _check_region(
+        self, point: Point, box: BoundingBox, left: Image.Image, observations: _Looks
+    ) -> str:
         """Returns how the region around a target differs from the look it was planned on.
 
         Around a known element up to half may, as where a sheet's cell cursor comes or goes: whether
@@ -182,16 +202,16 @@ class SequenceGuard(ActGuard):
         """
         if left.crop(corners(box)).getbbox() is None:
             return ""
-        planned, reference, now = looks
-        reason = self._unlike(point, planned, now, box)
+        planned, reference, now = observations
+        reason = self._describe_difference(point, planned, now, box)
         known = element_at(point, reference)
         if not reason or known is None or self._reader is None:
             return reason
         if known.box.area > LARGE * reference.screen.width * reference.screen.height:
             return reason
-        own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
+        own = reference.convert_box(grow_box(known.box, -_FRAME), "image").intersection(box)
         covered = own is not None and own.area > 0 and _is_covered(own, planned, now)
-        return reason if covered or redrawn(point, known, reference, now) else ""
+        return reason if covered or describe_redrawing(point, known, reference, now) else ""
 
 
 # ---------------------------------------------------------------- pixels
@@ -202,13 +222,13 @@ def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> boo
     mask = changed_mask(planned, now)
     if mask is None:
         return False
-    part = mask.crop(corners(shifted(box, 0.5, 0.5)))
+    part = mask.crop(corners(shift_box(box, 0.5, 0.5)))
     if part.histogram()[255] <= _COVERED * part.width * part.height:
         return False
-    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < UNDERLINED
+    return compare_outlines(planned.screenshot.crop(box), now.screenshot.crop(box)) < UNDERLINED
 
 
-def _unexplained(
+def _find_unexplained(
     planned: Observation, now: Observation, acted: Iterable[BoundingBox]
 ) -> Image.Image | None:
     """White where the screen changed outside of what was acted on; None where it did not."""
@@ -217,43 +237,47 @@ def _unexplained(
         return None
     mask = mask.copy()
     for box in acted:
-        left, top, right, bottom = (max(0, side) for side in corners(shifted(box, 0.5, 0.5)))
+        left, top, right, bottom = (max(0, side) for side in corners(shift_box(box, 0.5, 0.5)))
         mask.paste(0, (left, top, right, bottom))
     return mask if mask.getbbox() else None
 
 
-def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[BoundingBox]:
+def _acted_boxes(
+    past_calls: Sequence[ExecutedCall], reference: Observation
+) -> Iterator[BoundingBox]:
     """The image-space boxes of what earlier actions were about, and of what lost the focus."""
     screen = reference.screen.width * reference.screen.height
-    places = [point for each in made for point in points(each.call.actions)]
+    places = [point for past_call in past_calls for point in points(past_call.call.actions)]
     elements = [element_at(point, reference) for point in places]
     for element in (*elements, smallest_focused(reference.elements or ())):
         if element is not None and element.box.area <= LARGE * screen:
-            yield grown(reference.convert_box(element.box, "image"), _RING)
+            yield grow_box(reference.convert_box(element.box, "image"), _RING)
 
 
 # ---------------------------------------------------------------- elements
 
 
-def _targets(call: GroundedCall, made: Sequence[MadeCall], now: Observation) -> tuple[Point, ...]:
+def _targets(
+    call: GroundedCall, past_calls: Sequence[ExecutedCall], now: Observation
+) -> tuple[Point, ...]:
     """The image-space points that an action is about.
 
     Keys go to what was clicked last, as long as no key has moved the focus since.
     """
-    if aims := _aims(call, now):
+    if aims := _aim_points(call, now):
         return aims
-    newest = next(_on_focus(made), None)
+    newest = next(_list_focus_moves(past_calls), None)
     return (newest,) if isinstance(newest, Point) else ()
 
 
-def _aims(call: GroundedCall, now: Observation) -> tuple[Point, ...]:
-    return tuple(pressed(call.actions, now)) or tuple(dict.fromkeys(points(call.actions)))
+def _aim_points(call: GroundedCall, now: Observation) -> tuple[Point, ...]:
+    return tuple(find_press_points(call.actions, now)) or tuple(dict.fromkeys(points(call.actions)))
 
 
-def _on_focus(made: Sequence[MadeCall]) -> Iterator[Point | None]:
+def _list_focus_moves(past_calls: Sequence[ExecutedCall]) -> Iterator[Point | None]:
     """Yields what moved the focus, the newest first: a click's point; None for keys."""
-    for each in reversed(made):
-        for action in reversed(each.call.actions):
+    for past_call in reversed(past_calls):
+        for action in reversed(past_call.call.actions):
             if at := points([action]):
                 yield at[-1]
             elif _moves_focus(action):
@@ -270,46 +294,46 @@ def _moves_focus(action: Action) -> bool:
             return False
 
 
-def _other_elements(
-    targets: Sequence[Point], acted: Sequence[BoundingBox], *, looks: _Looks
+def _check_elements(
+    targets: Sequence[Point], acted: Sequence[BoundingBox], *, observations: _Looks
 ) -> str:
     """Returns what speaks against an action by the elements.
 
     Args:
         targets: the points that it is about.
         acted: what earlier ones were about.
-        looks: those that its targets and what came up are known from, and one of now.
+        observations: those that its targets and what came up are known from, and one of now.
     """
-    meant, reference, now = looks
+    intended, reference, now = observations
     if not is_complete(now):
         return "the screen changed, and not all elements could be read to check it"
     if reason := new_dialog(reference, now):
         return reason
-    reasons = (_other_element(point, meant, now, acted) for point in targets)
+    reasons = (_check_element(point, intended, now, acted) for point in targets)
     return next((reason for reason in reasons if reason), "")
 
 
-def _other_element(
+def _check_element(
     point: Point, reference: Observation, now: Observation, acted: Sequence[BoundingBox]
 ) -> str:
-    was, there = element_at(point, reference), element_at(point, now)
+    was, current = element_at(point, reference), element_at(point, now)
     if was is None:
         return ""
-    if (reason := instead(point, was, there)) or there is None:
+    if (reason := describe_replacement(point, was, current)) or current is None:
         return reason
-    x, y = point.rounded()
-    if not _at_same_place(was, there):
-        return f"{called(was)} at ({x}, {y}) has moved"
-    if in_another_row(was, reference, there, now):
-        return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
+    x, y = point.to_pixels()
+    if not _at_same_place(was, current):
+        return f"{name_element(was)} at ({x}, {y}) has moved"
+    if is_in_another_row(was, reference, current, now):
+        return f"what stands beside {name_element(was)} at ({x}, {y}) is no longer the same"
     its_own = any(box.contains(point) for box in acted)
-    if not its_own and was.text != there.text and was.role != PASSWORD:
-        return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
+    if not its_own and was.text != current.text and was.role != PASSWORD:
+        return f"{name_element(was)} at ({x}, {y}) now holds {quote_text(current.text)}"
     return ""
 
 
-def _other_focus(
-    made: Sequence[MadeCall],
+def _check_new_focus(
+    past_calls: Sequence[ExecutedCall],
     acted: Sequence[BoundingBox],
     reference: Observation,
     now: Observation,
@@ -322,43 +346,49 @@ def _other_focus(
     """
     before, focused = _innermost_focused(reference), _innermost_focused(now)
     if not focused:
-        return _new_control(now.elements or (), reference, now, acted)
-    moves = list(_on_focus(made))
+        return _find_new_control(now.elements or (), reference, now, acted)
+    moves = list(_list_focus_moves(past_calls))
     if moves and moves[0] is None:  # a key moved it to what was there, or to what takes text
-        return _new_control((e for e in focused if e.role in _PRESSED), reference, now, acted)
+        return _find_new_control((e for e in focused if e.role in _PRESSED), reference, now, acted)
     if not moves:
-        moved = [e for e in focused if not _is_written_in(e, before, made)]
+        moved = [e for e in focused if not _is_written_in(e, before, past_calls)]
         if not (before and moved):
             return ""
-        return f"the focus is on {called(moved[-1])}, no longer on {called(before[-1])}"
+        return f"the focus is on {name_element(moved[-1])}, no longer on {name_element(before[-1])}"
     clicked = [point for point in moves if point is not None]
     target = element_at(clicked[0], reference)
     if target is not None and _holds_text(target):
         held = any(_is_at(element, clicked[0], target, now) for element in focused)
-        return "" if held else f"the focus is on {called(focused[-1])}"
-    answer = _focused_by_answer(made, reference)
+        return "" if held else f"the focus is on {name_element(focused[-1])}"
+    answer = _focused_by_answer(past_calls, reference)
     for element in focused:
-        if _is_among(element, before) or _lies_on(element, clicked, acted, now):
+        if _is_among(element, before) or _is_where_acted(element, clicked, acted, now):
             continue
         opened = element.role not in CONTROLS and not _is_among(element, reference.elements or ())
         stays = not answer or opened or any(_is_part(element, other) for other in answer)
         if not stays or element.role in _PRESSED or element.role == PASSWORD:
-            return f"the focus is on {called(element)}"
+            return f"the focus is on {name_element(element)}"
     return ""
 
 
-def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list[Element]:
+def _focused_by_answer(past_calls: Sequence[ExecutedCall], reference: Observation) -> list[Element]:
     """Returns what had the focus when keys were last allowed after a click; empty: not known."""
-    for each in reversed(made):
-        look = each.call.found
-        if points(each.call.actions):
+    for past_call in reversed(past_calls):
+        observation = past_call.call.target_look
+        if points(past_call.call.actions):
             break
-        if look is not None and look.elements and look.elements is not reference.elements:
-            return _innermost_focused(look)
+        if (
+            observation is not None
+            and observation.elements
+            and observation.elements is not reference.elements
+        ):
+            return _innermost_focused(observation)
     return []
 
 
-def _is_written_in(element: Element, before: Sequence[Element], made: Sequence[MadeCall]) -> bool:
+def _is_written_in(
+    element: Element, before: Sequence[Element], past_calls: Sequence[ExecutedCall]
+) -> bool:
     """Whether keys go where they went: to the same thing, or to the text that it opened for them.
 
     A sheet's cell has such a text. It lies over the cell or holds what was typed; LibreOffice gives
@@ -366,7 +396,7 @@ def _is_written_in(element: Element, before: Sequence[Element], made: Sequence[M
     """
     if _is_among(element, before) or not _holds_text(element):
         return _is_among(element, before)
-    actions = (action for step in made for action in step.call.actions)
+    actions = (action for step in past_calls for action in step.call.actions)
     typed = [action.text.strip() for action in actions if isinstance(action, Write)]
     overlaps = any(element.box.intersection(other.box) for other in before)
     holds = bool(typed and typed[-1]) and element.text.strip().endswith(typed[-1])
@@ -378,20 +408,20 @@ def _is_part(element: Element, other: Element) -> bool:
     return is_same(element, other) or other.box.contains(element.box.centre)
 
 
-def _innermost_focused(look: Observation) -> list[Element]:
+def _innermost_focused(observation: Observation) -> list[Element]:
     """The elements that have the focus and hold no other that has it.
 
     A program may leave the mark on a button that was clicked, while the keys go to its document.
     """
-    elements = look.elements or ()
-    front = (look.active.title, "") if look.active is not None else None
+    elements = observation.elements or ()
+    front = (observation.active.title, "") if observation.active is not None else None
     marked = [
         number
         for number, element in enumerate(elements)
         if "focused" in element.states and (front is None or element.window in front)
     ]
     holding = {
-        outer for outer in marked for n in marked if n != outer and lies_in(n, outer, elements)
+        outer for outer in marked for n in marked if n != outer and is_part_of(n, outer, elements)
     }
     return [elements[number] for number in marked if number not in holding]
 
@@ -410,7 +440,7 @@ def _is_at(element: Element, point: Point, target: Element, now: Observation) ->
     return element.box.contains(place) or target.box.contains(element.box.centre)
 
 
-def _lies_on(
+def _is_where_acted(
     element: Element, clicked: Iterable[Point], acted: Iterable[BoundingBox], now: Observation
 ) -> bool:
     """Whether an element lies where an earlier act was made."""
@@ -419,7 +449,7 @@ def _lies_on(
     return at or any(box.contains(middle) for box in acted)
 
 
-def _new_control(
+def _find_new_control(
     elements: Iterable[Element],
     reference: Observation,
     now: Observation,
@@ -433,29 +463,33 @@ def _new_control(
         new = (element.role, element.name, element.label) not in known
         middle = now.convert_box(element.box, "image").centre
         if new and element.role in CONTROLS and not any(box.contains(middle) for box in acted):
-            return f"{called(element)} came up"
+            return f"{name_element(element)} came up"
     return ""
 
 
 # ---------------------------------------------------------------- what acts of one call bring
 
 
-def _clicked(made: Sequence[MadeCall], reference: Observation) -> Iterator[Element | None]:
+def _list_clicked(
+    past_calls: Sequence[ExecutedCall], reference: Observation
+) -> Iterator[Element | None]:
     """Yields what the pointer pressed in the call that is being made; None: not known."""
-    for point in pressed(made[-1].call.actions, reference):
+    for point in find_press_points(past_calls[-1].call.actions, reference):
         yield element_at(point, reference)
 
 
-def _brings(made: Sequence[MadeCall], reference: Observation) -> bool:
+def _may_bring_dialog(past_calls: Sequence[ExecutedCall], reference: Observation) -> bool:
     """Whether what was done of a call may be meant to bring up a window or a dialog."""
-    keyed = any(isinstance(a, Press | Hotkey | KeyDown) for a in made[-1].call.actions)
+    keyed = any(isinstance(a, Press | Hotkey | KeyDown) for a in past_calls[-1].call.actions)
     quiet = FIELDS | _TICKED
-    return keyed or any(e is None or e.role not in quiet for e in _clicked(made, reference))
+    return keyed or any(
+        e is None or e.role not in quiet for e in _list_clicked(past_calls, reference)
+    )
 
 
-def _opens(made: Sequence[MadeCall], reference: Observation) -> bool:
+def _opens_menu(past_calls: Sequence[ExecutedCall], reference: Observation) -> bool:
     """Whether the last click of a call was on what opens a menu or a list."""
-    clicked = [*_clicked(made, reference)]
+    clicked = [*_list_clicked(past_calls, reference)]
     last = clicked[-1] if clicked else None
     return last is not None and (last.role in _OPENING or "has-popup" in last.states)
 
@@ -467,9 +501,9 @@ def _is_relabelled(
     known = element_at(point, reference)
     if known is None or known.role not in CONTROLS - FIELDS:
         return False
-    return bool(redrawn(point, known, planned, now))
+    return bool(describe_redrawing(point, known, planned, now))
 
 
-def _at_same_place(one: Element, other: Element) -> bool:
-    pairs = zip(_SIDES(one.box), _SIDES(other.box), strict=True)
+def _at_same_place(first: Element, second: Element) -> bool:
+    pairs = zip(_SIDES(first.box), _SIDES(second.box), strict=True)
     return all(abs(a - b) <= _MOVED for a, b in pairs)

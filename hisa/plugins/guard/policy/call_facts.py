@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hisa.plugins.guard.policy.command_facts import parts_of_line
-from hisa.plugins.guard.policy.effect_words import effects_said
+from hisa.plugins.guard.policy.effect_words import read_effects
 from hisa.plugins.guard.policy.named_facts import CallFacts, Part
-from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolve_path
 from hisa.plugins.guard.policy.named_sites import NamedUrl, read_url, urls_in
 from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
-from hisa.plugins.guard.policy.screen_things import NOTHING, Judged
+from hisa.plugins.guard.policy.screen_things import NOTHING, PressJudgement
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.tools.base import SERVED, BaseTool
 
-__all__ = ["facts_of", "is_never_asked"]
+__all__ = ["facts_of", "is_exempt"]
 
-_NEVER_ASKED = frozenset(("wait", "termination", "infeasible", "tool_help"))
+_EXEMPT = frozenset(("wait", "termination", "infeasible", "tool_help"))
 _PATH_KEY = re.compile(
     r"(.*_)?(path|file|filename|folder|dir|directory|source|src|target|dest|destination|output"
     r"|input|archive|document|image)s?(_.*)?",
@@ -36,37 +36,41 @@ _LONGEST = 500
 """Characters of a value that may be a path; longer ones are texts."""
 
 
-def is_never_asked(tool: BaseTool) -> bool:
+def is_exempt(tool: BaseTool) -> bool:
     """Whether a tool of HiSA's own only waits, explains or ends the run."""
-    return tool.name in _NEVER_ASKED and tool.trusted
+    return tool.name in _EXEMPT and tool.trusted
 
 
 def facts_of(
     call: GroundedCall,
     tool: BaseTool,
-    look: Observation,
+    observation: Observation,
     *,
     home: str = "",
-    judged: bool = False,
-    aimed: Judged = NOTHING,
+    judges_effects: bool = False,
+    aimed: PressJudgement = NOTHING,
 ) -> CallFacts:
     """Returns the facts of a call.
 
     Args:
         call: with places found.
         tool: what it calls.
-        look: what it was decided on, with elements where they were read.
+        observation: what it was decided on, with elements where they were read.
         home: the home folder, absolute; empty: not known.
-        judged: what it would do matters, so that it matters too where that cannot be told.
+        judges_effects: what it would do matters, so that it matters too where that cannot be told.
         aimed: what a tool presses, as far as the tool tells.
     """
-    apps = apps_of(call, look)
+    apps = apps_of(call, observation)
     name, value = call.call.tool, call.input
     if tool.always and name == "gui_action":
-        return CallFacts(name, screen_parts(call, look, apps, home=home, judged=judged), apps)
+        return CallFacts(
+            name,
+            screen_parts(call, observation, apps, home=home, judges_effects=judges_effects),
+            apps,
+        )
     if tool.always and name == "bash_execution":
         line = value if isinstance(value, str) else str(value.get("command", ""))
-        return CallFacts(name, parts_of_line(line, home=home) or (Part(said=line),), apps)
+        return CallFacts(name, parts_of_line(line, home=home) or (Part(text=line),), apps)
     return CallFacts(
         name,
         tuple(_parts(call, tool, home, aimed)),
@@ -81,20 +85,20 @@ def _is_served(tool: BaseTool) -> bool:
     return tool.source.startswith(SERVED)
 
 
-def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iterator[Part]:
+def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: PressJudgement) -> Iterator[Part]:
     """The call itself, then each command that an argument holds."""
     writes = not tool.traits.reads
-    named = list(_named(call.input, key=_only_key(tool)))
+    named = list(_list_texts(call.input, key=_only_key(tool)))
     effects = aimed.effects.union(tool.traits.effects)
     if writes and not tool.trusted:
-        effects |= effects_said(re.sub(r"[^A-Za-z]+", " ", tool.name))
+        effects |= read_effects(re.sub(r"[^A-Za-z]+", " ", tool.name))
     paths = [path for key, text in named for path in _paths(key, text, home, writes)]
     if any(path.writes and is_sensitive(path) for path in paths):
         effects |= {"security"}
     about = f"(“{aimed.about}”)" if aimed.about else ""
     unstated = _is_served(tool) and writes and not effects
     yield Part(
-        said=" ".join(filter(None, (tool.name, _written(call.input), about))),
+        text=" ".join(filter(None, (tool.name, _describe_input(call.input), about))),
         unread=_UNSTATED if unstated else aimed.unknown,
         effects=effects,
         urls=tuple(dict.fromkeys(url for key, text in named for url in _urls(key, text))),
@@ -105,11 +109,11 @@ def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iter
     for key, text in named:
         if _COMMAND_KEY.fullmatch(key):
             yield from parts_of_line(text, home=home)
-    for line in _started(named):
+    for line in _started_programs(named):
         yield from parts_of_line(line, home=home)
 
 
-def _started(named: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _started_programs(named: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Lines for the programs that a tool starts on files: an "app" may be any program."""
     files = [text for key, text in named if _PATH_KEY.fullmatch(key)]
     programs = [text for key, text in named if _PROGRAM_KEY.fullmatch(key) and text.strip()]
@@ -117,10 +121,10 @@ def _started(named: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield f"{program} {shlex.join(files)}"
 
 
-def _written(value: str | Mapping[str, Any]) -> str:
+def _describe_input(value: str | Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return one_line(value)
-    return one_line(", ".join(f"{key}={each!r}" for key, each in value.items()))
+    return one_line(", ".join(f"{key}={argument!r}" for key, argument in value.items()))
 
 
 def _only_key(tool: BaseTool) -> str:
@@ -128,19 +132,19 @@ def _only_key(tool: BaseTool) -> str:
     return next(iter(tool.parameters.get("properties", {})), "") if tool.takes_text else ""
 
 
-def _named(value: object, *, key: str) -> Iterator[tuple[str, str]]:
+def _list_texts(value: object, *, key: str) -> Iterator[tuple[str, str]]:
     """Every text of an input, with the name it is given under."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from _named(each, key=str(name))
+        for name, inner in value.items():
+            yield from _list_texts(inner, key=str(name))
     elif isinstance(value, Sequence):
-        if _COMMAND_KEY.fullmatch(key) and all(isinstance(each, str) for each in value):
+        if _COMMAND_KEY.fullmatch(key) and all(isinstance(item, str) for item in value):
             yield key, shlex.join(value)
             return
-        for each in value:
-            yield from _named(each, key=key)
+        for inner in value:
+            yield from _list_texts(inner, key=key)
 
 
 def _paths(key: str, text: str, home: str, writes: bool) -> Iterator[NamedPath]:
@@ -148,7 +152,7 @@ def _paths(key: str, text: str, home: str, writes: bool) -> Iterator[NamedPath]:
     if not text or len(text) > _LONGEST or "\n" in text or _COMMAND_KEY.fullmatch(key):
         return
     if _PATH.match(text) or (_PATH_KEY.fullmatch(key) and "://" not in text):
-        path = resolved(text, home=home, writes=writes, deep=True)
+        path = resolve_path(text, home=home, writes=writes, deep=True)
         if path is not None:
             yield path
 
@@ -157,8 +161,8 @@ def _urls(key: str, text: str) -> Iterator[NamedUrl]:
     text = text.strip()
     if len(text) > _LONGEST and not _URL_KEY.fullmatch(key):
         return
-    found = urls_in(text)
-    if found and (text.split() == [text] or _COMMAND_KEY.fullmatch(key)):
-        yield from found
+    urls = urls_in(text)
+    if urls and (text.split() == [text] or _COMMAND_KEY.fullmatch(key)):
+        yield from urls
     elif _URL_KEY.fullmatch(key) and text and not text.startswith(("/", "~")):
         yield from filter(None, [read_url(text)])

@@ -11,21 +11,21 @@ from itertools import pairwise
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.effect_words import is_app
 from hisa.plugins.guard.policy.named_facts import Part
-from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolve_path
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
 from hisa.plugins.guard.policy.program_table import (
     Program,
     find_program,
-    is_ruled,
+    is_known_program,
     leading_options,
-    listed,
+    read_lists,
 )
 from hisa.plugins.guard.policy.shell_lines import (
     Folders,
     Redirect,
     SimpleCommand,
     Word,
-    entered,
+    enter_folder,
     read_line,
 )
 
@@ -77,10 +77,10 @@ def parts_of_line(
 
 
 def _unread(line: str, why: str) -> Part:
-    return Part(said=line, command=line, spellings=_spelled(line), exact=False, unread=why)
+    return Part(text=line, command=line, spellings=_list_spellings(line), exact=False, unread=why)
 
 
-def _spelled(text: str) -> tuple[str, ...]:
+def _list_spellings(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKC", text)
     return tuple(dict.fromkeys((text, plain, plain.lower(), " ".join(plain.split()))))
 
@@ -111,23 +111,23 @@ class _Reading:
         """Yields the command, and those that it runs."""
         touchy = [name for name in command.assigned if _TOUCHY.fullmatch(name)]
         why = f"it sets {touchy[0]}" if touchy else ""
-        read = tuple(each.target for each in command.redirects if each.operator == "<")
+        read = tuple(redirect.target for redirect in command.redirects if redirect.operator == "<")
         yield from self._run(command.words, command.source, reads=read, why=why)
-        yield from self._redirected(command.redirects, command.words)
+        yield from self._redirect_parts(command.redirects, command.words)
 
     def _run(
         self, words: _Words, source: str, *, reads: _Words = (), why: str = ""
     ) -> Iterator[Part]:
-        name, unsafe = _name(words)
+        name, unsafe = _program_name(words)
         if leading := leading_options(name, words[1:]):
             plain = (words[0], *words[1 + len(leading) :])
-            yield from self._led(leading, plain, source, reads=reads, why=why)
+            yield from self._run_without_options(leading, plain, source, reads=reads, why=why)
             return
         program = Program(name) if unsafe else find_program(name, words[1:])
         arguments = words[2:] if " " in program.name else words[1:]
-        doing = _does(program, name, arguments)
-        unread = why or unsafe or _sets(name, arguments)
-        unread = unread or program.unread(_own(program, arguments)) or doing.unread
+        doing = _read_command(program, name, arguments)
+        unread = why or unsafe or _find_touchy_setting(name, arguments)
+        unread = unread or program.unread(_own_arguments(program, arguments)) or doing.unread
         effects = set(program.effects_of(arguments))
         doing = replace(doing, unread=unread, reads=(*doing.reads, *reads))
         unknown = not program.kind and not program.effects
@@ -139,8 +139,8 @@ class _Reading:
                 inner += parts_of_line(
                     line, home=self.home, folders=self.folders, depth=self.depth + 1
                 )
-            for each in doing.commands:
-                inner += deeper._run(each, " ".join(word.text for word in each))
+            for inner_command in doing.commands:
+                inner += deeper._run(inner_command, " ".join(word.text for word in inner_command))
         elif doing.lines or doing.commands:
             doing = replace(doing, unread="its commands stand too deep in one another")
         if words or doing.unread:
@@ -149,18 +149,20 @@ class _Reading:
             )
         yield from inner
 
-    def _led(
+    def _run_without_options(
         self, options: Sequence[Word], words: _Words, source: str, *, reads: _Words, why: str
     ) -> Iterator[Part]:
         """Yields a command without its leading options; ``-C x`` is a ``cd x`` before it."""
         places = [where for option, where in pairwise(options) if option.text == "-C"]
         folders = self.folders
         for where in places:
-            folders = entered(where, folders)
+            folders = enter_folder(where, folders)
         reads = (*reads, *(Word(".") for _ in places[:1]))
         yield from replace(self, folders=folders)._run(words, source, reads=reads, why=why)
 
-    def _redirected(self, redirects: Sequence[Redirect], words: Sequence[Word]) -> Iterator[Part]:
+    def _redirect_parts(
+        self, redirects: Sequence[Redirect], words: Sequence[Word]
+    ) -> Iterator[Part]:
         """Yields each file that is written: a pattern that allows `echo *` allows none of them."""
         text = " ".join(word.text for word in words)
         empties = not words or text in _EMPTYING
@@ -171,14 +173,14 @@ class _Reading:
             emptied = empties and redirect.operator in (">", ">|")
             effects: set[Effect] = {"delete"} if emptied else set()
             target = (Word(redirect.operator), redirect.target)
-            said = f"{redirect.operator} {redirect.target.text}"
-            yield self._part(target, redirect.operator, said, doing=doing, effects=effects)
+            source = f"{redirect.operator} {redirect.target.text}"
+            yield self._part(target, redirect.operator, source, doing=doing, effects=effects)
 
     def _paths(self, doing: _Doing, *, deep: bool) -> Iterator[NamedPath]:
         for named, writes in ((doing.reads, False), (doing.writes, True)):
             for word in named:
                 for folder in self.folders:
-                    path = resolved(
+                    path = resolve_path(
                         word.text,
                         home=self.home,
                         base=folder,
@@ -202,31 +204,31 @@ class _Reading:
         others: Sequence[_Words] = (),
     ) -> Part:
         recursive = any(re.match(r"-[A-Za-z]*[rR]|--recursive", word.text) for word in words[1:])
-        paths = tuple(self._paths(doing, deep=recursive or program in listed("words")["deep"]))
+        paths = tuple(self._paths(doing, deep=recursive or program in read_lists("words")["deep"]))
         texts = [word.text for word in words[1:]]
         name = words[0].text.rpartition("/")[2] if words else ""
         command = " ".join([program, *texts]) if words else ""
         unread = doing.unread
         if not unread and any(p.writes and not p.sure and p.text == "/" for p in paths):
             unread = "it changes a file whose name cannot be told"
-        spelled = [*_spelled(source), *_spelled(" ".join([name, *texts]))]
+        spelled = [*_list_spellings(source), *_list_spellings(" ".join([name, *texts]))]
         for other in others:  # a program that is not known may run what it is given
             inner, *rest = (word.text for word in other)
             effects |= find_program(inner.rpartition("/")[2], other[1:]).effects_of(other[1:])
             spelled.append(" ".join([inner.rpartition("/")[2], *rest]))
         return Part(
-            said=source or command,
+            text=source or command,
             command=command,
             spellings=tuple(dict.fromkeys(spelled)),
             exact=exact and all(word.known for word in words),
             unread=unread,
-            effects=frozenset(effects) | _by_path(program, paths, texts),
+            effects=frozenset(effects) | _path_effects(program, paths, texts),
             urls=doing.urls,
             paths=tuple(dict.fromkeys(paths)),
         )
 
 
-def _name(words: Sequence[Word]) -> tuple[str, str]:
+def _program_name(words: Sequence[Word]) -> tuple[str, str]:
     """The program of a command as the lists know it, and why it is none of theirs."""
     if not words:
         return "", ""
@@ -241,7 +243,7 @@ def _name(words: Sequence[Word]) -> tuple[str, str]:
     return name, ""
 
 
-def _sets(name: str, arguments: _Words) -> str:
+def _find_touchy_setting(name: str, arguments: _Words) -> str:
     """Returns which variable a builtin sets that changes what others do; empty for none."""
     for word in arguments if name in _SETTERS else ():
         variable, *value = re.split(r"[=+\[]", word.text, maxsplit=1)
@@ -252,7 +254,7 @@ def _sets(name: str, arguments: _Words) -> str:
     return ""
 
 
-def _own(program: Program, arguments: _Words) -> _Words:
+def _own_arguments(program: Program, arguments: _Words) -> _Words:
     """Returns a program's own arguments: those of a command that it runs are judged with that."""
     if program.kind == "runs":
         return ()
@@ -261,26 +263,28 @@ def _own(program: Program, arguments: _Words) -> _Words:
     return arguments
 
 
-def _by_path(program: str, paths: Iterable[NamedPath], arguments: list[str]) -> frozenset[Effect]:
-    found: set[Effect] = set()
+def _path_effects(
+    program: str, paths: Iterable[NamedPath], arguments: list[str]
+) -> frozenset[Effect]:
+    effects: set[Effect] = set()
     if program in ("mv", "cp") and "/dev/null" in arguments:
-        found.add("delete")
+        effects.add("delete")
     for path in paths:
         if not path.writes:
             continue
         if is_sensitive(path):
-            found.add("security")
+            effects.add("security")
         if _DEVICE.match(path.text) or (program == "mv" and _TRASH.match(path.text)):
-            found.add("delete")
+            effects.add("delete")
         if path.text.startswith(("/dev/tcp/", "/dev/udp/")):
-            found.add("send")
-    return frozenset(found)
+            effects.add("send")
+    return frozenset(effects)
 
 
 # ------------------------------------------------------------------ what kinds of programs do
 
 
-def _does(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_command(program: Program, name: str, arguments: _Words) -> _Doing:
     """Returns which files and addresses a command names, and what it runs."""
     reader = _READERS.get(program.kind)
     if reader is not None:
@@ -289,7 +293,7 @@ def _does(program: Program, name: str, arguments: _Words) -> _Doing:
     if program.kind == "writes":
         return _Doing(writes=files, urls=urls)
     if program.effects:
-        deletes = "delete" in program.effects or name in listed("words")["deep"]
+        deletes = "delete" in program.effects or name in read_lists("words")["deep"]
         return _Doing(writes=files if deletes else _path_like(files), urls=urls)
     if name in ("eval", "trap") and all(word.known for word in arguments):
         later = "a trap runs later" if name == "trap" else ""
@@ -298,14 +302,14 @@ def _does(program: Program, name: str, arguments: _Words) -> _Doing:
     return _Doing(writes=_path_like(files), urls=urls, unread=unread)
 
 
-def _looking(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_looker(program: Program, name: str, arguments: _Words) -> _Doing:
     if name == "find":
-        return _found(arguments)
+        return _read_find(arguments)
     urls = () if name.endswith("grep") else _urls(arguments)
     return _Doing(reads=_files(arguments), urls=urls)
 
 
-def _copying(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_copier(program: Program, name: str, arguments: _Words) -> _Doing:
     files = _files(arguments)
     aimed = any(re.match(r"-\w*t|--target", word.text) for word in arguments)
     if aimed and name != "rsync":
@@ -313,7 +317,7 @@ def _copying(program: Program, name: str, arguments: _Words) -> _Doing:
     return _Doing(reads=files[:-1], writes=files[-1:])
 
 
-def _writing_here(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_writer_here(program: Program, name: str, arguments: _Words) -> _Doing:
     files = _files(arguments) if name != "git" else ()
     if name == "unzip":
         return _Doing(reads=files[:1], writes=(*files[1:], Word(".")))
@@ -322,15 +326,15 @@ def _writing_here(program: Program, name: str, arguments: _Words) -> _Doing:
 
 def _files(arguments: Iterable[Word]) -> _Words:
     """Returns arguments that may be files; of ``option=VALUE`` the value that looks like one."""
-    found = []
+    files = []
     for word in arguments:
         dashed = word.text.startswith("-")
         value = re.sub(r"^-\w(?=[/~.])|^-{0,2}[\w-]+=", "", word.text)
         if value[:1] in ("/", "~", ".") or (dashed and value != word.text and not word.known):
-            found.append(replace(word, text=value))
+            files.append(replace(word, text=value))
         elif not dashed and ("://" not in word.text or word.text[:5].lower() == "file:"):
-            found.append(word)
-    return tuple(found)
+            files.append(word)
+    return tuple(files)
 
 
 def _path_like(words: _Words) -> _Words:
@@ -363,7 +367,7 @@ def _split_find(arguments: _Words) -> tuple[list[Word], list[_Words]]:
     return own, commands
 
 
-def _found(arguments: _Words) -> _Doing:
+def _read_find(arguments: _Words) -> _Doing:
     own, commands = _split_find(arguments)
     ends = (n for n, word in enumerate(own) if word.text.startswith(("-", "(", "!")))
     first = next(ends, len(own))
@@ -373,17 +377,17 @@ def _found(arguments: _Words) -> _Doing:
     return _Doing(reads=starts, writes=written, commands=tuple(commands))
 
 
-def _scripted(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_script_program(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program whose first argument is one of its own language, or those after ``-e``."""
     pairs = list(zip([Word(""), *arguments], arguments, strict=False))
     scripts = [word for before, word in pairs if before.text == "-e"]
-    valued = [word for before, word in pairs if any(program.matching("valued", [before]))]
+    valued = [word for before, word in pairs if any(program.matching_words("valued", [before]))]
     plain = [w for _, w in pairs if w not in (*scripts, *valued) and not w.text.startswith("-")]
     if not scripts:
         scripts, plain = plain[:1], plain[1:]
-    known = len(list(program.matching("script", scripts))) == len(scripts) > 0
+    known = len(list(program.matching_words("script", scripts))) == len(scripts) > 0
     unread = "" if known and all(w.known for w in scripts) else f"a script of {program.name}"
-    writes = any(program.matching("written", arguments))
+    writes = any(program.matching_words("written", arguments))
     files = tuple(plain)
     return _Doing(
         reads=() if writes else files,
@@ -392,14 +396,14 @@ def _scripted(program: Program, name: str, arguments: _Words) -> _Doing:
     )
 
 
-def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_fetcher(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program that fetches addresses into files, which may have the names of their ends."""
     urls, writes, before = list[NamedUrl](), list[Word](), Word("")
     for word in arguments:
         dashed = word.text.startswith("-")
         attached = re.match(r"-[a-zA-Z](?=[/~.])|--[\w-]+=", word.text)
-        if any(program.matching("valued", [before])) and not dashed:
-            writes += [word] if any(program.matching("files", [before])) else []
+        if any(program.matching_words("valued", [before])) and not dashed:
+            writes += [word] if any(program.matching_words("files", [before])) else []
         elif attached:
             value = word.text[attached.end() :]
             writes += [replace(word, text=value)] if value[:1] in ("/", "~", ".") else []
@@ -407,7 +411,7 @@ def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
         elif not dashed and (url := read_url(word.text)):
             urls.append(url)
         before = word
-    if any(program.matching("named", arguments)):
+    if any(program.matching_words("named", arguments)):
         ends = [url.text.partition("?")[0].rpartition("/")[2] for url in urls]
         folders = ["", *(f"{word.text}/" for word in writes)]
         writes += [Word(folder + end) for folder in folders for end in ends if end]
@@ -416,7 +420,7 @@ def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
     return _Doing(writes=tuple(writes), urls=tuple(urls), unread=unread)
 
 
-def _opened(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_opener(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program with a window, and the pages and files that it opens."""
     plain = [word for word in arguments if not word.text.startswith("-")]
     pages = [word for word in plain if not word.known or _is_page(name, word.text)]
@@ -431,7 +435,7 @@ def _is_page(name: str, text: str) -> bool:
     return is_app("browsers", [name]) and "/" not in text[:1] and looks_like_address(text)
 
 
-def _runner(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_runner(program: Program, name: str, arguments: _Words) -> _Doing:
     """A program that runs the command among its words."""
     rest = list(arguments)
     while rest and rest[0].known:
@@ -439,14 +443,14 @@ def _runner(program: Program, name: str, arguments: _Words) -> _Doing:
         setting = _SETTING.match(text)
         if setting and _TOUCHY.fullmatch(setting[1]):
             return _any_command(f"it sets {setting[1]}", rest)
-        if not setting and not any(program.matching("options", rest[:1])):
+        if not setting and not any(program.matching_words("options", rest[:1])):
             break
         rest.pop(0)
     if not rest:
         return _Doing(commands=((Word("echo"), _STREAM),) if name == "xargs" else ())
     if rest[0].text.startswith("-") or not rest[0].known:
         return _any_command(f"{rest[0].text} of {name} is not read", rest)
-    if not is_ruled(rest[0].text.rpartition("/")[2]):
+    if not is_known_program(rest[0].text.rpartition("/")[2]):
         doing = _any_command("", rest[1:])
         return replace(doing, commands=(tuple(rest), *doing.commands))
     return _Doing(commands=((*rest, _STREAM) if name == "xargs" else tuple(rest),))
@@ -458,11 +462,11 @@ _STREAM = Word("$STDIN", known=False)
 
 def _any_command(unread: str, words: Sequence[Word]) -> _Doing:
     """Commands that may stand among words: from each on that names a program that is known."""
-    starts = [n for n, word in enumerate(words) if is_ruled(word.text.rpartition("/")[2])]
+    starts = [n for n, word in enumerate(words) if is_known_program(word.text.rpartition("/")[2])]
     return _Doing(unread=unread, commands=tuple(tuple(words[start:]) for start in starts))
 
 
-def _interpreted(program: Program, name: str, arguments: _Words) -> _Doing:
+def _read_shell(program: Program, name: str, arguments: _Words) -> _Doing:
     """A shell; the text behind ``-c`` is read like any other line."""
     for number, word in enumerate(arguments):
         if not word.known or not word.text.startswith(("-", "+")):
@@ -479,13 +483,13 @@ def _interpreted(program: Program, name: str, arguments: _Words) -> _Doing:
 _READERS: Mapping[str, Callable[[Program, str, _Words], _Doing]] = {
     "quiet": lambda program, name, arguments: _Doing(),
     "hosts": lambda program, name, arguments: _Doing(urls=_hosts(arguments)),
-    "looks": _looking,
-    "copies": _copying,
-    "here": _writing_here,
-    "scripts": _scripted,
-    "fetches": _fetched,
-    "opens": _opened,
-    "runs": _runner,
-    "shells": _interpreted,
+    "looks": _read_looker,
+    "copies": _read_copier,
+    "here": _read_writer_here,
+    "scripts": _read_script_program,
+    "fetches": _read_fetcher,
+    "opens": _read_opener,
+    "runs": _read_runner,
+    "shells": _read_shell,
 }
 """By the kind of a program, what reads its arguments."""

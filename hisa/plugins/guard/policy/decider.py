@@ -17,12 +17,12 @@ from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Decided
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import StepAction
-from hisa.plugins.guard.policy.call_facts import facts_of, is_never_asked
+from hisa.plugins.guard.policy.call_facts import facts_of, is_exempt
 from hisa.plugins.guard.policy.deciding import Policy, Reason, Ruling
 from hisa.plugins.guard.policy.named_facts import CallFacts
 from hisa.plugins.guard.policy.pressing import shows_effect
 from hisa.plugins.guard.policy.screen_part import is_browser_in_front
-from hisa.plugins.guard.policy.screen_things import NOTHING, Judged, judged_words
+from hisa.plugins.guard.policy.screen_things import NOTHING, PressJudgement, judge_words
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, ToolContext
@@ -65,7 +65,9 @@ async def open_policy(
     home = await _home(environment) if named else ""
     thrown_away = "throw_away" in environment.capabilities
     guarded = has_default_rules(policy, thrown_away=thrown_away)
-    always = (kind for each in decisions if each.answer == "kind" for kind in each.kinds)
+    always = (
+        kind for decision in decisions if decision.answer == "kind" for kind in decision.kinds
+    )
     return Policy(policy, guarded=guarded, home=home, always=always)
 
 
@@ -120,43 +122,45 @@ class Decider:
         """
         call, tool = action.call, self._find(action.call.call.tool)
         dry = self.policy.settings.dry_run
-        if tool is None or is_never_asked(tool):
+        if tool is None or is_exempt(tool):
             if dry and call.call.tool in ("termination", "infeasible"):
-                action.outcome = _dry(f"end the run: {call.input}", "")
+                action.outcome = _dry_outcome(f"end the run: {call.input}", "")
             return
         if not action.changed:
             self._last = self._newest  # the look of the press before
-        look = self._newest = await self._look(call, action.look)
+        observation = self._newest = await self._look(call, action.look)
         if dry:
-            call = action.whole
-            facts, ruling = await self._judged(call, tool, look)
+            call = action.full_call
+            facts, ruling = await self._judge(call, tool, observation)
             if facts.acts or ruling.verdict != "allow":
-                event = _decided(
+                event = _build_decision(
                     call, facts, ruling, word=_Word(ruling.verdict == "allow"), dry=True
                 )
                 self._emit(event)
                 verdict = f"{ruling.verdict} ({ruling.rule})"
-                action.outcome = _dry(f"make {event.tool}: {event.what}", verdict)
+                action.outcome = _dry_outcome(f"make {event.tool}: {event.what}", verdict)
                 return
-        if action.done and not self._is_shown(action, look):
-            call = call.part((*action.done, *call.actions))
-        action.approved |= await self._allow(call, tool, look)
+        if action.earlier_actions and not self._is_shown(action, observation):
+            call = call.part((*action.earlier_actions, *call.actions))
+        action.approved |= await self._allow(call, tool, observation)
 
-    def _is_shown(self, action: StepAction, look: Observation) -> bool:
+    def _is_shown(self, action: StepAction, observation: Observation) -> bool:
         """Whether a look shows what was done of the same call, so that the rest stands alone."""
         if not self.policy.judges_effects:
             return True
-        return self._last is not None and shows_effect(action.done, self._last, look)
+        return self._last is not None and shows_effect(
+            action.earlier_actions, self._last, observation
+        )
 
-    async def _allow(self, call: GroundedCall, tool: BaseTool, look: Observation) -> bool:
+    async def _allow(self, call: GroundedCall, tool: BaseTool, observation: Observation) -> bool:
         """Decide, and take note; returns whether a person allowed it.
 
         Raises:
             ActionRefused: it is not allowed.
         """
-        facts, ruling = await self._judged(call, tool, look)
+        facts, ruling = await self._judge(call, tool, observation)
         word = await self._word(call, facts, ruling)
-        decided = _decided(call, facts, ruling, word=word)
+        decided = _build_decision(call, facts, ruling, word=word)
         self._emit(decided)
         if decided.answer == "kind":
             self.policy.always.update(decided.kinds)
@@ -164,38 +168,38 @@ class Decider:
             raise ActionRefused(word.refusal)
         return bool(word.answer)
 
-    async def _judged(
-        self, call: GroundedCall, tool: BaseTool, look: Observation
+    async def _judge(
+        self, call: GroundedCall, tool: BaseTool, observation: Observation
     ) -> tuple[CallFacts, Ruling]:
         facts = facts_of(
             call,
             tool,
-            look,
+            observation,
             home=self.policy.home,
-            judged=self.policy.judges_effects,
-            aimed=await self._aimed(ToolContext(call, look, self._environment), tool),
+            judges_effects=self.policy.judges_effects,
+            aimed=await self._judge_aim(ToolContext(call, observation, self._environment), tool),
         )
         return facts, self.policy.decide(facts)
 
-    async def _look(self, call: GroundedCall, look: Observation) -> Observation:
+    async def _look(self, call: GroundedCall, observation: Observation) -> Observation:
         """Returns the look that is judged, with new elements where they say what is pressed.
 
         So they do of the address that a browser shows, where that matters.
         """
-        presses = any(not isinstance(each, (Move, Scroll, Sleep)) for each in call.actions)
+        presses = any(not isinstance(action, (Move, Scroll, Sleep)) for action in call.actions)
         pressing = presses and self.policy.judges_effects
-        addressed = self.policy.shows_addresses and is_browser_in_front(look)
+        addressed = self.policy.shows_addresses and is_browser_in_front(observation)
         if not (pressing or addressed) or "elements" not in self._environment.capabilities:
-            return look
-        if call.found is not None and call.found.at >= look.at:
-            look = call.found
+            return observation
+        if call.target_look is not None and call.target_look.at >= observation.at:
+            observation = call.target_look
         for _ in range(_READINGS):
-            look = await self._reader.recent(look)
-            if look.complete:
+            observation = await self._reader.recent(observation)
+            if observation.complete:
                 break
-        return look
+        return observation
 
-    async def _aimed(self, context: ToolContext, tool: BaseTool) -> Judged:
+    async def _judge_aim(self, context: ToolContext, tool: BaseTool) -> PressJudgement:
         """Returns what a tool would press, where that matters and it can tell."""
         aim = tool.traits.aim
         if aim is None or not self.policy.judges_effects:
@@ -203,10 +207,10 @@ class Decider:
         try:
             target = await aim(context, **tool.arguments(context.call.input))
         except ToolFailed as error:
-            return Judged(unknown=str(error)[:_LONGEST])
+            return PressJudgement(unknown=str(error)[:_LONGEST])
         if target is None:
             return NOTHING
-        return judged_words(target.names, target.around, what="what it would press")
+        return judge_words(target.names, target.around, name="what it would press")
 
     async def _word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
         """Returns whether the call may be made, and why not."""
@@ -226,47 +230,47 @@ class Decider:
             return _Word(False, "refuse", f"{str(error)[:_LONGEST]}. Nothing was done. {_GO_ON}")
         except asyncio.CancelledError:
             word = _Word(False, "stop")
-            self._emit(_decided(call, facts, ruling, word=word))
+            self._emit(_build_decision(call, facts, ruling, word=word))
             raise
         return _Word(True, "kind" if answer.kind == "kind" else "once")
 
-    def _refusal(self, ruling: Ruling, what: str) -> str:
-        about = "; ".join(_about(ruling))[:_LONGEST]
-        said = [f"{what}: {about}. Rule: {ruling.rule}"]
-        said += [f"Reason: {ruling.why}"] if ruling.why else []
-        said += ["Nothing was done", *self._limits(ruling.reasons), _GO_ON]
-        return ". ".join(said)
+    def _refusal(self, ruling: Ruling, summary: str) -> str:
+        about = "; ".join(_list_reasons(ruling))[:_LONGEST]
+        sentences = [f"{summary}: {about}. Rule: {ruling.rule}"]
+        sentences += [f"Reason: {ruling.why}"] if ruling.why else []
+        sentences += ["Nothing was done", *self._limits(ruling.reasons), _GO_ON]
+        return ". ".join(sentences)
 
     def _limits(self, reasons: tuple[Reason, ...]) -> list[str]:
         """The sites and folders that are allowed, where a call leaves them."""
         if not any("leaving" in reason.rule for reason in reasons):
             return []
         settings = self.policy.settings
-        told = [f"Allowed sites: {', '.join(settings.sites)}"] if settings.sites else []
+        sentences = [f"Allowed sites: {', '.join(settings.sites)}"] if settings.sites else []
         if settings.folders:
-            told.append(f"Files may be changed in: {', '.join(settings.folders)}")
-        return told
+            sentences.append(f"Files may be changed in: {', '.join(settings.folders)}")
+        return sentences
 
 
-def _about(ruling: Ruling) -> list[str]:
-    return list(dict.fromkeys(reason.said for reason in ruling.reasons if reason.said))
+def _list_reasons(ruling: Ruling) -> list[str]:
+    return list(dict.fromkeys(reason.text for reason in ruling.reasons if reason.text))
 
 
 def _question(call: GroundedCall, ruling: Ruling) -> str:
     """Returns the text of the question: the call whole, and why it is asked about."""
     description = f"\n({call.call.description})" if call.call.description else ""
-    reasons = "\n".join(f"- {reason.said}: {reason.rule}" for reason in ruling.reasons)
+    reasons = "\n".join(f"- {reason.text}: {reason.rule}" for reason in ruling.reasons)
     why = f"\n{ruling.why}" if ruling.why else ""
     return f"{call.call.tool}: {call.input}{description}\nasked because of:\n{reasons}{why}"
 
 
-def _dry(what: str, verdict: str) -> Outcome:
-    told = f"; the policy says: {verdict}" if verdict else ""
-    message = f"dry run, nothing was done. The agent would {what[:_LONGEST]}{told}"
+def _dry_outcome(action_text: str, verdict: str) -> Outcome:
+    policy_note = f"; the policy says: {verdict}" if verdict else ""
+    message = f"dry run, nothing was done. The agent would {action_text[:_LONGEST]}{policy_note}"
     return Outcome(ok=True, output=message, ends="stopped")
 
 
-def _decided(
+def _build_decision(
     call: GroundedCall, facts: CallFacts, ruling: Ruling, *, word: _Word, dry: bool = False
 ) -> Decided:
     described = f" ({call.call.description})" if call.call.description else ""
@@ -276,7 +280,7 @@ def _decided(
         verdict=ruling.verdict,
         rule=ruling.rule,
         why=ruling.why,
-        about=tuple(each[:_LONGEST] for each in _about(ruling)),
+        about=tuple(text[:_LONGEST] for text in _list_reasons(ruling)),
         facts=facts.words(),
         allowed=word.allowed,
         asked=word.answer in ("once", "kind", "stop", "refuse"),

@@ -44,7 +44,7 @@ class Reason:
     verdict: Verdict
     rule: str
     why: str
-    said: str
+    text: str
     kind: str
     """What a person allows who says "always": the rule with the tool, or the very command."""
 
@@ -118,9 +118,11 @@ class Policy:
         reasons: dict[Reason, None] = {}
         for part in facts.parts:
             for atom in self._atoms(part, facts):
-                reasons[self._decided(atom, facts)] = None
+                reasons[self._decide_atom(atom, facts)] = None
         verdicts = {reason.verdict for reason in reasons}
-        verdict: Verdict = next((each for each in _STRICT if each in verdicts), "allow")
+        verdict: Verdict = next(
+            (candidate for candidate in _STRICT if candidate in verdicts), "allow"
+        )
         decisive = tuple(reason for reason in reasons if reason.verdict == verdict)
         return Ruling(verdict, decisive)
 
@@ -143,16 +145,16 @@ class Policy:
             return True
         return path is not None and path.writes and bool(folders) and not is_inside(path, folders)
 
-    def _decided(self, atom: _Atom, facts: CallFacts) -> Reason:
+    def _decide_atom(self, atom: _Atom, facts: CallFacts) -> Reason:
         """Returns the first reason that applies."""
         for rule, words in zip(self.settings.rules, self._words, strict=True):
-            match = _applies(rule, atom, facts)
+            match = _match_rule(rule, atom, facts)
             if match is Match.NO or (rule.then == "allow" and match is not Match.YES):
                 continue
             unsure = rule.then == "deny" and match is Match.MAYBE
             verdict: Verdict = "ask" if unsure else rule.then
-            told = f"{words}, which may apply" if unsure else words
-            return _reason(verdict, told, rule.why, atom=atom, tool=facts.tool)
+            rule_text = f"{words}, which may apply" if unsure else words
+            return _reason(verdict, rule_text, rule.why, atom=atom, tool=facts.tool)
         return self._by_default(atom, facts)
 
     def _by_default(self, atom: _Atom, facts: CallFacts) -> Reason:
@@ -169,12 +171,12 @@ class Policy:
 
 def _reason(verdict: Verdict, rule: str, why: str, *, atom: _Atom, tool: str) -> Reason:
     part = atom.part
-    said = f"{part.said} ({part.unread})" if atom.unread else part.said
+    part_text = f"{part.text} ({part.unread})" if atom.unread else part.text
     about = [text for text in (_outside(atom),) if text]
     if verdict == "allow":
         return Reason(verdict, rule, why, "", "")
-    kind = f"{rule} | {tool}" + (f" | {part.said}" if atom.unread else "")
-    return Reason(verdict, rule, why, " ".join([said, *about]), kind)
+    kind = f"{rule} | {tool}" + (f" | {part.text}" if atom.unread else "")
+    return Reason(verdict, rule, why, " ".join([part_text, *about]), kind)
 
 
 def _outside(atom: _Atom) -> str:
@@ -186,9 +188,9 @@ def _outside(atom: _Atom) -> str:
     return f"[{atom.path.text}]" if atom.path is not None else ""
 
 
-def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
+def _match_rule(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
     strict = rule.then != "allow"
-    found = [
+    matches = [
         text_match(rule.tool, facts.tool) if rule.tool else Match.YES,
         _command_match(rule.command, atom.part, strict=strict) if rule.command else Match.YES,
         _app_match(rule.app.lower(), atom.app) if rule.app else Match.YES,
@@ -201,8 +203,8 @@ def _applies(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
         _effect_match(rule.effect, atom) if rule.effect else Match.YES,
     ]
     if rule.then == "allow" and atom.unread and not rule.command and (rule.path or rule.url):
-        return min(*found, Match.MAYBE)  # it may name others too
-    return min(found)
+        return min(*matches, Match.MAYBE)  # it may name others too
+    return min(matches)
 
 
 def _command_match(pattern: str, part: Part, *, strict: bool) -> Match:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.policy.program_table import expressions, listed
+from hisa.plugins.guard.policy.program_table import expressions, read_lists
 
-__all__ = ["ADDRESS_BAR", "effects_said", "is_app", "is_confirming", "is_dismissing"]
+__all__ = ["ADDRESS_BAR", "is_app", "is_confirming", "is_dismissing", "read_effects"]
 __all__ += ["title_effects"]
 
 _DISMISSING = re.compile(
@@ -39,18 +39,18 @@ ADDRESS_BAR = re.compile(
 
 def is_app(kind: str, apps: Iterable[str]) -> bool:
     """Whether one of the applications is of a kind, such as "terminals"."""
-    return any(word in app for app in apps for word in listed("apps")[kind])
+    return any(word in app for app in apps for word in read_lists("apps")[kind])
 
 
 @cache
-def _said() -> Mapping[Effect, re.Pattern[str]]:
+def _effect_patterns() -> Mapping[Effect, re.Pattern[str]]:
     return {
         effect: re.compile(rf"\b({words})\b", re.IGNORECASE)
         for effect, words in expressions("labels").items()
     }
 
 
-def effects_said(text: str, *, label: bool = False, first: bool = False) -> frozenset[Effect]:
+def read_effects(text: str, *, label: bool = False, first: bool = False) -> frozenset[Effect]:
     """Returns what a text says that an act would do.
 
     Args:
@@ -64,7 +64,7 @@ def effects_said(text: str, *, label: bool = False, first: bool = False) -> froz
     plain = plain.lstrip("•·-–* ")
     return frozenset(
         effect
-        for effect, words in _said().items()
+        for effect, words in _effect_patterns().items()
         if (words.match(plain) if first else words.search(plain))
     )
 
@@ -73,7 +73,7 @@ def title_effects(title: str) -> frozenset[Effect]:
     """Returns what a dialog of that title asks about; empty for a document's or a page's."""
     if len(title) > _TITLE or (_OF_PROGRAM.search(title) and not title.rstrip().endswith("?")):
         return frozenset()
-    return effects_said(title)
+    return read_effects(title)
 
 
 def is_dismissing(label: str) -> bool:

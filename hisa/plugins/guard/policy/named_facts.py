@@ -17,7 +17,7 @@ _NO_EFFECTS: frozenset[Effect] = frozenset()
 class Part:
     """One command of a line, or what else a call does at once."""
 
-    said: str
+    text: str
     """As people read it."""
     command: str | None = None
     """As patterns see it: the program without its folder, and its arguments without quotes. None:
@@ -47,17 +47,17 @@ class CallFacts:
 
     def words(self) -> tuple[str, ...]:
         """The facts as an event keeps them, at most `MOST_WORDS`."""
-        found = [f"app {app}" for app in self.apps]
+        words = [f"app {app}" for app in self.apps]
         for part in self.parts:
-            found += [f"command {part.said}"] if part.command is not None else []
-            found += [f"cannot be read: {part.unread}"] if part.unread else []
-            found += [f"would {effect}" for effect in sorted(part.effects)]
-            found += [f"address {url.text}" for url in part.urls]
-            found += [
+            words += [f"command {part.text}"] if part.command is not None else []
+            words += [f"cannot be read: {part.unread}"] if part.unread else []
+            words += [f"would {effect}" for effect in sorted(part.effects)]
+            words += [f"address {url.text}" for url in part.urls]
+            words += [
                 f"{'changes' if path.writes else 'names'} {path.text}{'' if path.sure else '…'}"
                 for path in part.paths
             ]
-        return tuple(word[:_WORD] for word in dict.fromkeys(found))[:MOST_WORDS]
+        return tuple(word[:_WORD] for word in dict.fromkeys(words))[:MOST_WORDS]
 
 
 MOST_WORDS = 40

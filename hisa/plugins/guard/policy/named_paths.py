@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from hisa.plugins.guard.policy.matching import Match, literal_start
 
-__all__ = ["NamedPath", "is_inside", "is_sensitive", "path_match", "resolved"]
+__all__ = ["NamedPath", "is_inside", "is_sensitive", "path_match", "resolve_path"]
 
 _OTHERS_HOME = re.compile(r"(/home/[^/]+|/root)(?=/|$)")
 _WILD = re.compile(r"[*?\[]")
@@ -45,7 +45,7 @@ class NamedPath:
     """With everything below it."""
 
 
-def resolved(
+def resolve_path(
     text: str,
     *,
     home: str = "",
@@ -81,33 +81,33 @@ def resolved(
         if base is None:
             return NamedPath("/", writes, sure=False, deep=deep)
         text = f"{base}/{text}"
-    path, plain = _walked(text, home, glob=glob)
+    path, plain = _normalise(text, home, glob=glob)
     if path in _NOWHERE:
         return None
     return NamedPath(path, writes, sure and plain, deep)
 
 
-def _walked(text: str, home: str, *, glob: bool) -> tuple[str, bool]:
+def _normalise(text: str, home: str, *, glob: bool) -> tuple[str, bool]:
     """A path without dots, as far as it is known, and whether that is all of it."""
     if home and (text == "~" or text.startswith("~/")):
         text = home + text[1:]
     root, *parts = text.split("/")
-    done: list[str] = []
+    path_parts: list[str] = []
     for number, part in enumerate(parts):
         if glob and _WILD.search(part):
             if ".." in parts[number:]:
-                return _named(root, [], home), False
-            return _named(root, [*done, part[: _WILD.search(part).start()]], home), False  # type: ignore[union-attr]
+                return _join_path(root, [], home), False
+            return _join_path(root, [*path_parts, part[: _WILD.search(part).start()]], home), False  # type: ignore[union-attr]
         if part == "..":
-            if not done and root == "~":
+            if not path_parts and root == "~":
                 return "/", False
-            done = done[:-1]
+            path_parts = path_parts[:-1]
         elif part not in ("", "."):
-            done.append(part)
-    return _named(root, done, home), True
+            path_parts.append(part)
+    return _join_path(root, path_parts, home), True
 
 
-def _named(root: str, parts: list[str], home: str) -> str:
+def _join_path(root: str, parts: list[str], home: str) -> str:
     path = "/".join([root, *parts]) or "/"
     if home and (path == home or path.startswith(home.rstrip("/") + "/")):
         return "~" + path[len(home.rstrip("/")) :]
@@ -116,26 +116,26 @@ def _named(root: str, parts: list[str], home: str) -> str:
 
 def path_match(pattern: str, path: NamedPath) -> Match:
     """Whether a pattern means a path. One without a wildcard means everything below it too."""
-    best = _one_match(pattern.rstrip("/") or "/", path)
+    best = _match_pattern(pattern.rstrip("/") or "/", path)
     if best is Match.YES or not pattern.startswith("~"):
         return best
     own = _OTHERS_HOME.match(path.text)  # whose home it is, nobody told
     if own is None:
         return best
     other = NamedPath("~" + path.text[own.end() :], path.writes, path.sure, path.deep)
-    return max(best, min(Match.MAYBE, _one_match(pattern, other)))
+    return max(best, min(Match.MAYBE, _match_pattern(pattern, other)))
 
 
-def _one_match(pattern: str, path: NamedPath) -> Match:
+def _match_pattern(pattern: str, path: NamedPath) -> Match:
     start = literal_start(pattern)
-    whole = start == pattern
+    is_literal = start == pattern
     below = pattern.rstrip("/") + "/"
     if path.sure:
-        if fnmatchcase(path.text, pattern) or (whole and (path.text + "/").startswith(below)):
+        if fnmatchcase(path.text, pattern) or (is_literal and (path.text + "/").startswith(below)):
             return Match.YES
         holds = path.deep and start.startswith(path.text.rstrip("/") + "/")
         return Match.MAYBE if holds else Match.NO
-    if (whole and path.text.startswith(below)) or (
+    if (is_literal and path.text.startswith(below)) or (
         pattern == start + "*" and start.endswith("/") and path.text.startswith(start)
     ):
         return Match.YES

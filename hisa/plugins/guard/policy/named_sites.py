@@ -77,11 +77,11 @@ def read_url(text: str) -> NamedUrl | None:
 
 def _has_scheme(text: str) -> bool:
     """Whether a scheme is there, and no port of a host."""
-    found = _SCHEME.match(text)
-    if found is None:
+    match = _SCHEME.match(text)
+    if match is None:
         return False
-    after = text[found.end() :]
-    return "." not in found.group() and not re.match(r"\d{1,5}(/|$)", after)
+    after = text[match.end() :]
+    return "." not in match.group() and not re.match(r"\d{1,5}(/|$)", after)
 
 
 def _plain_host(host: str) -> str:
@@ -110,19 +110,19 @@ def looks_like_address(text: str) -> bool:
             "view-source",
             "blob",
         }
-    found = _BARE.fullmatch(text)
-    if not found or not found[1]:
+    match = _BARE.fullmatch(text)
+    if not match or not match[1]:
         return False
-    host, last = found[1].rstrip("."), found[1].rstrip(".").rpartition(".")[2]
+    host, last = match[1].rstrip("."), match[1].rstrip(".").rpartition(".")[2]
     if last.isdigit():
         return host.count(".") == 3 and _NUMBER.fullmatch(host) is not None
-    return "." not in found[1] or (_ENDING.fullmatch(last) is not None and last not in _FILES)
+    return "." not in match[1] or (_ENDING.fullmatch(last) is not None and last not in _FILES)
 
 
 def urls_in(text: str) -> tuple[NamedUrl, ...]:
     """Returns every address with a scheme that a text holds."""
-    found = (read_url(match.rstrip(".,;)]}")) for match in _IN_TEXT.findall(text))
-    return tuple(dict.fromkeys(url for url in found if url is not None))
+    urls = (read_url(match.rstrip(".,;)]}")) for match in _IN_TEXT.findall(text))
+    return tuple(dict.fromkeys(url for url in urls if url is not None))
 
 
 def is_site(url: NamedUrl, sites: Iterable[str]) -> bool:
@@ -154,14 +154,14 @@ def url_match(pattern: str, url: NamedUrl) -> Match:
     pattern = _lower_host(pattern)
     if not url.host and url.scheme in _WEB:
         return Match.MAYBE
-    whole = (url.text, unquote(url.text))
-    bare = tuple(text.partition("://")[2] for text in whole)
+    spellings = (url.text, unquote(url.text))
+    bare = tuple(text.partition("://")[2] for text in spellings)
     ports = tuple(text.replace(f":{url.port}", "", 1) for text in bare) if url.port else ()
-    if any(fnmatchcase(text, pattern) for text in (*whole, *bare, *ports)):
+    if any(fnmatchcase(text, pattern) for text in (*spellings, *bare, *ports)):
         return Match.YES
     if literal_start(pattern) == pattern and any(
         (text.rstrip("/") + "/").startswith(pattern.rstrip("/") + "/")
-        for text in (*whole, *bare, *ports)
+        for text in (*spellings, *bare, *ports)
     ):
         return Match.YES
     return Match.NO

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from hisa.actions import Action, Write
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.keyed import Keyed, Touch, keyed
+from hisa.plugins.guard.keyed import Inputs, Touch, read_inputs
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.screen_things import (
-    called,
+    describe_thing,
+    find_pressed_by_enter,
     is_pressed,
     is_reached,
-    judged,
-    pressed_by_enter,
+    judge_element,
     thing_at,
 )
 from hisa.protocols import GroundedCall
@@ -27,7 +27,7 @@ from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, MULTI_LINE
 
-__all__ = ["Pressed", "descriptions", "shows_effect", "window_at"]
+__all__ = ["PressEffects", "descriptions", "shows_effect", "window_at"]
 
 _ENTER = words("enter num_enter shift+enter ctrl+enter ctrl+shift+enter")
 _MOVES = words("tab shift+tab up down left right home end pageup pagedown")
@@ -41,11 +41,11 @@ _NO_FOCUS = "what has the focus is not known"
 def descriptions(call: GroundedCall) -> tuple[str, ...]:
     """The planner's own words for the places of a call."""
     own = call.call
-    found = (own.description, own.description_2, *(place.description for place in call.places))
-    return tuple(dict.fromkeys(filter(None, found)))
+    texts = (own.description, own.description_2, *(place.description for place in call.places))
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
-def shows_effect(done: Sequence[Action], before: Observation, now: Observation) -> bool:
+def shows_effect(actions: Sequence[Action], before: Observation, now: Observation) -> bool:
     """Whether a look shows what some acts may have brought, so that it tells what comes next.
 
     A picture that changed while nothing new is told is one whose elements are told late, or never.
@@ -54,13 +54,13 @@ def shows_effect(done: Sequence[Action], before: Observation, now: Observation) 
         return False
     was, focus = focused_element(before), focused_element(now)
     moved = False
-    for touch in keyed(done).touches:
+    for touch in read_inputs(actions).touches:
         moved = touch in _MOVES if isinstance(touch, str) else moved and isinstance(touch, Write)
     if moved:
         return focus is not None and (was is None or _known(focus) != _known(was))
     known = {_known(element) for element in before.elements or ()}
     new = any(_known(element) not in known for element in now.elements or ())
-    pictures = (look.without_pointer.screenshot.pixels for look in (before, now))
+    pictures = (observation.without_pointer.screenshot.pixels for observation in (before, now))
     return new or next(pictures) == next(pictures)
 
 
@@ -68,7 +68,7 @@ def _known(element: Element) -> tuple[object, ...]:
     return element.role, element.name, element.box
 
 
-class Pressed:
+class PressEffects:
     """What a call presses, in order, and what that would do; with ``unknown`` it cannot be told.
 
     The focus is followed as far as one look tells. ``_moved``: keys have put it somewhere else;
@@ -76,30 +76,36 @@ class Pressed:
 
     Args:
         call: a gui_action.
-        done: its clicks, keys and text.
-        look: with elements where they were read.
+        inputs: its clicks, keys and text.
+        observation: with elements where they were read.
     """
 
-    def __init__(self, call: GroundedCall, done: Keyed, look: Observation) -> None:
+    def __init__(self, call: GroundedCall, inputs: Inputs, observation: Observation) -> None:
         self.effects = set[Effect]()
         self.things: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
-        self._about, self._look = descriptions(call), look
+        self._about, self._look = descriptions(call), observation
         self._labels = [place.label for place in call.places if place.label]
-        self._asked = said.title_effects(look.active.title) if look.active else frozenset[Effect]()
-        focus = None if look.all_elements is None else focused_element(look)
-        self._focus = focus if focus is not None and self._is_in(focus, look.active) else None
-        self._terminal = _takes_commands(look.active, self._focus)
+        self._title_effects = (
+            said.title_effects(observation.active.title)
+            if observation.active
+            else frozenset[Effect]()
+        )
+        focus = None if observation.all_elements is None else focused_element(observation)
+        self._focus = (
+            focus if focus is not None and self._is_in(focus, observation.active) else None
+        )
+        self._terminal = _takes_commands(observation.active, self._focus)
         self._moved = self._opened = False
-        for each in done.touches:
-            match each:
+        for touch in inputs.touches:
+            match touch:
                 case Touch():
-                    self._touch(each)
+                    self._touch(touch)
                 case Write():
-                    self._type(each.text)
+                    self._type(touch.text)
                 case str():
-                    self._press(each)
-        if any(not key.startswith("shift") for key in done.held):
+                    self._press(touch)
+        if any(not key.startswith("shift") for key in inputs.held):
             self.unknown["it leaves a key held down, for what comes after it"] = None
 
     def _touch(self, touch: Touch) -> None:
@@ -123,18 +129,18 @@ class Pressed:
         elif self._terminal:
             self.things["click the terminal"] = None
         else:
-            self._blind()
+            self._judge_unknown()
 
-    def _blind(self) -> None:
+    def _judge_unknown(self) -> None:
         """A click on what nobody knows: the words that it was found by are all there is."""
         labels = self._labels
         if not labels or not all(map(said.is_dismissing, labels)):
-            found = (
-                said.effects_said(text, label=text in labels) for text in (*labels, *self._about)
+            text_effects = (
+                said.read_effects(text, label=text in labels) for text in (*labels, *self._about)
             )
-            self.effects.update(*found)
+            self.effects.update(*text_effects)
         if not labels or any(map(said.is_confirming, labels)):
-            self.effects.update(self._asked)
+            self.effects.update(self._title_effects)
         self.things["click something that is not known"] = None
         self.unknown["nothing is known of what lies there"] = None
         self._opened = True
@@ -146,15 +152,15 @@ class Pressed:
         if self._terminal:
             return
         if chord in _ENTER or (chord == "space" and on_button):
-            things = self._entered(chord)
+            things = self._find_key_targets(chord)
             if not things or not all(said.is_dismissing(thing.name) for thing in things):
-                self.effects.update(self._asked)
+                self.effects.update(self._title_effects)
             for thing in things:
                 self._judge(thing, f"press {chord} on")
         elif chord == "space":
             self._type(" ")
         elif "alt" in held and "ctrl" not in held and len(key) == 1:
-            self.effects.update(self._asked)
+            self.effects.update(self._title_effects)
             self._letters(key, f"press {chord} for")
             self._opened = True
         elif chord in _OPENS:
@@ -162,21 +168,21 @@ class Pressed:
         elif chord in _MOVES:
             self._moved |= not self._stays()
 
-    def _entered(self, chord: str) -> Sequence[Element]:
+    def _find_key_targets(self, chord: str) -> Sequence[Element]:
         """Returns what Enter or Space presses."""
         focus, menu = self._focus, self._menu()
         if self._opened or (focus is None and not menu):
             self.unknown[_NOT_YET if self._opened else _NO_FOCUS] = None
             return ()
         if self._moved:
-            return menu or self._reached()
+            return menu or self._find_reachable()
         if focus is None:
-            return [each for each in menu if "selected" in each.states]
+            return [entry for entry in menu if "selected" in entry.states]
         if is_pressed(focus):
             return [focus]
         if self._stays() and "ctrl" not in chord:
             return ()
-        return pressed_by_enter(focus, self._look)
+        return find_pressed_by_enter(focus, self._look)
 
     def _type(self, text: str) -> None:
         """Type: into a field, else it presses what has the focus, or what has its letter."""
@@ -197,20 +203,20 @@ class Pressed:
         """Press what may have one of these letters underlined."""
         if self._look.all_elements is None:
             self.unknown["what the key would press is not known"] = None
-        for thing in self._menu() or self._reached():
+        for thing in self._menu() or self._find_reachable():
             if set(letters) & set(thing.name.lower()):
                 self._judge(thing, verb)
 
     def _judge(self, thing: Element, verb: str) -> None:
-        verdict, name = judged(thing, self._look), called(thing)
+        verdict, name = judge_element(thing, self._look), describe_thing(thing)
         texts: Sequence[str] = ()
         if verb == "drop on":  # a bin is a row or a picture, and needs no verb
             texts = (thing.name, thing.text, thing.label)
         elif verb == "click" and is_pressed(thing) and not said.is_dismissing(thing.name):
             texts = self._about
-        self.effects.update(verdict.effects, *map(said.effects_said, texts))
+        self.effects.update(verdict.effects, *map(said.read_effects, texts))
         if is_pressed(thing) and said.is_confirming(thing.name or thing.text):
-            self.effects.update(self._asked)
+            self.effects.update(self._title_effects)
         more = f" (“{verdict.about}”)" if verdict.about not in name else ""
         self.things[f"{verb} {name}{more}"] = None
         if verdict.unknown:
@@ -228,34 +234,40 @@ class Pressed:
         if window is None or thing.window in (window.title, ""):
             return True
         tops = (e for e in self._look.elements or () if e.window == thing.window)
-        return window.active and any("active" in each.states for each in tops)
+        return window.active and any("active" in top.states for top in tops)
 
     def _window(self) -> Sequence[Element]:
         """Returns the elements of the window that has the focus."""
         active = self._look.active
         titles = {active.title if active else "", self._focus.window if self._focus else "", ""}
-        return [each for each in self._look.elements or () if each.window in titles]
+        return [element for element in self._look.elements or () if element.window in titles]
 
-    def _reached(self) -> Sequence[Element]:
+    def _find_reachable(self) -> Sequence[Element]:
         """Returns the buttons that keys may come to and that are not known to be harmless."""
-        look = self._look
-        found = ((each, judged(each, look)) for each in self._window() if is_pressed(each))
-        risky = (each for each, verdict in found if verdict.effects or verdict.unknown)
-        return [each for each in risky if is_reached(each, look)]
+        observation = self._look
+        judgements = (
+            (element, judge_element(element, observation))
+            for element in self._window()
+            if is_pressed(element)
+        )
+        risky = (element for element, verdict in judgements if verdict.effects or verdict.unknown)
+        return [element for element in risky if is_reached(element, observation)]
 
     def _menu(self) -> Sequence[Element]:
         """The entries of the menus that are open; a page may show a bar of them all the time."""
-        found = [each for each in self._window() if each.role.endswith("menu item")]
-        chosen = any({"selected", "focused"} & each.states or not each.window for each in found)
-        return found if chosen or self._focus is None else ()
+        entries = [element for element in self._window() if element.role.endswith("menu item")]
+        chosen = any(
+            {"selected", "focused"} & entry.states or not entry.window for entry in entries
+        )
+        return entries if chosen or self._focus is None else ()
 
 
-def window_at(point: Point | None, look: Observation) -> Window | None:
+def window_at(point: Point | None, observation: Observation) -> Window | None:
     """The topmost window at a point; None where that is not known."""
     if point is None:
         return None
-    at = look.convert(point, "screen")
-    return next((w for w in reversed(look.windows) if w.box and w.box.contains(at)), None)
+    at = observation.convert(point, "screen")
+    return next((w for w in reversed(observation.windows) if w.box and w.box.contains(at)), None)
 
 
 def _takes_commands(window: Window | None, focus: Element | None) -> bool:

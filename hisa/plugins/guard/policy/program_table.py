@@ -14,8 +14,8 @@ from typing import Any, get_args
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.shell_lines import Word
 
-__all__ = ["Program", "expressions", "find_program", "is_ruled", "leading_options"]
-__all__ += ["listed"]
+__all__ = ["Program", "expressions", "find_program", "is_known_program", "leading_options"]
+__all__ += ["read_lists"]
 
 _VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
 """Programs that are also installed with a version, or what they are for, behind their name."""
@@ -37,9 +37,9 @@ class Program:
     effects: frozenset[Effect] = frozenset()
     arguments: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
 
-    def matching(self, what: str, words: Sequence[Word]) -> Iterator[Word]:
+    def matching_words(self, key: str, words: Sequence[Word]) -> Iterator[Word]:
         """Yields the words that an expression of the program is about, each by itself."""
-        pattern = self.arguments.get(what)
+        pattern = self.arguments.get(key)
         for word in words if pattern is not None else ():
             if pattern is not None and pattern.fullmatch(word.text):
                 yield word
@@ -49,12 +49,12 @@ class Program:
         pairs = pairwise(words)
         joined = [Word(f"{a.text} {b.text}") for a, b in pairs if a.text.startswith("-")]
         texts = [*words, *joined]
-        by_word = {each for each in _EFFECTS if any(self.matching(each, texts))}
+        by_word = {effect for effect in _EFFECTS if any(self.matching_words(effect, texts))}
         return self.effects | by_word
 
     def unread(self, words: Sequence[Word]) -> str:
         """Returns why the program could do more with some arguments than is known."""
-        if any(self.matching("unread", words)):
+        if any(self.matching_words("unread", words)):
             return f"an argument of {self.name} is not read"
         options = self.arguments.get("options")
         if options is not None:
@@ -81,7 +81,7 @@ def _lists() -> Mapping[str, Any]:
 
 
 @cache
-def listed(section: str) -> Mapping[str, frozenset[str]]:
+def read_lists(section: str) -> Mapping[str, frozenset[str]]:
     """Returns the names of each list of a section of ``programs.toml``."""
     return {key: frozenset(names.split()) for key, names in _lists()[section].items()}
 
@@ -93,17 +93,17 @@ def expressions(section: str) -> Mapping[Any, str]:
 
 @cache
 def _arguments() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
-    found: dict[str, Mapping[str, re.Pattern[str]]] = {}
+    patterns_by_name: dict[str, Mapping[str, re.Pattern[str]]] = {}
     for entry in _lists()["arguments"]:
         patterns = {
             key: re.compile(text.replace("\n", "")) for key, text in entry.items() if key != "of"
         }
-        names = (listed("kinds").get(name[1:], {name}) for name in entry["of"].split())
-        found |= dict.fromkeys(chain.from_iterable(names), patterns)
-    return found
+        names = (read_lists("kinds").get(name[1:], {name}) for name in entry["of"].split())
+        patterns_by_name |= dict.fromkeys(chain.from_iterable(names), patterns)
+    return patterns_by_name
 
 
-def is_ruled(name: str) -> bool:
+def is_known_program(name: str) -> bool:
     """Whether anything is known of a program of that name."""
     program = find_program(name, ())
     return bool(program.effects or program.kind)
@@ -130,20 +130,21 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
         name: of its program, without a folder.
         words: its arguments.
     """
-    found = _VERSIONED.fullmatch(name)
-    plain = found[1] if found else name
+    match = _VERSIONED.fullmatch(name)
+    plain = match[1] if match else name
     first = words[0].text if words else ""
     longer = f"{plain}:{first}"
     names = [longer, plain] if not words or (first and words[0].known) else [plain]
     kinds = (
-        (kind, key) for key in names for kind, known in listed("kinds").items() if key in known
+        (kind, key) for key in names for kind, known in read_lists("kinds").items() if key in known
     )
     kind, key = next(kinds, ("", ""))
     effects = frozenset(
         effect
         for effect in _EFFECTS
-        for each in names
-        if each in listed("effects").get(effect, ()) and (key != longer or each == longer)
+        for candidate in names
+        if candidate in read_lists("effects").get(effect, ())
+        and (key != longer or candidate == longer)
     )
     arguments = _arguments().get(key or longer) or ({} if key else _arguments().get(plain, {}))
     if [word.text for word in words] in (["--version"], ["--help"]) and kind != "runs":

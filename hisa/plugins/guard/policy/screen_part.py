@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.keyed import Keyed, keyed
+from hisa.plugins.guard.keyed import Inputs, read_inputs
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.named_facts import Part
-from hisa.plugins.guard.policy.named_paths import NamedPath, resolved
+from hisa.plugins.guard.policy.named_paths import NamedPath, resolve_path
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url
-from hisa.plugins.guard.policy.pressing import Pressed, descriptions, window_at
+from hisa.plugins.guard.policy.pressing import PressEffects, descriptions, window_at
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
 
@@ -37,82 +37,84 @@ _FILE_DIALOG = re.compile(r"\b(save|export|open|choose|select|import|file|folder
 _SAVES = re.compile(r"\b(save|export|create)\b", re.IGNORECASE)
 
 
-def apps_of(call: GroundedCall, look: Observation) -> tuple[str, ...]:
+def apps_of(call: GroundedCall, observation: Observation) -> tuple[str, ...]:
     """The applications that a call acts on: the one in front, and those that are clicked.
 
     Empty where nobody can tell.
     """
-    if not look.windows_known:
+    if not observation.windows_known:
         return ()
-    found = [look.active.app.lower()] if look.active is not None else []
-    for point, _ in keyed(call.actions).clicks:
-        under = window_at(point, look)
-        found += [under.app.lower()] if under else []
-    return tuple(dict.fromkeys(found)) or ("",)
+    apps = [observation.active.app.lower()] if observation.active is not None else []
+    for point, _ in read_inputs(call.actions).clicks:
+        under = window_at(point, observation)
+        apps += [under.app.lower()] if under else []
+    return tuple(dict.fromkeys(apps)) or ("",)
 
 
-def is_browser_in_front(look: Observation) -> bool:
+def is_browser_in_front(observation: Observation) -> bool:
     """Whether a browser has the focus."""
-    return look.active is not None and said.is_app("browsers", (look.active.app.lower(),))
+    return observation.active is not None and said.is_app(
+        "browsers", (observation.active.app.lower(),)
+    )
 
 
 def screen_parts(
     call: GroundedCall,
-    look: Observation,
+    observation: Observation,
     apps: tuple[str, ...],
     *,
     home: str,
-    judged: bool = False,
+    judges_effects: bool = False,
 ) -> tuple[Part, ...]:
     """Returns the parts of an act: itself, and the commands that it types.
 
     Args:
         call: a gui_action.
-        look: with elements where they were read.
+        observation: with elements where they were read.
         apps: see `apps_of`.
         home: the home folder, absolute; empty: not known.
-        judged: what an act would do matters, so that it matters too where that cannot be told.
+        judges_effects: whether the effect of an act matters, and so an unknown one too.
     """
-    done = keyed(call.actions)
-    typed = _commands(done, apps, home=home)
-    found = Pressed(call, done, look)
-    title = look.active.title if look.active is not None else ""
+    inputs = read_inputs(call.actions)
+    typed = _commands(inputs, apps, home=home)
+    press_effects = PressEffects(call, inputs, observation)
+    title = observation.active.title if observation.active is not None else ""
     act = Part(
-        said=_named(call, found),
-        unread=" and ".join(found.unknown) if judged else "",
-        effects=frozenset((*found.effects, *_by_keys(done, title, apps))),
-        urls=tuple(dict.fromkeys(_urls(call, done, look, apps))),
-        paths=tuple(dict.fromkeys(_paths(done, look, apps, home=home))),
+        text=_describe_act(call, press_effects),
+        unread=" and ".join(press_effects.unknown) if judges_effects else "",
+        effects=frozenset((*press_effects.effects, *_key_effects(inputs, title, apps))),
+        urls=tuple(dict.fromkeys(_urls(call, inputs, observation, apps))),
+        paths=tuple(dict.fromkeys(_paths(inputs, observation, apps, home=home))),
     )
     return (act, *typed)
 
 
-def _named(call: GroundedCall, found: Pressed) -> str:
+def _describe_act(call: GroundedCall, press_effects: PressEffects) -> str:
     """The act by what it is done to, and never by where that is."""
-    things = found.things
-    kept = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
-    told = "; ".join(dict.fromkeys(filter(None, [*things, to_source(kept)])))
+    things = press_effects.things
+    other_actions = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
+    text = "; ".join(dict.fromkeys(filter(None, [*things, to_source(other_actions)])))
     about = " and ".join(descriptions(call))
-    return f"{told} ({about})" if about else told
+    return f"{text} ({about})" if about else text
 
 
 # ------------------------------------------------------------------ typed commands
 
 
-def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...]:
+def _commands(inputs: Inputs, apps: Iterable[str], *, home: str) -> tuple[Part, ...]:
     apps = tuple(apps)
-    launches = said.is_app("launchers", apps) or {"alt+f2", "win+r"} & set(done.chords)
+    launches = said.is_app("launchers", apps) or {"alt+f2", "win+r"} & set(inputs.chords)
     if not launches and not said.is_app("terminals", apps):
         return ()
-    text = done.typed.replace("\t", " ")
+    text = inputs.typed.replace("\t", " ")
     parts = parts_of_line(text, home=home) if text.strip() else ()
     why = ""
-    if done.recalls:
+    if inputs.recalls:
         why = "text comes into the terminal that the call does not hold"
     elif "!" in text or text.lstrip().startswith("^"):
         why = "a terminal takes ! and ^ for earlier commands"
     if why:
-        unread = Part(said=text.strip() or "keys", command=text, exact=False, unread=why)
+        unread = Part(text=text.strip() or "keys", command=text, exact=False, unread=why)
         parts = (*parts, unread)
     return parts
 
@@ -120,8 +122,8 @@ def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...
 # ------------------------------------------------------------------ effects
 
 
-def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
-    chords = set(done.chords)
+def _key_effects(inputs: Inputs, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
+    chords = set(inputs.chords)
     mails = said.is_app("mail", apps)
     deleting = {"delete", "shift+delete", "ctrl+delete", "decimal", "shift+decimal"} & chords
     if deleting and (said.is_app("file_managers", apps) or mails):
@@ -140,14 +142,14 @@ def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]
 
 
 def _urls(
-    call: GroundedCall, done: Keyed, look: Observation, apps: tuple[str, ...]
+    call: GroundedCall, inputs: Inputs, observation: Observation, apps: tuple[str, ...]
 ) -> Iterable[NamedUrl]:
     if not said.is_app("browsers", apps):
         return
-    at_bar = bool(_TO_BAR & set(done.chords)) or any(
+    at_bar = bool(_TO_BAR & set(inputs.chords)) or any(
         _BAR.search(text) for text in (*descriptions(call), *(p.label for p in call.places))
     )
-    text = done.typed.strip()
+    text = inputs.typed.strip()
     navigates = False
     for line in text.split("\n"):
         line = line.strip()
@@ -157,40 +159,40 @@ def _urls(
         elif line and at_bar:
             navigates = True
             yield NamedUrl(f"a search for {line}", "search")
-    if at_bar and done.pastes:
+    if at_bar and inputs.pastes:
         yield NamedUrl("what is pasted", "pasted")
-    leaves = (navigates and at_bar and not _clicked_elsewhere(call, done)) or (
-        not done.clicks and not text and done.chords and set(done.chords) <= _AWAY
+    leaves = (navigates and at_bar and not _clicks_elsewhere(call, inputs)) or (
+        not inputs.clicks and not text and inputs.chords and set(inputs.chords) <= _AWAY
     )
-    shown = _shown(look)
+    shown = _shown_address(observation)
     if shown and not leaves:
         yield from filter(None, [read_url(shown)])
 
 
-def _clicked_elsewhere(call: GroundedCall, done: Keyed) -> bool:
+def _clicks_elsewhere(call: GroundedCall, inputs: Inputs) -> bool:
     """Whether a click goes to the page and not to the bar."""
-    if not done.clicks:
+    if not inputs.clicks:
         return False
     names = (*descriptions(call), *(place.label for place in call.places))
     return not any(_BAR.search(text) for text in names)
 
 
-def _shown(look: Observation) -> str:
+def _shown_address(observation: Observation) -> str:
     """The address that the browser shows; empty where the elements are not known."""
-    bars = [e for e in look.elements or () if said.ADDRESS_BAR.search(e.name.strip())]
+    bars = [e for e in observation.elements or () if said.ADDRESS_BAR.search(e.name.strip())]
     return next((bar.text.strip() for bar in bars if bar.text.strip()), "")
 
 
 def _paths(
-    done: Keyed, look: Observation, apps: tuple[str, ...], *, home: str
+    inputs: Inputs, observation: Observation, apps: tuple[str, ...], *, home: str
 ) -> Iterable[NamedPath]:
-    title = look.active.title if look.active is not None else ""
+    title = observation.active.title if observation.active is not None else ""
     writes = _SAVES.search(title) is not None
     browses = said.is_app("browsers", apps)
-    for line in done.typed.split("\n"):
+    for line in inputs.typed.split("\n"):
         text = line.strip()
         named = text.startswith(("/", "~/", "file:")) and " /" not in text
         if named or (text and _FILE_DIALOG.search(title) and "/" in text and not browses):
-            path = resolved(text, home=home, writes=writes)
+            path = resolve_path(text, home=home, writes=writes)
             if path is not None:
                 yield path

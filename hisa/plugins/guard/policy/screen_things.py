@@ -9,13 +9,20 @@ from dataclasses import dataclass
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at, lies_in
+from hisa.screen.lies_at import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["NOTHING", "Judged", "called", "is_pressed", "is_reached", "judged"]
-__all__ += ["judged_words", "pressed_by_enter", "thing_at"]
+__all__ = [
+    "NOTHING",
+    "PressJudgement",
+    "describe_thing",
+    "is_pressed",
+    "is_reached",
+    "judge_element",
+]
+__all__ += ["find_pressed_by_enter", "judge_words", "thing_at"]
 
 _BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 _TICKS = re.compile(r".*(check|radio|switch).*")
@@ -29,7 +36,7 @@ trees of pages each stands twice: as the paragraph, and as the text in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PressJudgement:
     """What pressing a thing would do; with ``unknown`` it could be anything.
 
     ``about`` is what says so: the thing's words, or those that it says yes to.
@@ -40,7 +47,7 @@ class Judged:
     about: str = ""
 
 
-NOTHING = Judged()
+NOTHING = PressJudgement()
 
 
 def is_pressed(thing: Element) -> bool:
@@ -48,25 +55,29 @@ def is_pressed(thing: Element) -> bool:
     return thing.role not in FIELDS and _BUTTONS.fullmatch(thing.role) is not None
 
 
-def thing_at(point: Point, look: Observation) -> Element | None:
+def thing_at(point: Point, observation: Observation) -> Element | None:
     """Returns what a click at a point meets.
 
     An empty part of a page is there to be clicked: Chromium (156) tells of no other one.
     """
-    elements, found = look.elements or (), element_at(point, look)
-    at = look.convert(point, "screen")
+    elements, hit = observation.elements or (), element_at(point, observation)
+    at = observation.convert(point, "screen")
     for number in range(len(elements) - 1, -1, -1):
-        each = elements[number]
-        if each is found:
+        element = elements[number]
+        if element is hit:
             break
-        bare = each.role == "section" and not (each.name or each.text) and each.box.contains(at)
-        holds = number + 1 < len(elements) and lies_in(number + 1, number, elements)
-        if bare and not holds and (found is None or each.window == found.window):
-            return each
-    return found
+        bare = (
+            element.role == "section"
+            and not (element.name or element.text)
+            and element.box.contains(at)
+        )
+        holds = number + 1 < len(elements) and is_part_of(number + 1, number, elements)
+        if bare and not holds and (hit is None or element.window == hit.window):
+            return element
+    return hit
 
 
-def called(thing: Element) -> str:
+def describe_thing(thing: Element) -> str:
     """A thing by its role and name."""
     name = thing.name or thing.label or thing.description
     name = name or (thing.text if thing.role not in FIELDS else "")
@@ -74,64 +85,64 @@ def called(thing: Element) -> str:
     return f"{role} “{field_text(excerpt(name, 60))}”" if name else role
 
 
-def judged(thing: Element, look: Observation) -> Judged:
+def judge_element(thing: Element, observation: Observation) -> PressJudgement:
     """Returns what a click on one of a look's elements would do."""
     words = [text for text in (thing.name, thing.text, thing.label, thing.description) if text]
     if is_pressed(thing):
         switches = _TICKS.fullmatch(thing.role) or (
-            thing.role == "toggle button" and _around(thing, look)[-1] is None
+            thing.role == "toggle button" and _around(thing, observation)[-1] is None
         )
         if not words and switches:  # the sidebar of LibreOffice has such without names
             return NOTHING
-        return judged_words(words, _asked(thing, look), what=called(thing))
+        return judge_words(words, _question_texts(thing, observation), name=describe_thing(thing))
     if not words and (thing.role == "section" or _PICTURES.fullmatch(thing.role)):
-        return Judged(unknown=f"nothing is known of what the {called(thing)} does")
-    if thing.role in _PLAIN or _around(thing, look)[-1] is None:
+        return PressJudgement(unknown=f"nothing is known of what the {describe_thing(thing)} does")
+    if thing.role in _PLAIN or _around(thing, observation)[-1] is None:
         return NOTHING
-    found = (said.effects_said(text, label=True, first=True) for text in words)
-    return Judged(frozenset[Effect]().union(*found))
+    text_effects = (said.read_effects(text, label=True, first=True) for text in words)
+    return PressJudgement(frozenset[Effect]().union(*text_effects))
 
 
-def judged_words(words: Sequence[str], around: Iterable[str], *, what: str) -> Judged:
+def judge_words(words: Sequence[str], around: Iterable[str], *, name: str) -> PressJudgement:
     """Returns what a button of these words would do.
 
     Args:
         words: its name and what else names it.
         around: the texts that a plain yes says yes to.
-        what: the button, as people read it.
+        name: the button, as people read it.
     """
     if not words:
-        return Judged(unknown=f"{what} has no name")
+        return PressJudgement(unknown=f"{name} has no name")
     if all(said.is_dismissing(text) for text in words):
         return NOTHING
     effects, about = set[Effect](), words[0]
     for text in words:
-        effects |= said.effects_said(text, label=True)
+        effects |= said.read_effects(text, label=True)
     for text in around if any(said.is_confirming(text) for text in words) else ():
-        about = text if said.effects_said(text) else about
-        effects |= said.effects_said(text)
-    return Judged(frozenset(effects), about=field_text(excerpt(about, 80)))
+        about = text if said.read_effects(text) else about
+        effects |= said.read_effects(text)
+    return PressJudgement(frozenset(effects), about=field_text(excerpt(about, 80)))
 
 
-def is_reached(thing: Element, look: Observation) -> bool:
+def is_reached(thing: Element, observation: Observation) -> bool:
     """Whether Tab or a letter may reach a button: those of a program's tool bars have neither."""
-    elements, _, holders, _, page = look.elements or (), *_around(thing, look)
+    elements, _, holders, _, page = observation.elements or (), *_around(thing, observation)
     barred = any(elements[number].role == "tool bar" for number in holders)
     return page is not None or not barred
 
 
-def pressed_by_enter(focus: Element, look: Observation) -> Sequence[Element]:
+def find_pressed_by_enter(focus: Element, observation: Observation) -> Sequence[Element]:
     """The buttons that Enter may press while something else has the focus.
 
     Which fields of a page are a form is not told: the first button after a field may send it.
     """
-    elements, own, _, dialog, page = look.elements or (), *_around(focus, look)
+    elements, own, _, dialog, page = observation.elements or (), *_around(focus, observation)
     outer = page if dialog is None else dialog
     buttons = [
         number
-        for number, each in enumerate(elements)
-        if each.role in ("push button", "button") and each.window == focus.window
-        if outer is None or lies_in(number, outer, elements)
+        for number, element in enumerate(elements)
+        if element.role in ("push button", "button") and element.window == focus.window
+        if outer is None or is_part_of(number, outer, elements)
     ]
     if dialog is None and page is not None:
         sends = focus.role in FIELDS
@@ -140,19 +151,19 @@ def pressed_by_enter(focus: Element, look: Observation) -> Sequence[Element]:
     return [elements[number] for number in default or (buttons if dialog is not None else ())]
 
 
-def _asked(thing: Element, look: Observation) -> Iterator[str]:
+def _question_texts(thing: Element, observation: Observation) -> Iterator[str]:
     """The texts that a yes is about: those of the dialog, else those just before the button."""
-    elements, own, holders, dialog, _ = look.elements or (), *_around(thing, look)
+    elements, own, holders, dialog, _ = observation.elements or (), *_around(thing, observation)
     texts = [
         number
-        for number, each in enumerate(elements)
-        if each.role in _TEXTS and "editable" not in each.states
-        if not lies_in(number, own, elements)
+        for number, element in enumerate(elements)
+        if element.role in _TEXTS and "editable" not in element.states
+        if not is_part_of(number, own, elements)
     ]
     if dialog is not None:
         yield elements[dialog].name
     for holder in holders if dialog is None else [dialog]:
-        inside = [number for number in texts if lies_in(number, holder, elements)]
+        inside = [number for number in texts if is_part_of(number, holder, elements)]
         if dialog is None:
             inside = [number for number in inside if number < own][-_NEAR:]
         yield from (elements[number].text or elements[number].name for number in inside)
@@ -160,16 +171,18 @@ def _asked(thing: Element, look: Observation) -> Iterator[str]:
             return
 
 
-def _around(thing: Element, look: Observation) -> tuple[int, list[int], int | None, int | None]:
+def _around(
+    thing: Element, observation: Observation
+) -> tuple[int, list[int], int | None, int | None]:
     """Numbers: a thing's own, of what holds it, innermost first, of its dialog and of its page."""
-    elements = look.elements or ()
+    elements = observation.elements or ()
     own = next(number for number, element in enumerate(elements) if element is thing)
     holders, at = list[int](), _parent(thing)
     while at >= 0:
         holders.append(at)
         at = _parent(elements[at])
     if thing.parent is None:
-        holders = [n for n in range(own - 1, -1, -1) if lies_in(own, n, elements)]
+        holders = [n for n in range(own - 1, -1, -1) if is_part_of(own, n, elements)]
     dialog = next((n for n in holders if elements[n].role in ("alert", "dialog")), None)
     return own, holders, dialog, next((n for n in holders if _is_page(elements[n])), None)
 

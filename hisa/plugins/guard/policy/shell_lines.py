@@ -20,7 +20,7 @@ from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "entered", "read_line"]
+__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "enter_folder", "read_line"]
 
 Folders = tuple[str | None, ...]
 """Those in which a command may run; None: one that is not known."""
@@ -145,7 +145,7 @@ class _Reader:
         elif node.type == "list":
             self._list(node)
         elif node.type == "redirected_statement":
-            self._redirected(node)
+            self._read_redirected(node)
         elif node.type == "comment":
             if self._depth > 2 or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
                 self._note("it holds a comment in a command")
@@ -197,39 +197,39 @@ class _Reader:
             self._note("a part of it is not read")
         if node.type in _ONE_LINE and any("\n" in gap for gap in gaps):
             self._note("a command goes on in the next line")
-        for one, other in pairwise(children):
-            touching = one.end_byte == other.start_byte
-            if touching and (one.type in ("!", "{") or {one.type, other.type} <= _WORDS):
+        for left, right in pairwise(children):
+            touching = left.end_byte == right.start_byte
+            if touching and (left.type in ("!", "{") or {left.type, right.type} <= _WORDS):
                 self._note("a part of it is not read")
 
     # -------------------------------------------------------------- commands
 
-    def _redirected(self, node: Node) -> None:
+    def _read_redirected(self, node: Node) -> None:
         self._require_blank_gaps(node)
         redirects = [child for child in node.children if child.type in _REDIRECTS]
         others = [child for child in node.children if child.type not in _REDIRECTS]
         if len(others) == 1 and others[0].type in _COMMANDS:
-            self._command(others[0], redirects, whole=node)
+            self._command(others[0], redirects, statement=node)
             return
-        self._command(None, redirects, whole=node)
+        self._command(None, redirects, statement=node)
         for child in others:
             self.walk(child)
         self._here = self._any_folder()
 
     def _command(
-        self, node: Node | None, redirects: Iterable[Node], *, whole: Node | None = None
+        self, node: Node | None, redirects: Iterable[Node], *, statement: Node | None = None
     ) -> None:
         """Take a simple command, and read what its words and redirections hold."""
         taken = _Taken()
         if node is not None and node.type == "variable_assignment":
-            taken.assigned.append(self._assigned(node))
+            taken.assigned.append(self._read_assignment(node))
         elif node is not None:
             self._require_blank_gaps(node)
             for part in node.children:
                 self._take(part, taken, declares=node.type == "declaration_command")
         for redirect in redirects:
             self._redirect(redirect, taken)
-        source = whole or node
+        source = statement or node
         command = SimpleCommand(
             tuple(taken.words),
             tuple(taken.redirects),
@@ -247,13 +247,13 @@ class _Reader:
     def _take(self, part: Node, taken: _Taken, *, declares: bool) -> None:
         """Take a part of a simple command."""
         if part.type == "variable_assignment":
-            taken.assigned.append(self._assigned(part))
+            taken.assigned.append(self._read_assignment(part))
             if declares:
                 taken.words.append(Word(self._text(part.start_byte, part.end_byte)))
         elif part.type in _REDIRECTS:
             self._redirect(part, taken)
         elif part.type == "command_name":
-            taken.words += [self._word(each) for each in part.children]
+            taken.words += [self._word(child) for child in part.children]
         else:
             taken.words += self._words(part)
 
@@ -265,7 +265,7 @@ class _Reader:
             return [Word(node.type)]
         return [self._word(node)]
 
-    def _assigned(self, node: Node) -> str:
+    def _read_assignment(self, node: Node) -> str:
         """Returns the name of a variable that is set, and reads its value."""
         self._require_blank_gaps(node)
         name, *value = (child for child in node.children if child.is_named)
@@ -285,14 +285,14 @@ class _Reader:
             self._heredoc(node, taken)
             return
         self._require_blank_gaps(node)
-        stream, *found = node.children
+        stream, *target_nodes = node.children
         if stream.type == "file_descriptor":
             before = self._text(max(0, stream.start_byte - 1), stream.end_byte)
             if not re.fullmatch(r"[\s;&|()]?\d+", before):
                 self._note("it copies a stream that is not read")
-            stream, *found = found
+            stream, *target_nodes = target_nodes
         operator = stream
-        targets = [self._word(child) for child in found]
+        targets = [self._word(child) for child in target_nodes]
         if operator.type in ("<&-", ">&-"):
             taken.words += targets
             return
@@ -343,11 +343,11 @@ class _Reader:
             self._note("a part of it is not read")
         word, bare = Word(""), ""
         for piece in pieces:
-            one = self._piece(piece)
+            part = self._piece(piece)
             literal = piece.type in ("word", "number")
             text = self._text(piece.start_byte, piece.end_byte)
             bare += re.sub(r"\\.", "x", text, flags=re.DOTALL) if literal else "x"
-            word = Word(word.text + one.text, word.known and one.known, word.glob or one.glob)
+            word = Word(word.text + part.text, word.known and part.known, word.glob or part.glob)
         written = self._text(node.start_byte, node.end_byte)
         if not word.known or _BRACES.search(bare) or _AT_HOME in word.text[1:]:
             return Word(written, known=False, glob=word.glob)
@@ -405,9 +405,9 @@ class _Reader:
             if child.type == "string_content":
                 continue
             inner = self._piece(child)
-            text = word.text + _unescaped(self._text(at, child.start_byte)) + inner.text
+            text = word.text + _unescape(self._text(at, child.start_byte)) + inner.text
             word, at = Word(text, word.known and inner.known), child.end_byte
-        return replace(word, text=word.text + _unescaped(self._text(at, end)))
+        return replace(word, text=word.text + _unescape(self._text(at, end)))
 
     def _expansion(self, node: Node, text: str) -> Word:
         if text in ("$HOME", "${HOME}"):
@@ -420,8 +420,8 @@ class _Reader:
         return Word(text, known=False)
 
 
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([$`\"\\\n])", lambda found: found[1].strip("\n"), text)
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([$`\"\\\n])", lambda match: match[1].strip("\n"), text)
 
 
 def _after(command: SimpleCommand) -> Folders:
@@ -430,11 +430,11 @@ def _after(command: SimpleCommand) -> Folders:
     if not words or words[0].text not in ("cd", "pushd", "popd"):
         return folders
     where = words[1] if len(words) > 1 else Word("~")
-    told = len(words) <= 2 and words[0].text != "popd"
-    return entered(where, folders) if told else (*folders, None)
+    is_known = len(words) <= 2 and words[0].text != "popd"
+    return enter_folder(where, folders) if is_known else (*folders, None)
 
 
-def entered(where: Word, folders: Folders) -> Folders:
+def enter_folder(where: Word, folders: Folders) -> Folders:
     """Returns the folders in which a command runs after a ``cd`` that does its work."""
     if not where.known or where.glob or where.text.startswith("-"):
         return (*folders, None)

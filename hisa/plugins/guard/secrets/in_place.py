@@ -14,7 +14,7 @@ __all__ = ["put_border", "remove_border", "require_border"]
 _METHODS = (
     "observe",
     "look_everywhere",
-    "lies_at",
+    "hit_test",
     "act",
     "act_where_unchanged",
     "execute",

@@ -17,7 +17,7 @@ from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
 from hisa.actions.unchanged_look import require_unchanged
 from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
 from hisa.events import Noted
-from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrubbed_file
+from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrub_file
 from hisa.plugins.guard.secrets.secret_pictures import PictureMask
 from hisa.plugins.guard.secrets.secret_places import check_command, check_typing
 from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
@@ -29,8 +29,8 @@ from hisa.protocols import (
     Emit,
     Environment,
     FileRefused,
-    Held,
-    Lying,
+    HitTest,
+    ScreenPrecondition,
 )
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
@@ -45,7 +45,7 @@ _Shown = TypeVar("_Shown", Window, Element)
 
 
 @dataclass(frozen=True)
-class _Typed:
+class _SecretTyping:
     """A secret to be typed, by itself."""
 
     secret: Secret
@@ -99,30 +99,30 @@ class SecretEnvironment(WrappedEnvironment):
             after: likewise.
         """
         self._live = True
-        self._mask.typed(before, after)
+        self._mask.note_typed(before, after)
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look; what shows a secret is filled, in the picture and in all texts."""
-        read = elements or (self._live and self._can("elements"))
+        read = elements or (self._live and self._has_capability("elements"))
         with self._quiet():
-            look = await self._inner.observe(elements=read, settle=settle)
-        clean = self._told(look)
-        self._live = self._live or clean is not look
+            observation = await self._inner.observe(elements=read, settle=settle)
+        clean = self._clean_look(observation)
+        self._live = self._live or clean is not observation
         if self._live:
-            masked = await asyncio.to_thread(self._mask.masked, look)
+            masked = await asyncio.to_thread(self._mask.mask_look, observation)
             clean = replace(clean, screenshot=masked.screenshot, under_pointer=masked.under_pointer)
         return clean if elements or not read else replace(clean, elements=None, complete=True)
 
     async def look_everywhere(self) -> Observation:
         """A look for what is there, with names in place of values; its picture is another's."""
         with self._quiet():
-            return self._told(await super().look_everywhere())
+            return self._clean_look(await super().look_everywhere())
 
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+    async def hit_test(self, points: Sequence[Point], /) -> HitTest:
         """The things at points, with names in place of values in its texts."""
-        lying = await super().lies_at(points)
-        windows, elements = self._cleaned(lying.windows, lying.elements)
-        return replace(lying, windows=windows, elements=elements)
+        hits = await super().hit_test(points)
+        windows, elements = self._clean_texts(hits.windows, hits.elements)
+        return replace(hits, windows=windows, elements=elements)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, with the values of the secrets that are typed.
@@ -136,7 +136,9 @@ class SecretEnvironment(WrappedEnvironment):
         except ScreenChanged as error:
             raise ActionRefused(f"a secret was about to be typed: {error}") from None
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         """Do the actions as `act`, if the screen is still as it was.
 
         Raises:
@@ -158,17 +160,19 @@ class SecretEnvironment(WrappedEnvironment):
                 line = shell_line(command)
                 if line.uses:
                     self._allow(line.uses)
-                    done = await self._run_line(line, timeout, limit)
+                    result = await self._run_line(line, timeout, limit)
                 else:
-                    done = await self._inner.execute(command, timeout=timeout, limit=limit)
+                    result = await self._inner.execute(command, timeout=timeout, limit=limit)
             else:
                 words = self._words(command)
-                done = await self._inner.execute(words, timeout=timeout, limit=limit)
-        cut = done.timed_out or max(len(done.output), len(done.error)) >= limit // 4
+                result = await self._inner.execute(words, timeout=timeout, limit=limit)
+        cut = result.timed_out or max(len(result.output), len(result.error)) >= limit // 4
         clean = replace(
-            done, output=self._said(done.output, cut=cut), error=self._said(done.error, cut=cut)
+            result,
+            output=self._clean_output(result.output, cut=cut),
+            error=self._clean_output(result.error, cut=cut),
         )
-        self._live = self._live or clean != done
+        self._live = self._live or clean != result
         return clean
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
@@ -180,7 +184,7 @@ class SecretEnvironment(WrappedEnvironment):
         with self._quiet():
             data = await self._inner.read_file(path, limit=limit)
         try:
-            return await asyncio.to_thread(scrubbed_file, data, self._scrub)
+            return await asyncio.to_thread(scrub_file, data, self._scrub)
         except Unsearchable as error:
             raise FileRefused(f"{path}: {error}") from None
 
@@ -196,46 +200,46 @@ class SecretEnvironment(WrappedEnvironment):
         with self._quiet():
             await self._inner.write_file(path, data)
 
-    def _can(self, capability: str) -> bool:
+    def _has_capability(self, capability: str) -> bool:
         return capability in self._inner.capabilities
 
     def _note(self, text: str) -> None:
         self._emit(Noted(where="secrets", text=text))
 
-    def _used(self, secret: Secret, how: str) -> None:
+    def _note_use(self, secret: Secret, use: str) -> None:
         self._live = True
-        self._note(f"{placeholder(secret.name)} was {how}")
+        self._note(f"{placeholder(secret.name)} was {use}")
 
-    def _said(self, text: str, *, cut: bool) -> str:
+    def _clean_output(self, text: str, *, cut: bool) -> str:
         """Returns a command's output without values, nor the beginning of one at a cut end."""
         clean = self._scrub.text(text)
         return self._scrub.without_beginning(clean) if cut else clean
 
-    def _told(self, look: Observation) -> Observation:
+    def _clean_look(self, observation: Observation) -> Observation:
         """The look with names in place of values in its texts; itself where there are none."""
-        windows, told = self._cleaned(look.windows, look.elements or ())
-        elements = None if look.elements is None else told
-        undrawn = tuple(map(self._scrub.text, look.undrawn))
-        selection = self._scrub.text(look.selection)
+        windows, clean_elements = self._clean_texts(observation.windows, observation.elements or ())
+        elements = None if observation.elements is None else clean_elements
+        undrawn = tuple(map(self._scrub.text, observation.undrawn))
+        selection = self._scrub.text(observation.selection)
         clean = replace(
-            look, windows=windows, elements=elements, undrawn=undrawn, selection=selection
+            observation, windows=windows, elements=elements, undrawn=undrawn, selection=selection
         )
-        return look if clean == look else clean
+        return observation if clean == observation else clean
 
-    def _cleaned(
+    def _clean_texts(
         self, windows: Iterable[Window], elements: Iterable[Element]
     ) -> tuple[tuple[Window, ...], tuple[Element, ...]]:
         text = self._scrub.text
         names = "name", "text", "label", "window", "description"
         return (
-            tuple(_with(window, text, "title", "app") for window in windows),
-            tuple(_with(element, text, *names) for element in elements),
+            tuple(_change_texts(window, text, "title", "app") for window in windows),
+            tuple(_change_texts(element, text, *names) for element in elements),
         )
 
-    async def _act(self, actions: Sequence[Action], held: Held | None) -> None:
+    async def _act(self, actions: Sequence[Action], held: ScreenPrecondition | None) -> None:
         parts = self._parts(actions)
         for part in parts:
-            if not isinstance(part, _Typed):
+            if not isinstance(part, _SecretTyping):
                 await self._forward(part, held)
             else:
                 if held is not None:
@@ -243,13 +247,13 @@ class SecretEnvironment(WrappedEnvironment):
                 await self._type_after(part, begun=part is not parts[0])
             held = None
 
-    def _parts(self, actions: Sequence[Action]) -> list[list[Action] | _Typed]:
+    def _parts(self, actions: Sequence[Action]) -> list[list[Action] | _SecretTyping]:
         """The actions in their order, each secret apart.
 
         Raises:
             ActionRefused: a secret is unknown, or stands where nothing is typed.
         """
-        parts: list[list[Action] | _Typed] = []
+        parts: list[list[Action] | _SecretTyping] = []
         plain: list[Action] = []
         for action in actions:
             if not isinstance(action, Write) or not PLACEHOLDER.search(action.text):
@@ -260,19 +264,19 @@ class SecretEnvironment(WrappedEnvironment):
                 if number % 2 == 0:
                     plain += [replace(action, text=piece)] if piece else []
                 else:
-                    parts += [plain, self._typed(piece, action.interval)]
+                    parts += [plain, self._prepare_typing(piece, action.interval)]
                     plain = []
         return [part for part in (*parts, plain) if part or (part is plain and not parts)]
 
-    def _typed(self, name: str, interval: float) -> _Typed:
+    def _prepare_typing(self, name: str, interval: float) -> _SecretTyping:
         secret = self._store.get(name)
         if not secret.value.isprintable():
             raise ActionRefused(
                 f"{placeholder(name)} has several lines: typed, each line break would be Enter"
             )
-        return _Typed(secret, interval)
+        return _SecretTyping(secret, interval)
 
-    async def _type_after(self, typed: _Typed, *, begun: bool) -> None:
+    async def _type_after(self, typed: _SecretTyping, *, begun: bool) -> None:
         """Type one secret; where something was ``begun``, a changed screen is not "nothing done".
 
         Raises:
@@ -289,25 +293,27 @@ class SecretEnvironment(WrappedEnvironment):
                 "it was not typed"
             ) from None
 
-    async def _type(self, typed: _Typed) -> None:
+    async def _type(self, typed: _SecretTyping) -> None:
         """Type one secret into what has the focus, and take note of where it appears."""
         with self._quiet():
             before = await self._look()
             check_typing(typed.secret, before)
             app = before.active.app if before.active else ""
-            self._used(typed.secret, f"typed into {app or 'what has the focus'}")
+            self._note_use(typed.secret, f"typed into {app or 'what has the focus'}")
             try:
                 write = Write(typed.secret.value, typed.interval)
-                await self._forward([write], Held(before, ()) if before.name else None)
+                await self._forward(
+                    [write], ScreenPrecondition(before, ()) if before.name else None
+                )
             finally:
                 with suppress(EnvironmentFailed):  # the first failure is the one to tell
                     after = await self._look()
-                    await asyncio.to_thread(self._mask.typed, before, after)
+                    await asyncio.to_thread(self._mask.note_typed, before, after)
 
     async def _look(self) -> Observation:
-        return await self._inner.observe(elements=self._can("elements"), settle=_SETTLE)
+        return await self._inner.observe(elements=self._has_capability("elements"), settle=_SETTLE)
 
-    async def _forward(self, actions: Sequence[Action], held: Held | None) -> None:
+    async def _forward(self, actions: Sequence[Action], held: ScreenPrecondition | None) -> None:
         with self._quiet():
             if held is not None and isinstance(self._inner, ActsWhereUnchanged):
                 await self._inner.act_where_unchanged(actions, held)
@@ -320,7 +326,7 @@ class SecretEnvironment(WrappedEnvironment):
         for use in uses:
             check_command(self._store.get(use.name), use.command)
         for use in uses:
-            self._used(self._store.get(use.name), f"given to the command {use.command!r}")
+            self._note_use(self._store.get(use.name), f"given to the command {use.command!r}")
 
     def _words(self, command: Sequence[str]) -> list[str]:
         named = self._store.named_in("\n".join(command))
@@ -335,18 +341,20 @@ class SecretEnvironment(WrappedEnvironment):
             EnvironmentFailed: the machine does not answer, or has no place for the file.
         """
         folder = f"{_PARENT}/.hisa-{secrets.token_hex(8)}"
-        made = await self._inner.execute(["mkdir", "-m", "700", folder], timeout=30.0)
-        if made.exit_code:
-            raise EnvironmentFailed(f"{self.name}: no folder for a secret: {made.error.strip()}")
+        mkdir_result = await self._inner.execute(["mkdir", "-m", "700", folder], timeout=30.0)
+        if mkdir_result.exit_code:
+            raise EnvironmentFailed(
+                f"{self.name}: no folder for a secret: {mkdir_result.error.strip()}"
+            )
         values = [self._store.get(name).value for name in line.variables]
         data = "".join(f"{value}\0" for value in values).encode("utf-8")
         gone = False
         try:
             await self._inner.write_file(f"{folder}/values", data)
-            whole = line.prelude(f"{folder}/values") + line.source
-            done = await self._inner.execute(whole, timeout=timeout, limit=limit)
-            gone = not done.timed_out
-            return done
+            script = line.prelude(f"{folder}/values") + line.source
+            result = await self._inner.execute(script, timeout=timeout, limit=limit)
+            gone = not result.timed_out
+            return result
         finally:
             if not gone:
                 with suppress(EnvironmentFailed):
@@ -358,11 +366,11 @@ class SecretEnvironment(WrappedEnvironment):
         try:
             yield
         except EnvironmentFailed as error:
-            if self._scrub.named(str(error)):
+            if self._scrub.find_names(str(error)):
                 raise EnvironmentFailed(self._scrub.text(str(error)), fix=error.fix) from None
             raise
         except (ActionRefused, ScreenChanged) as error:
-            if self._scrub.named(str(error)):
+            if self._scrub.find_names(str(error)):
                 raise type(error)(self._scrub.text(str(error))) from None
             raise
 
@@ -375,15 +383,15 @@ def _refuse_keys(action: Action) -> None:
     """
     keys: tuple[str, ...] = ()
     match action:
-        case Hotkey(keys=given):
-            keys = given
+        case Hotkey(keys=hotkey_keys):
+            keys = hotkey_keys
         case Press(key=key) | KeyDown(key=key) | KeyUp(key=key):
             keys = (key,)
     if any(PLACEHOLDER.search(key) for key in keys):
         raise ActionRefused("a secret is typed with write(), and is no key")
 
 
-def _with(shown: _Shown, change: Callable[[str], str], /, *names: str) -> _Shown:
+def _change_texts(shown: _Shown, change: Callable[[str], str], /, *names: str) -> _Shown:
     """A window or element with some of its texts changed; itself where none is."""
     new: dict[str, Any] = {name: change(getattr(shown, name)) for name in names}
     return (

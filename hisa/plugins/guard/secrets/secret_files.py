@@ -9,7 +9,7 @@ import zlib
 
 from hisa.text.redact.named_secrets import Scrubber
 
-__all__ = ["Unsearchable", "scrubbed_file"]
+__all__ = ["Unsearchable", "scrub_file"]
 
 _MOST_UNPACKED = 256 << 20
 """Bytes that an archive may hold: twice the largest file that is read."""
@@ -19,7 +19,7 @@ class Unsearchable(ValueError):
     """A packed file that cannot be searched."""
 
 
-def scrubbed_file(data: bytes, scrubber: Scrubber) -> bytes:
+def scrub_file(data: bytes, scrubber: Scrubber) -> bytes:
     """Returns a file's bytes with names in place of values; itself where it holds none.
 
     A zip archive, which office documents are, and a gzip file are packed anew.

@@ -15,13 +15,13 @@ from PIL import Image, ImageChops, ImageDraw
 
 from hisa.plugins.guard.secrets.secret_reading import read_boxes
 from hisa.plugins.guard.secrets.secret_sightings import Sighting
-from hisa.screen.geometry import BoundingBox, Size, grown, shifted
+from hisa.screen.geometry import BoundingBox, Size, grow_box, shift_box
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
 from hisa.screen.ocr import Line, OcrUnavailable, read_text
 from hisa.screen.roles import PASSWORD
 from hisa.text.redact.named_secrets import Scrubber
 
-__all__ = ["FILL", "PictureMask", "all_focused", "focused"]
+__all__ = ["FILL", "PictureMask", "find_focused_field", "list_focused"]
 
 FILL = (128, 128, 128)
 """Grey, which no theme takes for text or for its background."""
@@ -80,105 +80,111 @@ class PictureMask:
         self._fields: set[_Field] = set()
         self._sightings: deque[Sighting] = deque(maxlen=_SIGHTINGS)
 
-    def typed(self, before: Observation, after: Observation) -> None:
+    def note_typed(self, before: Observation, after: Observation) -> None:
         """Take note of what came onto the screen where a secret was typed.
 
         Args:
             before: a look as it is, with nothing filled.
             after: likewise.
         """
-        field = focused(after) or focused(before)
+        field = find_focused_field(after) or find_focused_field(before)
         if field is not None:
             self._fields.add(_Field.of(field))
         shown = after.without_pointer.screenshot.pixels
-        changed = _changed(before, after, field)
+        changed = _find_change(before, after, field)
         if changed is not None:
             self._sightings.append(Sighting.of(shown, changed))
 
-    def masked(self, look: Observation) -> Observation:
+    def mask_look(self, observation: Observation) -> Observation:
         """The look with everything filled that shows a secret; takes about a second.
 
         ``elements`` are those of the machine, with their values.
         """
-        plain = look.without_pointer.screenshot.pixels
+        plain = observation.without_pointer.screenshot.pixels
         try:
             lines = self._read(Screenshot(plain))
         except OcrUnavailable as error:
             self._unread(f"the picture cannot be searched for secrets, and is not shown: {error}")
-            return _filled(look, [_whole(plain)])
+            return _fill_look(observation, [_picture_box(plain)])
         read = read_boxes(lines, self._scrubber.values.values())
-        told = [*self._of_elements(look, read), *self._of_titles(look)]
-        again = [box for seen in self._sightings for box in seen.again(plain)]
-        boxes = [_clipped(box, plain) for box in (*read, *told, *again)]
-        for box in (_clipped(box, plain) for box in read):
-            if box is not None and not any(seen.covers(box) for seen in self._sightings):
+        known_boxes = [*self._of_elements(observation, read), *self._of_titles(observation)]
+        again = [box for sighting in self._sightings for box in sighting.find_again(plain)]
+        boxes = [_clip_box(box, plain) for box in (*read, *known_boxes, *again)]
+        for box in (_clip_box(box, plain) for box in read):
+            if box is not None and not any(sighting.covers(box) for sighting in self._sightings):
                 self._sightings.append(Sighting.of(plain, box))
-        return _filled(look, [box for box in boxes if box is not None])
+        return _fill_look(observation, [box for box in boxes if box is not None])
 
-    def _of_elements(self, look: Observation, read: Sequence[BoundingBox]) -> list[BoundingBox]:
+    def _of_elements(
+        self, observation: Observation, read: Sequence[BoundingBox]
+    ) -> list[BoundingBox]:
         boxes = []
-        for element in look.elements or ():
-            holds = any(map(self._scrubber.named, (element.name, element.text, element.label)))
+        for element in observation.elements or ():
+            holds = any(map(self._scrubber.find_names, (element.name, element.text, element.label)))
             known = element.role == PASSWORD or _Field.of(element) in self._fields
             if not holds and not known:
                 continue
-            box = look.convert_box(element.box, "image")
-            if box.height < _PARAGRAPH or not any(box.contains(each.centre) for each in read):
+            box = observation.convert_box(element.box, "image")
+            if box.height < _PARAGRAPH or not any(
+                box.contains(word_box.centre) for word_box in read
+            ):
                 boxes.append(box)
         return boxes
 
-    def _of_titles(self, look: Observation) -> Iterator[BoundingBox]:
+    def _of_titles(self, observation: Observation) -> Iterator[BoundingBox]:
         """Yields the title bars that show a value: above the window, or its own first rows.
 
         A bar is small, pale text on a picture of its own, which is often not read.
         """
-        for window in look.windows:
-            if window.box is None or not self._scrubber.named(window.title):
+        for window in observation.windows:
+            if window.box is None or not self._scrubber.find_names(window.title):
                 continue
-            box = look.convert_box(window.box, "image")
+            box = observation.convert_box(window.box, "image")
             yield BoundingBox(box.left - _FRAME, box.top - _BAR, box.right + _FRAME, box.top + _BAR)
 
 
-def all_focused(look: Observation) -> list[Element]:
+def list_focused(observation: Observation) -> list[Element]:
     """The elements of the window in front that say that they have the focus."""
-    front = look.active.title if look.active else ""
+    front = observation.active.title if observation.active else ""
     return [
         element
-        for element in look.elements or ()
+        for element in observation.elements or ()
         if "focused" in element.states and (not front or element.window == front)
     ]
 
 
-def focused(look: Observation) -> Element | None:
+def find_focused_field(observation: Observation) -> Element | None:
     """The innermost element of the window in front that takes what is typed."""
-    found = all_focused(look)
-    fields = [element for element in found if "editable" in element.states] or found
+    elements = list_focused(observation)
+    fields = [element for element in elements if "editable" in element.states] or elements
     return min(fields, key=lambda element: element.box.area, default=None)
 
 
-def _changed(before: Observation, after: Observation, field: Element | None) -> BoundingBox | None:
+def _find_change(
+    before: Observation, after: Observation, field: Element | None
+) -> BoundingBox | None:
     """The part that is other than before, as far as it lies in the field or the window in front."""
-    old, new = (look.without_pointer.screenshot.pixels for look in (before, after))
+    old, new = (observation.without_pointer.screenshot.pixels for observation in (before, after))
     window = after.active.box if after.active else None
     place = field.box if field is not None else window
-    within = _whole(new)
+    within = _picture_box(new)
     if place is not None:
-        within = _clipped(after.convert_box(place, "image"), new) or within
+        within = _clip_box(after.convert_box(place, "image"), new) or within
     if old.size != new.size:
         return within
     sides = (int(within.left), int(within.top), int(within.right), int(within.bottom))
-    found = ImageChops.difference(old.crop(sides), new.crop(sides)).getbbox()
-    if found is None:
+    difference = ImageChops.difference(old.crop(sides), new.crop(sides)).getbbox()
+    if difference is None:
         return None
-    changed = shifted(BoundingBox(*found), within.left, within.top)
-    return _clipped(grown(changed, _EDGE), new)
+    changed = shift_box(BoundingBox(*difference), within.left, within.top)
+    return _clip_box(grow_box(changed, _EDGE), new)
 
 
-def _whole(picture: Image.Image) -> BoundingBox:
+def _picture_box(picture: Image.Image) -> BoundingBox:
     return BoundingBox(0, 0, picture.width, picture.height)
 
 
-def _clipped(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
+def _clip_box(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
     """The whole pixels of a picture that a box touches."""
     outward = BoundingBox(
         float(np.floor(box.left)),
@@ -186,22 +192,22 @@ def _clipped(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
         float(np.ceil(box.right)),
         float(np.ceil(box.bottom)),
     )
-    inside = outward.intersection(_whole(picture))
+    inside = outward.intersection(_picture_box(picture))
     return inside if inside is not None and inside.width >= 1 and inside.height >= 1 else None
 
 
-def _filled(look: Observation, boxes: Sequence[BoundingBox]) -> Observation:
+def _fill_look(observation: Observation, boxes: Sequence[BoundingBox]) -> Observation:
     """The look with boxes filled, and without the full picture, which was not searched."""
-    if not boxes and look.screenshot.full is look.screenshot:
-        return look
-    picture = look.screenshot.pixels.copy()
+    if not boxes and observation.screenshot.full is observation.screenshot:
+        return observation
+    picture = observation.screenshot.pixels.copy()
     _fill(picture, boxes)
-    under = look.under_pointer
+    under = observation.under_pointer
     if under is not None:
         part = under.picture.pixels.copy()
-        _fill(part, [shifted(box, -under.box.left, -under.box.top) for box in boxes])
+        _fill(part, [shift_box(box, -under.box.left, -under.box.top) for box in boxes])
         under = UnderPointer(under.box, Screenshot(part))
-    return replace(look, screenshot=_screenshot(picture), under_pointer=under)
+    return replace(observation, screenshot=_screenshot(picture), under_pointer=under)
 
 
 def _screenshot(picture: Image.Image) -> Screenshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hisa.errors import ActionRefused
 from hisa.plugins.guard.policy.effect_words import ADDRESS_BAR
 from hisa.plugins.guard.policy.named_sites import read_url
-from hisa.plugins.guard.secrets.secret_pictures import all_focused
+from hisa.plugins.guard.secrets.secret_pictures import list_focused
 from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact.named_secrets import placeholder
@@ -13,27 +13,33 @@ from hisa.text.redact.named_secrets import placeholder
 __all__ = ["check_command", "check_typing"]
 
 
-def check_typing(secret: Secret, look: Observation) -> None:
+def check_typing(secret: Secret, observation: Observation) -> None:
     """Refuse to type a secret where it does not belong.
 
     Raises:
         ActionRefused: another application or page is in front than the secret is for, nobody can
             tell, or the address bar has the focus.
     """
-    name, app = placeholder(secret.name), look.active.app if look.active else ""
+    name, app = placeholder(secret.name), observation.active.app if observation.active else ""
     if secret.apps and not fits(app, secret.apps):
         allowed = ", ".join(secret.apps)
         raise ActionRefused(
             f"{name} may be typed into {allowed} alone, and in front is {app or 'nothing known'!r}"
         )
-    if any(map(_is_address_bar, all_focused(look))):  # a page's field may still say that it is
+    if any(
+        map(_is_address_bar, list_focused(observation))
+    ):  # a page's field may still say that it is
         raise ActionRefused(f"{name} is not typed into an address bar, which sends what is typed")
     if secret.sites:
-        _check_site(secret, look)
+        _check_site(secret, observation)
 
 
-def _check_site(secret: Secret, look: Observation) -> None:
-    bars = [bar for bar in look.elements or () if _is_address_bar(bar) and _is_in_front(bar, look)]
+def _check_site(secret: Secret, observation: Observation) -> None:
+    bars = [
+        bar
+        for bar in observation.elements or ()
+        if _is_address_bar(bar) and _is_in_front(bar, observation)
+    ]
     shown_by = (read_url(bar.text) for bar in bars)
     hosts = {url.host if url else "" for url in shown_by}
     if not hosts or not all(host and fits(host, secret.sites) for host in hosts):
@@ -48,8 +54,12 @@ def _is_address_bar(element: Element) -> bool:
     return "editable" in element.states and bool(ADDRESS_BAR.search(element.name))
 
 
-def _is_in_front(element: Element, look: Observation) -> bool:
-    return look.active is None or not element.window or element.window == look.active.title
+def _is_in_front(element: Element, observation: Observation) -> bool:
+    return (
+        observation.active is None
+        or not element.window
+        or element.window == observation.active.title
+    )
 
 
 def check_command(secret: Secret, command: str) -> None:

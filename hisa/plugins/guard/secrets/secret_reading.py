@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from hisa.screen.geometry import BoundingBox, grown
+from hisa.screen.geometry import BoundingBox, grow_box
 from hisa.screen.ocr import Line, Word
 
 __all__ = ["read_boxes", "skeleton"]
 
-_ALIKE = str.maketrans(
+_LOOKALIKES = str.maketrans(
     {
         **dict.fromkeys("0oqdc(¢©a@4", "o"),
         **dict.fromkeys("1li|!j/\\[]7tf", "i"),
@@ -41,7 +41,7 @@ _PADDING = 4
 
 def skeleton(text: str) -> str:
     """A text as far as it can be read for certain: without case, accents, blanks and points."""
-    plain = unicodedata.normalize("NFKD", text.casefold()).translate(_ALIKE)
+    plain = unicodedata.normalize("NFKD", text.casefold()).translate(_LOOKALIKES)
     return "".join(letter for letter in plain.replace("rn", "m") if letter.isalnum())
 
 
@@ -54,12 +54,12 @@ def read_boxes(lines: Sequence[Line], values: Iterable[str]) -> list[BoundingBox
         lines: what was read.
         values: what is looked for.
     """
-    wanted = [bones for bones in map(skeleton, values) if len(bones) >= _LEAST]
-    found: dict[int, Word] = {}
-    for words in _runs(lines) if wanted else ():
-        for bones in wanted:
-            found |= {id(word): word for word in _showing(words, bones)}
-    return [grown(word.box, _PADDING) for word in found.values()]
+    skeletons = [bones for bones in map(skeleton, values) if len(bones) >= _LEAST]
+    hits: dict[int, Word] = {}
+    for words in _runs(lines) if skeletons else ():
+        for bones in skeletons:
+            hits |= {id(word): word for word in _find_words(words, bones)}
+    return [grow_box(word.box, _PADDING) for word in hits.values()]
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[Word, ...]]:
@@ -74,32 +74,32 @@ def _runs(lines: Sequence[Line]) -> Iterator[tuple[Word, ...]]:
                 yield (*other.words, *line.words)
 
 
-def _showing(words: Sequence[Word], bones: str) -> list[Word]:
+def _find_words(words: Sequence[Word], bones: str) -> list[Word]:
     owners: list[int] = []
     text = ""
     for number, word in enumerate(words):
         own = skeleton(word.text)
         text += own
         owners += [number] * len(own)
-    hit = {owners[at] for at in _covered(text, bones)}
+    hit = {owners[at] for at in _find_covered(text, bones)}
     return [words[number] for number in sorted(hit)]
 
 
-def _covered(text: str, bones: str) -> set[int]:
+def _find_covered(text: str, bones: str) -> set[int]:
     """Places of a text's characters that are a value's."""
     size = min(_GRAM, len(bones))
     grams = {bones[at : at + size] for at in range(len(bones) - size + 1)}
-    seen = {
+    places = {
         place
         for at in range(len(text) - size + 1)
         if text[at : at + size] in grams
         for place in range(at, at + size)
     }
     covered: set[int] = set()
-    for group in _groups(sorted(seen)):
+    for group in _groups(sorted(places)):
         if len(group) >= _SHARE * len(bones):
             covered |= set(range(group[0], group[-1] + 1))
-    return covered | _like(text, bones)
+    return covered | _find_similar(text, bones)
 
 
 def _groups(places: Sequence[int]) -> Iterator[list[int]]:
@@ -114,12 +114,12 @@ def _groups(places: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _like(text: str, bones: str) -> set[int]:
+def _find_similar(text: str, bones: str) -> set[int]:
     """The part of a text that is most like a value, where it is like enough."""
     if len(text) < _SHARE * len(bones):
         return set()
-    found = partial_ratio_alignment(bones, text, score_cutoff=_LIKE)
-    if found is None:
+    alignment = partial_ratio_alignment(bones, text, score_cutoff=_LIKE)
+    if alignment is None:
         return set()
-    start, end = found.dest_start, found.dest_end
+    start, end = alignment.dest_start, alignment.dest_end
     return set(range(start, end)) if end - start >= _SHARE * len(bones) else set()

@@ -26,7 +26,7 @@ _VARIABLE = "HISA_SECRET_"
 _MARK = "HISAmark"
 """Stands for a name, with its number, while a line is parsed."""
 _COMMANDS = frozenset({"command", "declaration_command", "variable_assignment"})
-_WHOLE = frozenset({"redirected_statement", "for_statement"})
+_STATEMENTS = frozenset({"redirected_statement", "for_statement"})
 """Statements that are a command by themselves where no part of them is."""
 _QUOTES: Mapping[str, tuple[str, str]] = {
     "word": ('"', '"'),
@@ -95,27 +95,27 @@ def shell_line(source: str) -> ShellLine:
     if reason := unreadable(source) or ("it has an odd name" if _MARK in source else ""):
         raise _unclear(reason)
     names = list(dict.fromkeys(PLACEHOLDER.findall(source)))
-    found = list(PLACEHOLDER.finditer(source))
-    numbers = iter(range(len(found)))
+    matches = list(PLACEHOLDER.finditer(source))
+    numbers = iter(range(len(matches)))
     marked = PLACEHOLDER.sub(lambda _: f"{_MARK}{next(numbers):04}", source).encode()
     root = parse_bash(marked)
     if root.has_error:
         raise _unclear("something is open at its end, or is no bash")
     uses, out, at = list[Use](), list[bytes](), 0
-    for number, each in enumerate(found):
+    for number, match in enumerate(matches):
         mark = f"{_MARK}{number:04}".encode()
         start = marked.index(mark)
         before, after, command = _place(root, marked, start, start + len(mark))
-        variable = f"{before}${{{_VARIABLE}{names.index(each[1])}}}{after}"
+        variable = f"{before}${{{_VARIABLE}{names.index(match[1])}}}{after}"
         out += (marked[at:start], variable.encode())
         at = start + len(mark)
-        uses.append(Use(each[1], _unmarked(command, found)))
+        uses.append(Use(match[1], _remove_marks(command, matches)))
     source = b"".join([*out, marked[at:]]).decode()
     return ShellLine(source, tuple(uses), tuple(names))
 
 
-def _unmarked(text: str, found: Sequence[re.Match[str]]) -> str:
-    return re.sub(rf"{_MARK}(\d{{4}})", lambda mark: found[int(mark[1])][0], text)
+def _remove_marks(text: str, matches: Sequence[re.Match[str]]) -> str:
+    return re.sub(rf"{_MARK}(\d{{4}})", lambda mark: matches[int(mark[1])][0], text)
 
 
 def _place(root: Node, marked: bytes, start: int, end: int) -> tuple[str, str, str]:
@@ -139,7 +139,7 @@ def _place(root: Node, marked: bytes, start: int, end: int) -> tuple[str, str, s
 
 def _command_of(node: Node) -> Node:
     """Returns the single command that a word is part of, with its redirections."""
-    while node.parent is not None and node.type not in _COMMANDS | _WHOLE:
+    while node.parent is not None and node.type not in _COMMANDS | _STATEMENTS:
         node = node.parent
     while node.parent is not None and node.parent.type in ("command", "redirected_statement"):
         node = node.parent
@@ -170,13 +170,13 @@ def fill_words(
     _refuse_source(" ".join(words))
     if PLACEHOLDER.search(words[0]):
         raise ActionRefused("a secret cannot be the name of a command")
-    filled = [_filled(word, values) for word in words]
+    filled = [_fill_word(word, values) for word in words]
     return filled, tuple(Use(name, line) for name in dict.fromkeys(named))
 
 
-def _filled(word: str, values: Mapping[str, str]) -> str:
+def _fill_word(word: str, values: Mapping[str, str]) -> str:
     def put(text: str) -> str:
-        return PLACEHOLDER.sub(lambda found: values[found[1]], text)
+        return PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
     if word.lstrip().startswith(("{", "[")) and not word.startswith("{{secret:"):
         try:
@@ -197,15 +197,16 @@ def _each_text(value: object, put: Callable[[str], str]) -> object:
 
 
 def _refuse_source(command: str) -> None:
-    found = _SOURCE.search(command)
-    if found:
+    match = _SOURCE.search(command)
+    if match:
         raise ActionRefused(
-            f"a secret cannot stand in the source of another program ({found[0].strip()!r}): its "
+            f"a secret cannot stand in the source of another program ({match[0].strip()!r}): its "
             "value would be read as that program's language; run the command itself"
         )
 
 
-def _unclear(what: str) -> ActionRefused:
+def _unclear(reason: str) -> ActionRefused:
     return ActionRefused(
-        f"a command that names a secret has to be plain: {what}; put the name into an ordinary word"
+        f"a command that names a secret has to be plain: {reason}; "
+        "put the name into an ordinary word"
     )

@@ -40,58 +40,63 @@ class Sighting:
         """Returns the sight of a picture in a box of whole pixels."""
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         pixels = np.asarray(picture.crop(corners))
-        return cls(box, pixels, tuple(_telling(pixels)))
+        return cls(box, pixels, tuple(_pick_pieces(pixels)))
 
     def covers(self, box: BoundingBox) -> bool:
         """Whether it was seen at the very same place."""
         return self.box == box
 
-    def again(self, picture: Image.Image) -> list[BoundingBox]:
+    def find_again(self, picture: Image.Image) -> list[BoundingBox]:
         """The places where a picture shows it again, the old one first."""
-        whole = np.asarray(picture)
+        picture_pixels = np.asarray(picture)
         data = picture.tobytes()
         places = {(int(self.box.left), int(self.box.top))}
         for x, y, row in self.rows:
-            places |= {(left - x, top - y) for left, top in _found(data, row, picture.width)}
-        return [box for place in sorted(places) if (box := self._at(whole, *place)) is not None]
+            places |= {(left - x, top - y) for left, top in _find_row(data, row, picture.width)}
+        return [
+            box for place in sorted(places) if (box := self._at(picture_pixels, *place)) is not None
+        ]
 
-    def _at(self, whole: _Pixels, left: int, top: int) -> BoundingBox | None:
+    def _at(self, picture_pixels: _Pixels, left: int, top: int) -> BoundingBox | None:
         height, width = self.pixels.shape[:2]
-        right, bottom = min(left + width, whole.shape[1]), min(top + height, whole.shape[0])
+        right, bottom = (
+            min(left + width, picture_pixels.shape[1]),
+            min(top + height, picture_pixels.shape[0]),
+        )
         first, above = max(left, 0), max(top, 0)
         if first >= right or above >= bottom:
             return None
-        there: Any = whole[above:bottom, first:right].astype(np.int16)
-        wanted = self.pixels[above - top : bottom - top, first - left : right - left]
-        other = np.abs(there - wanted).max(axis=2) > _OTHER
-        if 1.0 - other.mean() < _SAME or not _shows_as_much(wanted, other):
+        section: Any = picture_pixels[above:bottom, first:right].astype(np.int16)
+        expected = self.pixels[above - top : bottom - top, first - left : right - left]
+        other = np.abs(section - expected).max(axis=2) > _OTHER
+        if 1.0 - other.mean() < _SAME or not _shows_as_much(expected, other):
             return None
         return BoundingBox(first, above, right, bottom)
 
 
-def _shows_as_much(wanted: _Pixels, other: Any) -> bool:
+def _shows_as_much(expected: _Pixels, other: Any) -> bool:
     """Whether the strokes are there too: most pixels of a part are only its background."""
-    plain = np.median(wanted.reshape(-1, 3), axis=0)
-    strokes = np.abs(wanted.astype(np.int16) - plain).max(axis=2) > _OTHER
+    plain = np.median(expected.reshape(-1, 3), axis=0)
+    strokes = np.abs(expected.astype(np.int16) - plain).max(axis=2) > _OTHER
     return not strokes.any() or 1.0 - other[strokes].mean() >= _SAME / 2
 
 
-def _telling(pixels: _Pixels) -> list[tuple[int, int, bytes]]:
+def _pick_pieces(pixels: _Pixels) -> list[tuple[int, int, bytes]]:
     """The pieces of rows with the most changes of colour: of the left, the middle, the right."""
     height, width = pixels.shape[:2]
     if height < 1 or width < _NARROWEST:
         return []
     edges = (np.diff(pixels.astype(np.int16), axis=1) != 0).any(axis=2)
-    found = []
+    pieces = []
     for first, last in ((0, width // 2), (width // 4, 3 * width // 4), (width // 2, width)):
         counts = edges[:, first : max(first + 1, last - 1)].sum(axis=1)
         row = int(counts.argmax())
         if last - first >= _NARROWEST // 2 and counts[row] >= _EDGES:
-            found.append((first, row, pixels[row, first:last].tobytes()))
-    return found
+            pieces.append((first, row, pixels[row, first:last].tobytes()))
+    return pieces
 
 
-def _found(data: bytes, row: bytes, width: int) -> list[tuple[int, int]]:
+def _find_row(data: bytes, row: bytes, width: int) -> list[tuple[int, int]]:
     """Places of a piece of a row; no more than fit a page of the same words."""
     places: list[tuple[int, int]] = []
     at = data.find(row)

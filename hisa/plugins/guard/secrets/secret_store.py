@@ -81,7 +81,9 @@ def load_secrets(
         ConfigError: a name or value that cannot be, or a value that is not there.
     """
     known = os.environ if environ is None else environ
-    secrets = {name: _secret(name, each, known) for name, each in settings.items()}
+    secrets = {
+        name: _secret(name, secret_settings, known) for name, secret_settings in settings.items()
+    }
     values = {name: secret.value for name, secret in secrets.items()}
     for name, value in values.items():
         _check(name, value, values)
@@ -116,11 +118,11 @@ def _check(name: str, value: str, values: Mapping[str, str]) -> None:
         wrong = f"it has more than {_MOST} characters"
     elif "\0" in value or not (value.isprintable() or _is_lines(value)):
         wrong = "it has characters that nobody can type, other than line breaks and tabs"
-    elif any(value in placeholder(each) for each in values):
+    elif any(value in placeholder(other_name) for other_name in values):
         wrong = "it is a part of a secret's name, which stands in its place"
     elif PLACEHOLDER.search(value):
         wrong = "it names a secret"
-    elif any(value == other for each, other in values.items() if each != name):
+    elif any(value == other for other_name, other in values.items() if other_name != name):
         wrong = "it is that of another secret"
     if wrong:
         raise ConfigError(

@@ -93,11 +93,11 @@ async def outcome(environment: Environment) -> tuple[float, str]:
         EnvironmentFailed: the page, its browser or the stage broke before there was a reward.
     """
     wait = Deadline(_GRACE_SECONDS)
-    while (told := await _told(environment)) is None:
+    while (result := await _read_reward(environment)) is None:
         if wait.passed:
             return 0.0, "the page gave no reward: the episode is not over"
         await asyncio.sleep(_POLL_SECONDS)
-    return told
+    return result
 
 
 async def over(environment: Environment) -> str:
@@ -106,27 +106,27 @@ async def over(environment: Environment) -> str:
     Raises:
         EnvironmentFailed: the machine does not answer.
     """
-    found = await episode_state(environment)
-    ended = found is not None and (found.reward is not None or found.left)
+    state = await episode_state(environment)
+    ended = state is not None and (state.reward is not None or state.left)
     return "the page's episode is over" if ended else ""
 
 
-async def _told(environment: Environment) -> tuple[float, str] | None:
+async def _read_reward(environment: Environment) -> tuple[float, str] | None:
     """The reward as far as it is certain; None while the page may still give one."""
-    found = await episode_state(environment)
-    if found is None:
+    state = await episode_state(environment)
+    if state is None:
         raise EnvironmentFailed(f"{STATE} is gone: nothing is known of the episode")
-    if found.reward is not None:
-        return found.reward, f"reward {found.reward:g} {found.reason}".strip()
-    if found.left:
+    if state.reward is not None:
+        return state.reward, f"reward {state.reward:g} {state.reason}".strip()
+    if state.left:
         return 0.0, "the page was left or loaded again before it gave a reward"
-    if found.exit in _CLOSED:
+    if state.exit in _CLOSED:
         return 0.0, "the browser was closed before the page gave a reward"
-    if found.exit is not None:
-        said = await last_output(environment)
-        raise EnvironmentFailed(f"the browser crashed with {found.exit}: {said}")
-    if (await environment.execute(f"kill -0 {found.pid}")).exit_code != 0:
+    if state.exit is not None:
+        output = await last_output(environment)
+        raise EnvironmentFailed(f"the browser crashed with {state.exit}: {output}")
+    if (await environment.execute(f"kill -0 {state.pid}")).exit_code != 0:
         raise EnvironmentFailed(f"the stage ended: {await last_output(environment)}")
-    if found.lost:
+    if state.lost:
         raise EnvironmentFailed(f"the page crashed: {await last_output(environment)}")
     return None

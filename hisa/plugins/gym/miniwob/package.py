@@ -41,12 +41,12 @@ def tasks() -> tuple[str, ...]:
         UsageError: the package is not installed, or registers nothing that can be read.
     """
     text = (_package() / "registration.py").read_text(encoding="utf-8")
-    found = sorted(set(_REGISTERED.findall(text)))
-    if not found:
+    names = sorted(set(_REGISTERED.findall(text)))
+    if not names:
         raise UsageError(
             f"{_package()}: registers no tasks that can be read", fix=install_command("miniwob")
         )
-    return tuple(found)
+    return tuple(names)
 
 
 def left_out() -> dict[str, str]:

@@ -69,15 +69,15 @@ async def miniwob_page(context: Context, params: Episode) -> None:
 async def _instruction(context: Context) -> str:
     deadline = Deadline(_SECONDS)
     while not deadline.passed:
-        found = await episode_state(context.environment)
-        if found is not None and found.instruction is not None:
-            return found.instruction
-        if found is not None and (found.broken or found.exit is not None):
-            said = found.broken or await last_output(context.environment)
-            raise EnvironmentFailed(f"the page did not come up: {said}")
+        state = await episode_state(context.environment)
+        if state is not None and state.instruction is not None:
+            return state.instruction
+        if state is not None and (state.broken or state.exit is not None):
+            reason = state.broken or await last_output(context.environment)
+            raise EnvironmentFailed(f"the page did not come up: {reason}")
         await context.pause(0.2)
-    said = await last_output(context.environment)
-    raise EnvironmentFailed(f"the page did not come up within {deadline.waited:.0f} s: {said}")
+    reason = await last_output(context.environment)
+    raise EnvironmentFailed(f"the page did not come up within {deadline.waited:.0f} s: {reason}")
 
 
 @GETTERS("miniwob_reward", Parameters)

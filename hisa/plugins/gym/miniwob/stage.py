@@ -134,19 +134,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _MAX_BODY))
-        told = json.loads(body or b"{}")
-        what = self.path.rpartition("/")[2]
+        fields = json.loads(body or b"{}")
+        event = self.path.rpartition("/")[2]
         answer: dict[str, Any] = {}
-        if what == "load":
+        if event == "load":
             answer = self.server.load()
-        elif what == "ready":
-            self.server.note(instruction=str(told["instruction"]))
-        elif what == "done":
-            self.server.note(reward=float(told["reward"]), reason=str(told["reason"]))
-        elif what == "left":
+        elif event == "ready":
+            self.server.note(instruction=str(fields["instruction"]))
+        elif event == "done":
+            self.server.note(reward=float(fields["reward"]), reason=str(fields["reason"]))
+        elif event == "left":
             self.server.note(left=True)
-        elif what == "broken":
-            self.server.note(broken=str(told["message"]))
+        elif event == "broken":
+            self.server.note(broken=str(fields["message"]))
         self._answer(json.dumps(answer).encode(), "application/json")
 
     def _hold(self) -> None:
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _line(url: str, profile: str, scale: str) -> list[str]:
-    program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if program is None:
         sys.exit(f"no browser: none of {', '.join(BROWSERS)} is installed")
     size = f"--force-device-scale-factor={scale}"
@@ -190,13 +190,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--scale", default="1")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        stage = Stage(Path(sys.argv[0]), given.state, given.seed)
+        stage = Stage(Path(sys.argv[0]), options.state, options.seed)
         threading.Thread(target=stage.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{stage.server_address[1]}/{given.page}"
-        browser = subprocess.Popen(_line(url, profile, given.scale))
+        url = f"http://127.0.0.1:{stage.server_address[1]}/{options.page}"
+        browser = subprocess.Popen(_line(url, profile, options.scale))
         try:
             while browser.poll() is None and not stage.replaced:
                 time.sleep(0.3)

@@ -36,9 +36,9 @@ def serve(ctx: click.Context, port: int, roots: tuple[Path, ...], opens: bool) -
 
     Exit status: 0 ended by Ctrl-C; 2 wrong usage, such as a port that is taken.
     """
-    from hisa.machine.parts import install_command, missing
+    from hisa.machine.parts import install_command, list_missing
 
-    if lacking := missing("live"):
+    if lacking := list_missing("live"):
         raise UsageError(f"the page needs {', '.join(lacking)}", fix=install_command("live"))
     from hisa.plugins.live.server.application import application
     from hisa.plugins.live.server.security import Guard

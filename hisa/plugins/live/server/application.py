@@ -49,7 +49,7 @@ def application(context: ServerContext) -> ASGIApp:
         _route("/", _page),
         _route("/static/{name}", _page, "name"),
         _route("/api/runs", runs.newest, "limit", "before"),
-        _route(run, runs.whole, "run"),
+        _route(run, runs.run_details, "run"),
         _route(f"{run}/view", runs.view, "run", "after"),
         _route(f"{run}/picture/{{sha}}", runs.picture, "run", "sha"),
         Route(f"{run}/events", runs.events),
@@ -57,7 +57,7 @@ def application(context: ServerContext) -> ASGIApp:
         WebSocketRoute(f"{run}/input", runs.take_input),
         _route("/api/desktops", runs.desktops),
     ]
-    refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
+    refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _answer_refusal)
     return Starlette(routes=table, exception_handlers=refused)
 
 
@@ -85,7 +85,7 @@ class _RunAnswers:
         records = self._folders.newest(min(_number(limit) or 50, 500), before)
         return {"runs": [self._live(record) for record in records]}
 
-    def whole(self, run_id: str) -> dict[str, Any]:
+    def run_details(self, run_id: str) -> dict[str, Any]:
         folder, bench = self._folders.find(run_id)
         record = self._live(self._folders.record(folder, bench))
         steps = self._folders.run(folder).steps
@@ -139,7 +139,7 @@ class _RunAnswers:
         await socket.close(4404)
 
     def desktops(self) -> dict[str, Any]:
-        return {"runs": self._folders.at_work()}
+        return {"runs": self._folders.list_running()}
 
     def _folder(self, run_id: str) -> Path:
         return self._folders.find(run_id)[0]
@@ -158,7 +158,7 @@ def _page(name: str = "index.html") -> Response:
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix[1:]])
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _answer_refusal(_: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404 if isinstance(error, RunMissing) else 400)
     message = getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):

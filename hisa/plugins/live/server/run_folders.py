@@ -46,14 +46,14 @@ class RunFolders:
                     records.append(self.record(root / name, bench))
         return records
 
-    def at_work(self) -> list[dict[str, Any]]:
+    def list_running(self) -> list[dict[str, Any]]:
         """Records of the runs at work, each with the ``hash`` of its newest picture."""
         with self._turn:  # logs are followed by one thread at a time
-            found = [each for each in self.newest(_MOST) if each["state"] == "running"]
-            folders = {each["id"]: self.find(each["id"])[0] for each in found}
+            records = [record for record in self.newest(_MOST) if record["state"] == "running"]
+            folders = {record["id"]: self.find(record["id"])[0] for record in records}
             looks = {name: self._newest.get(name) or _NewestLook(f) for name, f in folders.items()}
             self._newest = looks
-            return [each | {"hash": looks[each["id"]].read_on()} for each in found]
+            return [record | {"hash": looks[record["id"]].read_on()} for record in records]
 
     def find(self, run_id: str) -> tuple[Path, str]:
         """Returns the folder of a run and its bench's name or ""; raises RunMissing."""

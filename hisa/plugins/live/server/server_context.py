@@ -38,8 +38,8 @@ class ServerContext:
 def folders(root: Path) -> list[Path]:
     """Returns the folders of one that may be runs or benches; links are none."""
     with suppress(OSError), os.scandir(root) as entries:
-        found = [e for e in entries if ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
-        return [root / entry.name for entry in found]
+        children = [e for e in entries if ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+        return [root / entry.name for entry in children]
     return []
 
 

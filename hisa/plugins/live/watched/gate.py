@@ -70,11 +70,11 @@ class Gate:
     def newest(self) -> Observation | None:
         """The newest look that anybody took."""
         step = self._run.step if self._run else None
-        looks = [self.look]
+        observations = [self.look]
         if step is not None:
-            looks += [step.look, *(action.look for action in step.actions), step.after]
-        known = [look for look in looks if look is not None]
-        return max(known, key=lambda look: look.at, default=None)
+            observations += [step.look, *(action.look for action in step.actions), step.after]
+        known = [observation for observation in observations if observation is not None]
+        return max(known, key=lambda observation: observation.at, default=None)
 
     async def park(self) -> None:
         """Wait while a person wants it."""
@@ -125,7 +125,7 @@ class Gate:
             raise
         return lease
 
-    def leased(self, token: str) -> Lease:
+    def require_lease(self, token: str) -> Lease:
         """The lease of a token."""
         shown, lease = token.encode("utf-8", "replace"), self.lease
         if lease and lease.ready and secrets.compare_digest(lease.token.encode(), shown):

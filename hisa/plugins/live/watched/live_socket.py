@@ -39,8 +39,8 @@ class LiveSocket(Hook):
         self._can_ask = os.environ.get(_ASK) == "1" and (ask is None or inquire is None)
         if self._can_ask:
             ask, inquire = ask or own.ask, inquire or own.inquire
-        parts.ask = None if ask is None else own.watched(ask)
-        parts.inquire = None if inquire is None else own.watched(inquire)
+        parts.ask = None if ask is None else own.wrap_asking(ask)
+        parts.inquire = None if inquire is None else own.wrap_asking(inquire)
         self._gate.lines += [
             (event.step, event.text)
             for event in parts.events
@@ -58,7 +58,9 @@ class LiveSocket(Hook):
             steering.join()
         try:
             path = socket_path(self._parts.log.id)
-            await self._stack.enter_async_context(serving(path, steering.handle, steering.left))
+            await self._stack.enter_async_context(
+                serving(path, steering.handle, steering.release_owner)
+            )
         except OSError as error:
             text = f"this run has no live page: {error}"
             self._parts.emit(Noted(where="live", text=text))

@@ -85,7 +85,7 @@ class Act(Strict):
                 names = {*pieces[2::3]}
                 return [_KEYS.get(p, gui.Write(p)) for p in pieces if p and p not in names]
             case "press":
-                return [_pressed(self.keys)]
+                return [_read_keys(self.keys)]
 
 
 class PersonActs:
@@ -101,8 +101,8 @@ class PersonActs:
         """A look, with elements where the machine tells them and it need not be at once."""
         machine = machine or self._machine
         elements = settle > 0 and "elements" in machine.capabilities
-        look: Observation = await machine.observe(elements=elements, settle=settle)
-        return look
+        observation: Observation = await machine.observe(elements=elements, settle=settle)
+        return observation
 
     async def do(self, acts: Sequence[Act], screen: Size) -> None:
         """Do all of them, in order; `Refused` by policy or machine: those before it are done."""
@@ -132,11 +132,11 @@ class PersonActs:
             self._tell([gui.Write(self._secrets.hide(text) if kind == "password" else text)])
 
     async def _do(self, actions: Sequence[gui.Action]) -> None:
-        done: list[gui.Action] = []
+        executed: list[gui.Action] = []
         for action in actions:
             if _is_typing(action):
-                self._tell(done)
-                done = []
+                self._tell(executed)
+                executed = []
                 await self._type(action)
             elif action == gui.Press("backspace") and self._text:
                 await self._machine.act([action])
@@ -144,16 +144,18 @@ class PersonActs:
             else:
                 self.flush()
                 if not isinstance(action, gui.Move):
-                    self._tell(done)
-                    done = []
+                    self._tell(executed)
+                    executed = []
                     await self._keep(await self.look(settle=_MOMENT))
                 await self._machine.act([action])
-                done.append(action)
-        self._tell(done)
+                executed.append(action)
+        self._tell(executed)
 
-    async def _keep(self, look: Observation) -> None:
+    async def _keep(self, observation: Observation) -> None:
         """Log a look that a person acted on, so that the act can be learned from."""
-        self._emit(Observed.of(look, kept=await self._run.log.keep(look), seconds=0.0))
+        self._emit(
+            Observed.of(observation, file_names=await self._run.log.keep(observation), seconds=0.0)
+        )
 
     async def _type(self, action: gui.Action) -> None:
         """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
@@ -177,9 +179,9 @@ class PersonActs:
             elif kind != "plain":
                 self._secrets.cover(before, after)
 
-    def _tell(self, done: Sequence[gui.Action], *, error: str = "") -> None:
-        if error or any(not isinstance(action, gui.Move) for action in done):  # not for hovering
-            self._emit(PersonActed(did="acted", text=gui.to_source(done), error=error))
+    def _tell(self, actions: Sequence[gui.Action], *, error: str = "") -> None:
+        if error or any(not isinstance(action, gui.Move) for action in actions):  # not for hovering
+            self._emit(PersonActed(did="acted", text=gui.to_source(actions), error=error))
 
     async def _check(self, actions: Sequence[gui.Action]) -> None:
         """Refuse what the policy denies, with `ActionRefused`; what it would ask about is done."""
@@ -190,13 +192,17 @@ class PersonActs:
         from hisa.plugins.guard.policy.named_facts import CallFacts
         from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
 
-        look = await self.look()
-        whole = [gui.Write(self._text), *actions] if self._text else actions
-        placed = gui.to_space(whole, "image", screen=look.screen, image=look.image)
+        observation = await self.look()
+        all_actions = [gui.Write(self._text), *actions] if self._text else actions
+        placed = gui.to_space(
+            all_actions, "image", screen=observation.screen, image=observation.image
+        )
         source = gui.to_source(placed)
         call = GroundedCall(ToolCall("", "gui_action", source), source, placed)
-        apps = apps_of(call, look)
-        parts = screen_parts(call, look, apps, home=policy.home, judged=policy.judges_effects)
+        apps = apps_of(call, observation)
+        parts = screen_parts(
+            call, observation, apps, home=policy.home, judges_effects=policy.judges_effects
+        )
         ruling = policy.decide(CallFacts("gui_action", parts, apps))
         if ruling.verdict == "deny":
             raise ActionRefused(f"the policy forbids this: {ruling.rule}. {ruling.why}".strip())
@@ -212,7 +218,7 @@ def _is_typing(action: gui.Action) -> bool:
     return isinstance(action, gui.Write) and not PLACEHOLDER.search(action.text)
 
 
-def _pressed(keys: Sequence[str]) -> gui.Action:
+def _read_keys(keys: Sequence[str]) -> gui.Action:
     """Keys; a letter by itself, or with Shift, is typed text: nobody logs it letter by letter."""
     last = keys[-1]
     if len(keys) == 1 and len(last) == 1 and last.isprintable():

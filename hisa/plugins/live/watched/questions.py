@@ -26,7 +26,7 @@ class Questions:
 
     async def ask(self, question: Question) -> Answer:
         """The answer to an approval; waits until there is one. See `hisa.environments.confirm`."""
-        answer: Answer = await self._answer(question.action, question.what)
+        answer: Answer = await self._answer(question.action, question.subject)
         return answer
 
     async def inquire(self, inquiry: Inquiry) -> str | None:
@@ -34,7 +34,7 @@ class Questions:
         answer: str | None = await self._answer(inquiry.kind, inquiry.text, inquiry)
         return answer
 
-    def watched(self, ask: Callable[[T], Awaitable[R]]) -> Callable[[T], Awaitable[R]]:
+    def wrap_asking(self, ask: Callable[[T], Awaitable[R]]) -> Callable[[T], Awaitable[R]]:
         """An asking, while which the machine can be taken over; it ends when it is given back."""
 
         async def sitting(question: T) -> R:
@@ -57,14 +57,14 @@ class Questions:
             raise Refused(f"question {question!r} does not wait for an answer")
         approval, answer_text = record["deadline"] is None, text or record["default"]
         if approval != bool(kind) or (record["kind"] == "question" and not answer_text):
-            wanted = "kind: once, kind, stop or refuse" if approval else "a text alone"
-            raise Refused(f"this is answered by {wanted}")
+            expected = "kind: once, kind, stop or refuse" if approval else "a text alone"
+            raise Refused(f"this is answered by {expected}")
         if record["choices"] and answer_text not in record["choices"]:
             raise Refused(f"the answers to choose from are: {', '.join(record['choices'])}")
         word: Any = kind
         answer.set_result(Answer(word, text * (kind == "refuse")) if approval else answer_text)
 
-    def given_back(self) -> None:
+    def answer_hand_over(self) -> None:
         """Answer a hand-over: the person had the machine, and gave it back."""
         for record, answer in self._waiting.values():
             if record["kind"] == "hand_over" and not answer.done():

@@ -65,7 +65,7 @@ async def serving(
 
     async def answer(lines: asyncio.Queue[bytes], writer: asyncio.StreamWriter) -> None:
         while True:
-            reply, data = await _answered(await lines.get(), handle, writer)
+            reply, data = await _answer_line(await lines.get(), handle, writer)
             writer.write(json.dumps(reply).encode() + b"\n" + data)
             await writer.drain()
 
@@ -106,7 +106,7 @@ async def serving(
             await asyncio.wait([*tasks], timeout=2.0)
 
 
-async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
+async def _answer_line(line: bytes, handle: Handle, owner: object) -> Answer:
     """The answer to a line; none tells again what the line held, which may be a password."""
     try:
         if not line:

@@ -16,7 +16,7 @@ from hisa.plugins.live.watched.run_socket import Answer, Request
 from hisa.plugins.live.watched.take_over import TakeOver
 from hisa.screen.observation import Observation
 from hisa.state.changes import describe_changes
-from hisa.state.roi import whole_pair
+from hisa.state.roi import full_pair
 from hisa.state.token_limits import cut_at_sentence
 from hisa.text.prompt_text import clean, field_text
 from hisa.wiring.base import HookParts
@@ -53,11 +53,11 @@ class Steering:
         reply = await getattr(self, f"_{request.do}")(request, owner)
         return {"state": self._gate.state} if reply is None else reply, b""
 
-    async def left(self, owner: object) -> None:
+    async def release_owner(self, owner: object) -> None:
         """Let go of what a connection that is gone had asked for."""
         lease = self._gate.lease
         if lease is not None and lease.owner is owner:
-            await self._returned(lease)
+            await self._end_lease(lease)
         await self._resume(None, owner)
 
     async def _status(self, *_: object) -> dict[str, Any]:
@@ -95,25 +95,29 @@ class Steering:
         self.join()
         lease = await self._gate.take(request.viewer, owner)
         try:
-            self._taken = look = await self._look(_SETTLE)
+            self._taken = observation = await self._look(_SETTLE)
         except BaseException:
             self._gate.drop(lease)
             raise
         lease.since, lease.ready = time.monotonic(), True
         self._tell("took_over", request.viewer)
-        return {"lease": lease.token, "width": look.screen.width, "height": look.screen.height}
+        return {
+            "lease": lease.token,
+            "width": observation.screen.width,
+            "height": observation.screen.height,
+        }
 
     async def _input(self, request: Request, _: object) -> dict[str, Any]:
         async with self._machine:
-            self._gate.leased(request.lease)
+            self._gate.require_lease(request.lease)
             assert self._taken is not None, "a lease is ready once there was a look"
             await self._acts.do(request.acts, self._taken.screen)
         return {}
 
     async def _give(self, request: Request, _: object) -> dict[str, Any]:
-        return {"line": await self._returned(self._gate.leased(request.lease))}
+        return {"line": await self._end_lease(self._gate.require_lease(request.lease))}
 
-    async def _returned(self, lease: Lease) -> str:
+    async def _end_lease(self, lease: Lease) -> str:
         """End a lease; the line says what is other than when the machine was taken over."""
         if not lease.ready:
             self._gate.drop(lease)
@@ -122,32 +126,32 @@ class Steering:
         line = f"a person had the machine for {seconds:.0f} s and gave it back. "
         try:
             self._acts.flush()
-            self._gate.returned = look = await self._look(_SETTLE)
-            line += _change_line(self._taken or look, look)
+            self._gate.returned = observation = await self._look(_SETTLE)
+            line += _change_line(self._taken or observation, observation)
         except HisaError:
             line += "Nobody could look at what is other since."
         finally:
             self._gate.drop(lease, (self._log.step, line))
-            self._questions.given_back()
+            self._questions.answer_hand_over()
             self._tell("gave_back", line, seconds)
         return line
 
     async def _look(self, settle: float = 0.0) -> Observation:
         async with self._machine:
-            self._gate.look = look = await self._acts.look(settle=settle)
+            self._gate.look = observation = await self._acts.look(settle=settle)
             self._looked = time.monotonic()
-            return look
+            return observation
 
     async def _frame(self, known: str) -> Answer:
         """The newest look's picture; a fresh one while the machine is held."""
         fresh = self._gate.state == "held" and time.monotonic() - self._looked >= _APART
-        look = await self._look() if fresh else self._gate.newest
-        if look is None:
+        observation = await self._look() if fresh else self._gate.newest
+        if observation is None:
             raise Refused("the run has not looked at its machine yet")
-        digest = await asyncio.to_thread(lambda: look.screenshot.sha256)
+        digest = await asyncio.to_thread(lambda: observation.screenshot.sha256)
         if digest == known:
             return {"same": True}, b""
-        data = await asyncio.to_thread(lambda: look.screenshot.png)
+        data = await asyncio.to_thread(lambda: observation.screenshot.png)
         return {"same": False, "hash": digest, "bytes": len(data)}, data
 
     def _tell(self, did: Any, text: str = "", seconds: float = 0.0) -> None:
@@ -156,11 +160,11 @@ class Steering:
 
 def _change_line(before: Observation, after: Observation) -> str:
     """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
-    pair = whole_pair(before, after)
+    pair = full_pair(before, after)
     box = pair.box if pair else None
     changes = " ".join((describe_changes(before, after, box) or ())[:4])
-    seen = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
-    if seen or box is None:
-        return seen or "Nothing on the screen is other than before."
+    text = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
+    if text or box is None:
+        return text or "Nothing on the screen is other than before."
     (left, top), (right, bottom) = (box.left, box.top), (box.right, box.bottom)
     return f"The screen changed between ({left:.0f}, {top:.0f}) and ({right:.0f}, {bottom:.0f})."

@@ -73,14 +73,14 @@ class TypedSecrets:
         if value not in self._names:
             name = self._names[value] = f"typed_{len(self._names) + 1}"
             if len(value) >= _LEAST and len({*value}) > 1 and value not in placeholder(name):
-                self._log.hide(self._masked().hide(name, value))
+                self._log.hide(self._ensure_border().hide(name, value))
         return placeholder(self._names[value])
 
     def cover(self, before: Observation, after: Observation) -> None:
         """Mask what came onto the screen between two looks, and its field, in all later looks."""
-        self._masked().cover(before, after)
+        self._ensure_border().cover(before, after)
 
-    def _masked(self) -> SecretEnvironment:
+    def _ensure_border(self) -> SecretEnvironment:
         """The machine's border: that of named secrets, else one that is put in now."""
         if self._border is None:
             from hisa.plugins.guard.secrets.in_place import put_border  # few runs need it
@@ -89,15 +89,15 @@ class TypedSecrets:
         return self._border
 
 
-def kind_of_focus(look: Observation) -> str:
+def kind_of_focus(observation: Observation) -> str:
     """Whether what has the focus takes a "password", "plain" text, or something "unknown".
 
     A terminal is unknown: it asks for passwords too, and has no other role then.
     """
-    if any(_takes_secret(e) for e in look.elements or () if "focused" in e.states):
+    if any(_takes_secret(e) for e in observation.elements or () if "focused" in e.states):
         return "password"
-    element = focused_element(look)
-    known = element is not None and look.complete and element.role in FIELDS - {"terminal"}
+    element = focused_element(observation)
+    known = element is not None and observation.complete and element.role in FIELDS - {"terminal"}
     return "plain" if known else "unknown"
 
 
@@ -108,5 +108,8 @@ def _takes_secret(element: Element) -> bool:
 
 def is_echoed(text: str, before: Observation, after: Observation) -> bool:
     """Whether a text stands on the screen, in words, more often than it did."""
-    counts = [sum(e.text.count(text) for e in look.elements or ()) for look in (before, after)]
+    counts = [
+        sum(e.text.count(text) for e in observation.elements or ())
+        for observation in (before, after)
+    ]
     return bool(text.strip()) and counts[1] > counts[0]

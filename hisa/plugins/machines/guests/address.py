@@ -36,12 +36,12 @@ def read_addresses(text: str) -> tuple[Address, ...]:
     Raises:
         UsageError: not an address, or the same one twice.
     """
-    found = tuple(_address(part.strip()) for part in text.split(","))
-    urls = [address.url for address in found]
+    addresses = tuple(_address(part.strip()) for part in text.split(","))
+    urls = [address.url for address in addresses]
     for url in urls:
         if urls.count(url) > 1:
             raise UsageError(f"guest={text!r}: {url} stands there twice", fix=_FIX)
-    return found
+    return addresses
 
 
 def _address(text: str) -> Address:

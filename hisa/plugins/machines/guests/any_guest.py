@@ -39,9 +39,9 @@ async def _require_osworld(client: GuestClient) -> None:
     if response.status_code != 200 or not platform.isalpha():
         kind = response.headers.get("content-type", "no content type")
         server = response.headers.get("server", "an unnamed server")
-        what = f"{response.status_code}, {kind}, from {server}"
+        answer = f"{response.status_code}, {kind}, from {server}"
         raise guest_failure(
-            client.where, f"no guest there: something answers /platform with {what}", fix
+            client.where, f"no guest there: something answers /platform with {answer}", fix
         )
     if platform != "Linux":
         raise guest_failure(

@@ -26,13 +26,13 @@ _KNOWN = ("url", "host", "port", "name")
 _TAIL_BYTES, _TAIL_LINES = 4000, 5
 
 
-def check_command(what: str, template: str) -> list[str]:
+def check_command(operation: str, template: str) -> list[str]:
     """The words of a template, placeholders as they stand.
 
     Raises:
         ConfigError: quotes that do not close, or an unknown placeholder or variable.
     """
-    setting = f"environment.remote.{what}"
+    setting = f"environment.remote.{operation}"
     try:
         words = shlex.split(template)
     except ValueError as error:
@@ -50,12 +50,12 @@ def check_command(what: str, template: str) -> list[str]:
 
 
 async def run_provider_command(
-    what: str, template: str, address: Address, *, seconds: float
+    operation: str, template: str, address: Address, *, seconds: float
 ) -> None:
     """Run one command to its end.
 
     Args:
-        what: revert, start or stop.
+        operation: revert, start or stop.
         template: as in the settings; see `hisa.config.RemoteSettings`.
         address: whose machine.
         seconds: time limit; then the command and what it started is killed.
@@ -64,28 +64,30 @@ async def run_provider_command(
         ConfigError: the template cannot be read.
         EnvironmentFailed: it cannot be run, failed, or took too long; with what it said last.
     """
-    program, *rest = _filled(check_command(what, template), address)
-    with tempfile.TemporaryFile() as said:
+    program, *rest = _fill_placeholders(check_command(operation, template), address)
+    with tempfile.TemporaryFile() as output:
         try:
             # A file, because a machine left running in the background would hold a pipe.
             process = await asyncio.create_subprocess_exec(
                 program,
                 *rest,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
         except OSError as error:
-            raise _failed(what, address, f"{program}: {error.strerror}") from error
-        code = await _ended(process, seconds)
+            raise _build_failure(operation, address, f"{program}: {error.strerror}") from error
+        code = await _wait_for_exit(process, seconds)
         if code != 0:
-            how = f"took over {seconds:g} s" if code is None else f"ended with {code}"
-            told = _without(_secrets(template), await asyncio.to_thread(_tail, said))
-            raise _failed(what, address, f"{os.path.basename(program)} {how}{told and ': '}{told}")
+            ending = f"took over {seconds:g} s" if code is None else f"ended with {code}"
+            tail = _hide_secrets(_secrets(template), await asyncio.to_thread(_tail, output))
+            raise _build_failure(
+                operation, address, f"{os.path.basename(program)} {ending}{tail and ': '}{tail}"
+            )
 
 
-async def _ended(process: asyncio.subprocess.Process, seconds: float) -> int | None:
+async def _wait_for_exit(process: asyncio.subprocess.Process, seconds: float) -> int | None:
     """The exit code; None where it had to be killed."""
     try:
         return await asyncio.wait_for(process.wait(), seconds)
@@ -98,12 +100,12 @@ async def _ended(process: asyncio.subprocess.Process, seconds: float) -> int | N
             await process.wait()
 
 
-def _filled(words: list[str], address: Address) -> list[str]:
+def _fill_placeholders(words: list[str], address: Address) -> list[str]:
     values = {"url": address.url, "host": address.host, "name": address.name}
     values["port"] = str(address.port)
 
-    def value(found: re.Match[str]) -> str:
-        return os.environ[found[2]] if found[1] else values[found[2]]
+    def value(match: re.Match[str]) -> str:
+        return os.environ[match[2]] if match[1] else values[match[2]]
 
     return [_PLACEHOLDER.sub(value, word) for word in words]
 
@@ -114,22 +116,22 @@ def _secrets(template: str) -> Mapping[str, str]:
     return {os.environ[name]: f"{{env:{name}}}" for name in names if os.environ.get(name)}
 
 
-def _without(secrets: Mapping[str, str], text: str) -> str:
+def _hide_secrets(secrets: Mapping[str, str], text: str) -> str:
     for secret, shown in secrets.items():
         text = text.replace(secret, shown)
     return text
 
 
-def _tail(said: IO[bytes]) -> str:
+def _tail(output: IO[bytes]) -> str:
     """The last lines, in one."""
-    end = said.seek(0, os.SEEK_END)
-    said.seek(max(0, end - _TAIL_BYTES))
-    lines = [line.strip() for line in said.read().decode("utf-8", "replace").splitlines()]
+    end = output.seek(0, os.SEEK_END)
+    output.seek(max(0, end - _TAIL_BYTES))
+    lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
     return " / ".join([line for line in lines if line][-_TAIL_LINES:])
 
 
-def _failed(what: str, address: Address, why: str) -> EnvironmentFailed:
+def _build_failure(operation: str, address: Address, why: str) -> EnvironmentFailed:
     return EnvironmentFailed(
-        f"{address.url}: {what} failed: {why}",
-        fix=f"run the command of environment.remote.{what} by hand",
+        f"{address.url}: {operation} failed: {why}",
+        fix=f"run the command of environment.remote.{operation} by hand",
     )

@@ -23,12 +23,12 @@ from hisa.environments.transport.base import (
 from hisa.errors import ActionRefused
 from hisa.plugins.machines.guests import osworld_programs, osworld_responses
 from hisa.plugins.machines.guests.osworld_xml import Tree
-from hisa.protocols import CommandResult, FileRefused, Held
+from hisa.protocols import CommandResult, FileRefused, ScreenPrecondition
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Screenshot, Window
 
-__all__ = ["OSWorldTransport", "changed"]
+__all__ = ["OSWorldTransport", "has_changed"]
 
 _SAFE_TRIES, _PAUSE_SECONDS, _FILE_SECONDS = 3, 0.1, 900.0
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
@@ -57,7 +57,7 @@ class OSWorldTransport:
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
         """Several requests; the picture comes last, so that it is the newest."""
-        shot = await self._settled(settle * self._client.patience) if settle > 0 else None
+        shot = await self._wait_until_still(settle * self._client.patience) if settle > 0 else None
         windows, cursor = await self._windows(), await self._cursor()
         tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()
@@ -73,20 +73,22 @@ class OSWorldTransport:
             windows_known=windows is not None,
         )
 
-    async def act(self, actions: Sequence[Action], /, *, held: Held | None = None) -> None:
+    async def act(
+        self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
+    ) -> None:
         """One program for one list of actions."""
         for action in actions:
             _check_keys(action)
-        asked = osworld_programs.deliberate_seconds(actions)
-        if asked > _SERVER_LIMIT_SECONDS - _OWN_SECONDS:
+        duration = osworld_programs.deliberate_seconds(actions)
+        if duration > _SERVER_LIMIT_SECONDS - _OWN_SECONDS:
             raise ActionRefused(
-                f"this would take {asked:.0f} s, and a stock guest ends what takes over 120 s: "
+                f"this would take {duration:.0f} s, and a stock guest ends what takes over 120 s: "
                 "do it in parts"
             )
         program = osworld_programs.acting_program(actions)
-        done = await self._once(program, seconds=90.0 + acting_seconds(actions))
-        if done.exit_code != 0:
-            last = (done.error or done.output).strip().splitlines()[-1:]
+        result = await self._run_once(program, seconds=90.0 + acting_seconds(actions))
+        if result.exit_code != 0:
+            last = (result.error or result.output).strip().splitlines()[-1:]
             raise ActionRefused(f"the guest could not do it: {''.join(last)[:300]}")
 
     async def execute(
@@ -94,14 +96,17 @@ class OSWorldTransport:
     ) -> CommandResult:
         """Under timeout(1), because a stock guest takes no time limit."""
         bound = min(timeout, _SERVER_LIMIT_SECONDS)
-        line = osworld_programs.bounded(command, bound, 4 * limit)
+        line = osworld_programs.bound_command(command, bound, 4 * limit)
         started = time.monotonic()
-        done = await self._once(line, seconds=bound + 30.0)
-        if done.exit_code == 125 and "hisa: the guest lacks" in done.error:
-            raise guest_failure(self._client.where, done.error.strip())
-        timed_out = done.exit_code in {-9, 124, 137} and time.monotonic() - started >= bound
+        result = await self._run_once(line, seconds=bound + 30.0)
+        if result.exit_code == 125 and "hisa: the guest lacks" in result.error:
+            raise guest_failure(self._client.where, result.error.strip())
+        timed_out = result.exit_code in {-9, 124, 137} and time.monotonic() - started >= bound
         return CommandResult(
-            124 if timed_out else done.exit_code, done.output[:limit], done.error[:limit], timed_out
+            124 if timed_out else result.exit_code,
+            result.output[:limit],
+            result.error[:limit],
+            timed_out,
         )
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
@@ -115,11 +120,11 @@ class OSWorldTransport:
         def ask() -> Awaitable[HttpResponse]:
             form = {"file_path": path}
             return self._client.request(
-                "POST", "/file", data=form, seconds=120.0, whole=_FILE_SECONDS, most=limit
+                "POST", "/file", data=form, seconds=120.0, total_seconds=_FILE_SECONDS, most=limit
             )
 
         try:
-            data = await self._safely(f"file {path}", ask, osworld_responses.file_bytes)
+            data = await self._ask_safely(f"file {path}", ask, osworld_responses.file_bytes)
         except ResponseTooLarge as error:
             raise FileRefused(f"{path}: {error}") from error
         if data is None:
@@ -128,9 +133,9 @@ class OSWorldTransport:
 
     async def _must_be_plain(self, path: str, limit: int) -> None:
         """Concludes nothing where the guest cannot tell: it may have another idea of ``path``."""
-        done = await self._repeatable(osworld_programs.stat(path), seconds=20.0)
-        size, _, kind = done.output.strip().partition(" ")
-        if done.exit_code != 0 or not size.isdecimal() or not kind:
+        result = await self._run_repeatable(osworld_programs.stat(path), seconds=20.0)
+        size, _, kind = result.output.strip().partition(" ")
+        if result.exit_code != 0 or not size.isdecimal() or not kind:
             return
         if not kind.startswith("regular"):
             raise FileRefused(f"{path}: not a plain file but a {kind}")
@@ -141,7 +146,7 @@ class OSWorldTransport:
         """Upload, after making the folder; both may be done again."""
         folder = path.rpartition("/")[0]
         if folder:
-            await self._repeatable(["mkdir", "-p", folder], seconds=30.0)
+            await self._run_repeatable(["mkdir", "-p", folder], seconds=30.0)
 
         def ask() -> Awaitable[HttpResponse]:
             return self._client.request(
@@ -150,35 +155,37 @@ class OSWorldTransport:
                 data={"file_path": path},
                 files={"file_data": ("file", data)},
                 seconds=120.0,
-                whole=_FILE_SECONDS,
+                total_seconds=_FILE_SECONDS,
             )
 
-        await self._safely(f"answer to the upload of {path}", ask, osworld_responses.uploaded)
+        await self._ask_safely(
+            f"answer to the upload of {path}", ask, osworld_responses.check_upload
+        )
 
     # ---------------------------------------------------------------- parts of a look
 
     async def _screenshot(self) -> Screenshot:
         ask = partial(self._client.request, "GET", "/screenshot", seconds=15.0)
-        return await self._safely("screenshot", ask, osworld_responses.picture)
+        return await self._ask_safely("screenshot", ask, osworld_responses.picture)
 
-    async def _settled(self, seconds: float) -> Screenshot:
+    async def _wait_until_still(self, seconds: float) -> Screenshot:
         deadline = time.monotonic() + seconds
         shot, quiet = await self._screenshot(), 0
         while quiet < _QUIET_LOOKS and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_SECONDS)
             latest = await self._screenshot()
-            quiet = 0 if await asyncio.to_thread(changed, shot, latest) else quiet + 1
+            quiet = 0 if await asyncio.to_thread(has_changed, shot, latest) else quiet + 1
             shot = latest
         return shot
 
     async def _elements(self, longer: float) -> Tree:
         ask = partial(self._client.request, "GET", "/accessibility", seconds=60.0 * longer)
-        return await self._safely("accessibility tree", ask, osworld_responses.elements)
+        return await self._ask_safely("accessibility tree", ask, osworld_responses.elements)
 
     async def _windows(self) -> tuple[Window, ...] | None:
         """None where the guest cannot tell."""
-        done = await self._repeatable(osworld_programs.windows(), seconds=20.0)
-        return osworld_responses.windows(done.output) if done.exit_code == 0 else None
+        result = await self._run_repeatable(osworld_programs.windows(), seconds=20.0)
+        return osworld_responses.windows(result.output) if result.exit_code == 0 else None
 
     async def _cursor(self) -> Point | None:
         """A look does not fail for it: the pointer merely stays unknown."""
@@ -191,23 +198,23 @@ class OSWorldTransport:
         body = {"command": words, "shell": False}
         return self._client.request("POST", "/execute", json=body, seconds=seconds, again=again)
 
-    async def _once(self, words: list[str], *, seconds: float) -> CommandResult:
+    async def _run_once(self, words: list[str], *, seconds: float) -> CommandResult:
         """A command that is not sent again whatever is answered: it may have run."""
         response = await self._send(words, seconds, again=False)
         try:
             return osworld_responses.command_result(response)
         except ValueError as error:
-            what = f"no usable answer to /execute, which may have been done: {error}"
-            raise guest_failure(self._client.where, what) from error
+            message = f"no usable answer to /execute, which may have been done: {error}"
+            raise guest_failure(self._client.where, message) from error
 
-    async def _repeatable(self, words: list[str], *, seconds: float) -> CommandResult:
+    async def _run_repeatable(self, words: list[str], *, seconds: float) -> CommandResult:
         """A command that may be done twice."""
         ask = partial(self._send, words, seconds, again=True)
-        return await self._safely("answer to /execute", ask, osworld_responses.command_result)
+        return await self._ask_safely("answer to /execute", ask, osworld_responses.command_result)
 
-    async def _safely(
+    async def _ask_safely(
         self,
-        what: str,
+        subject: str,
         ask: Callable[[], Awaitable[HttpResponse]],
         read: Callable[[HttpResponse], _T],
     ) -> _T:
@@ -221,7 +228,7 @@ class OSWorldTransport:
                 return await asyncio.to_thread(read, response)
             except ValueError as error:
                 why = str(error)
-        raise guest_failure(self._client.where, f"no usable {what}: {why}")
+        raise guest_failure(self._client.where, f"no usable {subject}: {why}")
 
 
 def _check_keys(action: Action) -> None:
@@ -234,7 +241,7 @@ def _check_keys(action: Action) -> None:
                 normalise_key(key)
 
 
-def changed(before: Screenshot, after: Screenshot) -> bool:
+def has_changed(before: Screenshot, after: Screenshot) -> bool:
     """Whether more than a text cursor differs."""
     if before.size != after.size:
         return True

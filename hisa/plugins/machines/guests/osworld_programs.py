@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from hisa.actions import Action, Click, Drag, MouseDown, MouseUp, Move, Sleep, Write, to_source
 
-__all__ = ["acting_program", "bounded", "deliberate_seconds", "stat", "windows"]
+__all__ = ["acting_program", "bound_command", "deliberate_seconds", "stat", "windows"]
 
 _PREAMBLE = "import pyautogui; import time; pyautogui.FAILSAFE = False\n"
 _PAUSED = "pyautogui.PAUSE = 0.4\n"
@@ -144,7 +144,7 @@ def deliberate_seconds(actions: Sequence[Action]) -> float:
     return total
 
 
-def bounded(command: str | Sequence[str], seconds: float, limit: int) -> list[str]:
+def bound_command(command: str | Sequence[str], seconds: float, limit: int) -> list[str]:
     """Returns the command that runs another under limits of time and, in bytes, of output.
 
     A stock guest takes a word that begins with ``~/`` for one of its home, so that no word of the

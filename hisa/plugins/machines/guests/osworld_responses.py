@@ -13,32 +13,40 @@ from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot, Window
 from hisa.text.window_titles import plain_title
 
-__all__ = ["command_result", "cursor", "elements", "file_bytes", "picture", "uploaded", "windows"]
+__all__ = [
+    "check_upload",
+    "command_result",
+    "cursor",
+    "elements",
+    "file_bytes",
+    "picture",
+    "windows",
+]
 
 
-def _usable(response: HttpResponse) -> None:
+def _require_success(response: HttpResponse) -> None:
     if response.status_code != 200:
         raise ValueError(reason(response))
 
 
 def _json(response: HttpResponse) -> dict[str, Any]:
-    _usable(response)
+    _require_success(response)
     try:
-        said = response.json()
+        body = response.json()
     except (ValueError, RecursionError) as error:
         raise ValueError(f"no JSON: {response.text[:200]!r}") from error
-    if not isinstance(said, dict):
-        raise ValueError(f"JSON of another shape: {said!r:.200}")
-    return said
+    if not isinstance(body, dict):
+        raise ValueError(f"JSON of another shape: {body!r:.200}")
+    return body
 
 
 def command_result(response: HttpResponse) -> CommandResult:
     """Parse the result of a command."""
-    done = _json(response)
-    code = done.get("returncode")
+    body = _json(response)
+    code = body.get("returncode")
     if not isinstance(code, int):
-        raise ValueError(f"answered without a returncode: {done!r:.200}")
-    return CommandResult(code, str(done.get("output") or ""), str(done.get("error") or ""))
+        raise ValueError(f"answered without a returncode: {body!r:.200}")
+    return CommandResult(code, str(body.get("output") or ""), str(body.get("error") or ""))
 
 
 def picture(response: HttpResponse) -> Screenshot:
@@ -52,7 +60,7 @@ def picture(response: HttpResponse) -> Screenshot:
 def cursor(response: HttpResponse) -> Point | None:
     """Returns the pointer's place in screen pixels; None where it is not told as ``[x, y]``."""
     try:
-        _usable(response)
+        _require_success(response)
         x, y = (float(number) for number in response.json())
     except (ValueError, TypeError, RecursionError):
         return None
@@ -61,10 +69,10 @@ def cursor(response: HttpResponse) -> Point | None:
 
 def elements(response: HttpResponse) -> Tree:
     """The accessibility tree."""
-    said = _json(response)
-    if not isinstance(said.get("AT"), str):
-        raise ValueError(f"no tree in it: {said!r:.200}")
-    return parse_tree(said["AT"])
+    body = _json(response)
+    if not isinstance(body.get("AT"), str):
+        raise ValueError(f"no tree in it: {body!r:.200}")
+    return parse_tree(body["AT"])
 
 
 def file_bytes(response: HttpResponse) -> bytes | None:
@@ -75,7 +83,7 @@ def file_bytes(response: HttpResponse) -> bytes | None:
     """
     if response.status_code == 404 and "error" in _refusal(response):
         return None
-    _usable(response)
+    _require_success(response)
     kind = response.headers.get("content-type", "")
     if kind.startswith("text/html") and "content-disposition" not in response.headers:
         raise ValueError(f"a web page instead of a file: {response.text[:200]!r}")
@@ -84,15 +92,15 @@ def file_bytes(response: HttpResponse) -> bytes | None:
 
 def _refusal(response: HttpResponse) -> dict[str, Any]:
     try:
-        said = response.json()
+        body = response.json()
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
-def uploaded(response: HttpResponse) -> None:
+def check_upload(response: HttpResponse) -> None:
     """A few words, which Flask calls HTML; a page is from somebody else."""
-    _usable(response)
+    _require_success(response)
     if response.text.lstrip().startswith("<"):
         raise ValueError(f"a web page instead of an answer: {response.text[:200]!r}")
 
@@ -109,19 +117,19 @@ def windows(text: str) -> tuple[Window, ...]:
     """Lines of ``wmctrl -lGx`` and one of xprop; wmctrl's places are wrong under a frame."""
     active = re.search(r"window id # (0x[0-9a-f]+)", text)
     front = int(active.group(1), 16) if active else 0
-    found = []
+    open_windows = []
     for line in text.splitlines():
-        told = _LISTED.fullmatch(line)
-        if told is None:
+        match = _LISTED.fullmatch(line)
+        if match is None:
             continue
-        number, wide = int(told["id"], 16), int(told["width"] or 0)
-        found.append(
+        number, wide = int(match["id"], 16), int(match["width"] or 0)
+        open_windows.append(
             Window(
                 id=hex(number),
-                title=plain_title(told["title"] or ""),
-                app=told["kind"].rpartition(".")[2],
+                title=plain_title(match["title"] or ""),
+                app=match["kind"].rpartition(".")[2],
                 active=number == front,
-                size=Size(wide, int(told["height"])) if wide else None,
+                size=Size(wide, int(match["height"])) if wide else None,
             )
         )
-    return tuple(found)
+    return tuple(open_windows)

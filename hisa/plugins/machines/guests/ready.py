@@ -12,7 +12,7 @@ from hisa.environments.transport import GuestClient, NoResponse
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.machines.guests import osworld_responses
 from hisa.plugins.machines.guests.address import Address
-from hisa.plugins.machines.guests.osworld_client import changed
+from hisa.plugins.machines.guests.osworld_client import has_changed
 from hisa.screen.observation import Screenshot
 
 __all__ = ["require_listening", "wait_until_drawn"]
@@ -52,18 +52,18 @@ async def wait_until_drawn(
     Raises:
         EnvironmentFailed: it did not come so far in time; the last reason is named.
     """
-    started = told = blank_since = time.monotonic()
+    started = reported_at = blank_since = time.monotonic()
     before, why = None, "no answer"
     while (now := time.monotonic()) - started < seconds:
-        if now - told > _TELL_SECONDS:
+        if now - reported_at > _TELL_SECONDS:
             note(f"waiting for {guest.where}, {now - started:.0f} s of {seconds:g} s: {why}")
-            told = now
+            reported_at = now
         try:
             shot = await _shot(guest)
         except (NoResponse, ValueError) as error:
             before, why, blank_since = None, str(error), time.monotonic()
         else:
-            if before is not None and not await asyncio.to_thread(changed, before, shot):
+            if before is not None and not await asyncio.to_thread(has_changed, before, shot):
                 if not _blank(shot.pixels) or time.monotonic() - blank_since > _BLANK_SECONDS:
                     return
                 why = "the screen is blank"

@@ -55,8 +55,8 @@ class RemoteEnvironment(GuestEnvironment):
         super().__init__(image_limit)
         self.addresses = read_addresses(addresses)
         self._provider = provider or RemoteSettings()
-        for what in ("revert", "start", "stop"):
-            check_command(what, getattr(self._provider, what))
+        for operation in ("revert", "start", "stop"):
+            check_command(operation, getattr(self._provider, operation))
         self._token = os.environ.get("HISA_GUEST_TOKEN", "") if token is None else token
         self._by = connect
         self._note = note
@@ -140,13 +140,13 @@ class RemoteEnvironment(GuestEnvironment):
         await self._connect(guest, self._by)
         self._touched = False
 
-    async def _do(self, what: str, address: Address) -> bool:
+    async def _do(self, operation: str, address: Address) -> bool:
         """Run the command of that name, if there is one."""
-        template = getattr(self._provider, what)
+        template = getattr(self._provider, operation)
         if template:
-            self._note(f"{what} {address.name}")
+            self._note(f"{operation} {address.name}")
             await run_provider_command(
-                what, template, address, seconds=self._provider.command_seconds
+                operation, template, address, seconds=self._provider.command_seconds
             )
         return bool(template)
 

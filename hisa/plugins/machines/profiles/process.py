@@ -87,8 +87,8 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
     Raises:
         EnvironmentFailed: it failed; the message ends with what it said.
     """
-    with log.open("wb") as said:
-        process = start(line, said, log.parent, signal="TERM", umask=0o022)
+    with log.open("wb") as output:
+        process = start(line, output, log.parent, signal="TERM", umask=0o022)
     follower = threading.Thread(target=_follow, args=(log, process, tell), daemon=True)
     follower.start()
     try:
@@ -106,7 +106,7 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
 
 def _follow(log: Path, process: subprocess.Popen[bytes], tell: Progress) -> None:
     """Tell what it downloads, and the last line that means something to a person."""
-    begun = told = time.monotonic()
+    begun = reported_at = time.monotonic()
     heard = 0
     ended = False
     while not ended:
@@ -117,10 +117,10 @@ def _follow(log: Path, process: subprocess.Popen[bytes], tell: Progress) -> None
             if line.startswith(_ALWAYS):
                 tell(f"    {line}")
         heard = max(heard, len(lines) - 1)  # the last may be half of one
-        if not ended and time.monotonic() - told >= 5.0:
-            told = time.monotonic()
+        if not ended and time.monotonic() - reported_at >= 5.0:
+            reported_at = time.monotonic()
             last = next((line for line in reversed(lines) if line.startswith(_TELLING)), "")
-            tell(f"    {told - begun:4.0f} s  {last[:80]}".rstrip())
+            tell(f"    {reported_at - begun:4.0f} s  {last[:80]}".rstrip())
 
 
 def _signal(group: int, number: signals.Signals) -> None:

@@ -112,9 +112,9 @@ class Recipe:
     @property
     def requirements(self) -> Mapping[str, Path]:
         """Python's environments: name to the file of the packages that go in."""
-        found = {Path(place): file for place, file in self.files.items()}
+        files = {Path(place): file for place, file in self.files.items()}
         return {
-            place.stem: file for place, file in found.items() if str(place.parent) == _ENVIRONMENTS
+            place.stem: file for place, file in files.items() if str(place.parent) == _ENVIRONMENTS
         }
 
     @property
@@ -135,8 +135,8 @@ class Recipe:
     @property
     def disk_version(self) -> str:
         """Twelve hex digits over that and what makes a disk of it."""
-        made = f"{self.version} {self.disk_mib} ".encode() + DISK_SCRIPT.read_bytes()
-        return hashlib.sha256(made).hexdigest()[:12]
+        content = f"{self.version} {self.disk_mib} ".encode() + DISK_SCRIPT.read_bytes()
+        return hashlib.sha256(content).hexdigest()[:12]
 
 
 def recipe(profile: str) -> Recipe:

@@ -16,8 +16,8 @@ from typing import Any
 __all__ = [
     "entries",
     "folder",
-    "locked",
-    "placed_whole",
+    "hold_lock",
+    "place_atomically",
     "read_manifest",
     "remove",
     "sizes",
@@ -38,7 +38,7 @@ def folder(kind: str) -> Path:
 
 
 @contextlib.contextmanager
-def placed_whole(target: Path) -> Iterator[Path]:
+def place_atomically(target: Path) -> Iterator[Path]:
     """A draft folder beside ``target`` that takes its place at the end of the block.
 
     Cut off in the middle, by an error or a kill, ``target`` does not exist; drafts of processes
@@ -57,7 +57,7 @@ def placed_whole(target: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def locked(target: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[None]:
+def hold_lock(target: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[None]:
     """One process at a time makes ``target``; the lock falls with the process.
 
     Args:
@@ -120,9 +120,9 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 
 def entries(kind: str) -> list[tuple[Path, dict[str, Any]]]:
     """All whole things of a kind with their manifests, by name."""
-    found = []
+    pairs = []
     for path in sorted(folder(kind).iterdir()):
         manifest = None if path.name.startswith(_DRAFT) else read_manifest(path)
         if manifest is not None:
-            found.append((path, manifest))
-    return found
+            pairs.append((path, manifest))
+    return pairs

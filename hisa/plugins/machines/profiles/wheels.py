@@ -24,11 +24,13 @@ _PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "linux")
 """Wheels that run with the C library of Debian 12."""
 
 
-def fetch_wheels(wanted: Sequence[Path], tell: Progress, *, sources: Path | None = None) -> Path:
+def fetch_wheels(
+    requirement_files: Sequence[Path], tell: Progress, *, sources: Path | None = None
+) -> Path:
     """Returns a folder of wheels that satisfy files of requirements; downloaded once.
 
     Args:
-        wanted: files, each with one requirement a line, as pip reads them; each for an environment
+        requirement_files: files as pip reads them, one requirement a line; each for an environment
             of its own, so that two may want different versions.
         tell: called with a line for each thing that happens.
         sources: file of what is published without wheels; these are made here.
@@ -36,18 +38,18 @@ def fetch_wheels(wanted: Sequence[Path], tell: Progress, *, sources: Path | None
     Raises:
         EnvironmentFailed: there is no pip, or a package is not to be had.
     """
-    files = [*([sources] if sources else []), *wanted]
+    files = [*([sources] if sources else []), *requirement_files]
     key = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
     target = store.folder("wheels") / key
-    with store.locked(target, tell):
+    with store.hold_lock(target, tell):
         if store.read_manifest(target) is not None:
             tell(f"Python packages {key} are here")
             return target
         begun = time.monotonic()
-        with store.placed_whole(target) as draft:
+        with store.place_atomically(target) as draft:
             if sources:
                 _make(sources, draft, tell)
-            for file in wanted:
+            for file in requirement_files:
                 _download(file, draft, tell)
             wheels = list(draft.glob("*.whl"))
             size = sum(wheel.stat().st_size for wheel in wheels)
@@ -99,6 +101,6 @@ def _pip() -> list[str]:
     """
     if find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
-    if found := shutil.which("pip3"):
-        return [found]
+    if program := shutil.which("pip3"):
+        return [program]
     raise EnvironmentFailed("there is no pip", fix=f"{sys.executable} -m ensurepip")

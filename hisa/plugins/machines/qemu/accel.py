@@ -32,11 +32,11 @@ def accel(kernel: Path, initrd: Path) -> Accel:
         return "tcg"
     known = store.folder("probe") / _BOOT_ID.read_text(encoding="ascii").strip()
     try:
-        said = known.read_text(encoding="ascii")
+        kind = known.read_text(encoding="ascii")
     except OSError:
-        said = "kvm" if _boots(kernel, initrd) else "tcg"
-        known.write_text(said, encoding="ascii")
-    return "kvm" if said == "kvm" else "tcg"
+        kind = "kvm" if _boots(kernel, initrd) else "tcg"
+        known.write_text(kind, encoding="ascii")
+    return "kvm" if kind == "kvm" else "tcg"
 
 
 def options(kind: Accel) -> list[str]:
@@ -56,12 +56,12 @@ def _boots(kernel: Path, initrd: Path) -> bool:
     )
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
-    deadline, said = Deadline(_PROBE_SECONDS), b""
+    deadline, output = Deadline(_PROBE_SECONDS), b""
     try:
-        while not deadline.passed and process.poll() is None and _SIGN not in said:
-            said += process.stdout.read() or b""
+        while not deadline.passed and process.poll() is None and _SIGN not in output:
+            output += process.stdout.read() or b""
             time.sleep(0.05)
-        return _SIGN in said
+        return _SIGN in output
     finally:
         process.kill()
         process.wait()

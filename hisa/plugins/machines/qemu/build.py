@@ -73,11 +73,11 @@ def build(recipe: Recipe, tell: Progress) -> Image:
         EnvironmentFailed: a program is missing or failed; the message ends with what it said.
     """
     target = image_folder(recipe)
-    with store.locked(target, tell):
-        found = find_image(recipe)
-        if found:
-            tell(f"{found.name} is built")
-            return found
+    with store.hold_lock(target, tell):
+        image = find_image(recipe)
+        if image:
+            tell(f"{image.name} is built")
+            return image
         missing = missing_programs()
         if missing:
             raise EnvironmentFailed(f"not installed: {', '.join(missing)}", fix=_FIX)
@@ -87,7 +87,7 @@ def build(recipe: Recipe, tell: Progress) -> Image:
             shutil.rmtree(stale)
         tell("1/3 the tree")
         tree = find_tree(recipe) or build_tree(recipe, tell)
-        with store.placed_whole(target) as draft:
+        with store.place_atomically(target) as draft:
             _make_disk(draft, tree, recipe.disk_mib, tell)
             _describe(draft, recipe, round(time.monotonic() - begun, 1))
     tell(f"built {target.name} in {time.monotonic() - begun:.0f} s")
@@ -114,8 +114,8 @@ def _make_disk(draft: Path, tree: Tree, mebibytes: int, tell: Progress) -> None:
     work.chmod(0o755)
     log = work / "log"
     tell("2/3 file system")
-    made = ["sh", str(DISK_SCRIPT), str(tree.root), str(work), str(mebibytes)]
-    run([*as_root_of_namespace(), *made], log, tell, fix=_FIX)
+    command = ["sh", str(DISK_SCRIPT), str(tree.root), str(work), str(mebibytes)]
+    run([*as_root_of_namespace(), *command], log, tell, fix=_FIX)
     tell("3/3 compressing the disk")
     convert = ["qemu-img", "convert", "-O", "qcow2", "-c", "-o", "compression_type=zstd"]
     run([*convert, str(work / "disk.raw"), str(draft / "disk.qcow2")], log, tell, fix=_FIX)

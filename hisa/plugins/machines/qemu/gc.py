@@ -17,7 +17,7 @@ from hisa.plugins.machines.qemu.runtime import list_machines, reap_machines
 from hisa.plugins.machines.qemu.template import guest_version
 from hisa.plugins.machines.tree import tree_folder
 
-__all__ = ["collect", "taken"]
+__all__ = ["collect", "measure_storage"]
 
 
 def collect() -> list[str]:
@@ -28,12 +28,14 @@ def collect() -> list[str]:
     drafts = sum(store.sweep(store.folder(kind)) for kind in ("trees", "wheels", "images", "ready"))
     if drafts:
         removed.append(f"cut off in the making: {drafts}")
-    kept, guest = _kept_images(), guest_version()
+    needed_images, guest = _find_needed_images(), guest_version()
     running = {Path(manifest["source"]) for _, manifest in list_machines()}
     for kind in ("ready", "images"):
         for path, manifest in store.entries(kind):
             stale = kind == "ready" and not (manifest.get("guest") == guest and _loads(manifest))
-            if path not in running and (stale or _image_of(kind, path, manifest) not in kept):
+            if path not in running and (
+                stale or _image_of(kind, path, manifest) not in needed_images
+            ):
                 shutil.rmtree(path)
                 removed.append(f"{kind}/{path.name}")
     return [*removed, *_collect_trees()]
@@ -59,7 +61,7 @@ def _image_of(kind: str, path: Path, manifest: dict[str, Any]) -> str:
     return path.name if kind == "images" else str(manifest["image"])
 
 
-def _kept_images() -> set[str]:
+def _find_needed_images() -> set[str]:
     """Images that a recipe still makes, or that a running machine stands on."""
     current = {image.name for name in PROFILES if (image := find_image(recipe(name)))}
     running = {Path(manifest["shape"]["image"]).name for _, manifest in list_machines()}
@@ -74,7 +76,7 @@ def _loads(manifest: dict[str, Any]) -> bool:
         return False
 
 
-def taken() -> int:
+def measure_storage() -> int:
     """Bytes that trees, downloads, images, ready desktops and machines take."""
     kinds = ("trees", "archives", "wheels", "images", "ready", "machines")
     return sum(store.sizes(store.folder(kind)) for kind in kinds)

@@ -75,17 +75,17 @@ def run_tool(line: Sequence[str]) -> str:
     """
     limit = patience(_TOOL_SECONDS)
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=limit)
+        result = subprocess.run(line, capture_output=True, text=True, check=True, timeout=limit)
     except FileNotFoundError as error:
         raise EnvironmentFailed(f"{line[0]} is not installed", fix=_FIX) from error
     except subprocess.CalledProcessError as error:
         raise EnvironmentFailed(f"{line[0]} failed: {error.stderr.strip()}", fix=_FIX) from error
     except subprocess.TimeoutExpired as error:
         raise EnvironmentFailed(f"{line[0]} took longer than {limit:.0f} s", fix=_FIX) from error
-    return done.stdout
+    return result.stdout
 
 
-def _arguments(shape: Shape, memory: str, given: Sequence[str]) -> list[str]:
+def _arguments(shape: Shape, memory: str, extra_options: Sequence[str]) -> list[str]:
     """QEMU's options; the machine's own files are named from its folder."""
     image = Path(shape.image)
     return [
@@ -106,7 +106,7 @@ def _arguments(shape: Shape, memory: str, given: Sequence[str]) -> list[str]:
         *("-fw_cfg", f"name=opt/hisa/size,string={shape.width}x{shape.height}"),
         *("-fw_cfg", "name=opt/hisa/token,file=token"),
         *("-fw_cfg", "name=opt/hisa/guest,file=guest.tar"),
-        *given,
+        *extra_options,
     ]
 
 
@@ -139,8 +139,8 @@ class Machine:
         """
         backend = f"memory-backend-file,id=mem0,size={self.shape.memory_mib}M,mem-path={memory}"
         backend += f",share={'on' if shared else 'off'}"
-        given = ["-incoming", "defer"] if waiting else []
-        line = ["qemu-system-x86_64", *_arguments(self.shape, backend, given)]
+        extra_options = ["-incoming", "defer"] if waiting else []
+        line = ["qemu-system-x86_64", *_arguments(self.shape, backend, extra_options)]
         with (self.folder / "qemu.log").open("wb") as log:
             self._process = start(line, log, self.folder, signal="KILL")
         self.pid = self._process.pid
@@ -157,8 +157,8 @@ class Machine:
                     return
             except EnvironmentFailed:
                 time.sleep(0.005)
-        said = (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
-        raise EnvironmentFailed(f"QEMU did not start; it said:\n{said[-2000:]}", fix=_FIX)
+        log_text = (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
+        raise EnvironmentFailed(f"QEMU did not start; it said:\n{log_text[-2000:]}", fix=_FIX)
 
     @property
     def alive(self) -> bool:
@@ -183,11 +183,11 @@ class Machine:
         """
         if not self._port:
             with self.qmp() as qmp:
-                said = qmp.monitor("info usernet")
-            found = _FORWARDED.search(said)
-            if found is None:
-                raise EnvironmentFailed(f"QEMU forwards no port: {said.strip()}")
-            self._port = int(found[1])
+                output = qmp.monitor("info usernet")
+            match = _FORWARDED.search(output)
+            if match is None:
+                raise EnvironmentFailed(f"QEMU forwards no port: {output.strip()}")
+            self._port = int(match[1])
         return self._port
 
     def request(self, method: str, path: str, body: Any = None, *, seconds: float) -> bytes:
@@ -223,11 +223,11 @@ class Machine:
         words = ["sh", "-c", f"sudo -n {line} || echo {_PASSWORD} | sudo -S -p '' {line}"]
         body = {"id": uuid.uuid4().hex, "command": words, "timeout": seconds, "limit": 1000}
         try:
-            done = json.loads(self.request("POST", "/hisa/execute", body, seconds=seconds + 30.0))
+            result = json.loads(self.request("POST", "/hisa/execute", body, seconds=seconds + 30.0))
         except OSError as error:
             raise EnvironmentFailed(f"the machine does not answer: {error}") from error
-        if done["exit_code"] != 0:
-            raise EnvironmentFailed(f"its clock cannot be set: {done['error'].strip()}")
+        if result["exit_code"] != 0:
+            raise EnvironmentFailed(f"its clock cannot be set: {result['error'].strip()}")
 
     def await_guest(self, seconds: float) -> None:
         """Wait until the guest answers, ``seconds`` on an idle machine and longer on a busy one.

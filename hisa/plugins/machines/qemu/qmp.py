@@ -54,7 +54,7 @@ class Qmp:
             self._lines = self._socket.makefile("rb")
             self._lines.readline()
         except OSError as error:
-            raise self._gone(error) from error
+            raise self._build_failure(error) from error
         self.execute("qmp_capabilities")
 
     def __enter__(self) -> Qmp:
@@ -76,14 +76,14 @@ class Qmp:
         try:
             self._socket.sendall(text.encode() + b"\n")
             while line := self._lines.readline():
-                said = json.loads(line)
-                if "return" in said:
-                    return said["return"]
-                if "error" in said:
-                    raise EnvironmentFailed(f"QEMU refuses {command}: {said['error']['desc']}")
+                answer = json.loads(line)
+                if "return" in answer:
+                    return answer["return"]
+                if "error" in answer:
+                    raise EnvironmentFailed(f"QEMU refuses {command}: {answer['error']['desc']}")
         except (OSError, ValueError) as error:
-            raise self._gone(error) from error
-        raise self._gone("it closed the connection")
+            raise self._build_failure(error) from error
+        raise self._build_failure("it closed the connection")
 
     def monitor(self, line: str) -> str:
         """Run a line in QEMU's human monitor; returns its output."""
@@ -107,5 +107,5 @@ class Qmp:
             time.sleep(_POLL_SECONDS)
         raise EnvironmentFailed(f"the machine's state is not through after {deadline.waited:.0f} s")
 
-    def _gone(self, why: object) -> EnvironmentFailed:
+    def _build_failure(self, why: object) -> EnvironmentFailed:
         return EnvironmentFailed(f"QEMU at {self._path} does not answer: {why}", fix="hisa vm ls")

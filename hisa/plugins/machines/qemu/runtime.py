@@ -67,7 +67,7 @@ def end_machine(machine: Machine) -> None:
 
 def list_machines() -> list[tuple[Path, dict[str, Any]]]:
     """The running machines of this user: folder and manifest."""
-    return [found for found in store.entries("machines") if _runs(found[1])]
+    return [entry for entry in store.entries("machines") if _runs(entry[1])]
 
 
 def _runs(manifest: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.qemu.accel import Accel, accel
 from hisa.plugins.machines.qemu.build import Image
 from hisa.plugins.machines.qemu.machine import Machine, Shape, qemu_version, run_tool
-from hisa.plugins.machines.tree import packed
+from hisa.plugins.machines.tree import pack_files
 from hisa.screen.geometry import Size
 
 __all__ = ["Template", "create_overlay", "guest_version", "ready"]
@@ -91,8 +91,8 @@ class Template:
 
 def _ignore_memory(ask: Callable[..., Any]) -> None:
     """The memory is a file that both sides map, so it stays out of the saved state."""
-    wanted = [{"capability": "x-ignore-shared", "state": True}]
-    ask("migrate-set-capabilities", capabilities=wanted)
+    capabilities = [{"capability": "x-ignore-shared", "state": True}]
+    ask("migrate-set-capabilities", capabilities=capabilities)
 
 
 def create_overlay(base: Path, overlay: Path) -> None:
@@ -127,7 +127,7 @@ def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: N
     guest = _guest_tar()
     name = f"{image.name}-{shape.key}-{_version(guest)}"
     target = store.folder("ready") / name
-    with store.locked(target, tell):
+    with store.hold_lock(target, tell):
         manifest = store.read_manifest(target)
         if manifest is None:
             _make_ready(image, shape, guest, target, tell)
@@ -143,7 +143,7 @@ def _make_ready(
     for left in reversed(range(_BOOT_TRIES)):
         start = time.monotonic()
         try:
-            with store.placed_whole(target) as draft:
+            with store.place_atomically(target) as draft:
                 _boot(image, shape, guest, draft)
         except EnvironmentFailed as error:
             if not left:
@@ -192,4 +192,4 @@ def _guest_tar() -> bytes:
         path = Path(source)
         for file in path.rglob("*.py") if path.is_dir() else [path]:
             files[str(Path(place, file.relative_to(path)))] = file
-    return packed(files)
+    return pack_files(files)

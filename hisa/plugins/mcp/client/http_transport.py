@@ -58,10 +58,10 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
         try:
             response = await super().handle_async_request(request)
         except httpx2.TransportError as error:
-            return _failed(f"it cannot be reached: {str(error) or type(error).__name__}")
+            return _build_error(f"it cannot be reached: {str(error) or type(error).__name__}")
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            return _failed("its answer is packed, which was not asked for")
+            return _build_error("its answer is packed, which was not asked for")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             # A stream of events may go on as long as the session; each event has a limit.
             streams = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -70,7 +70,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
-def _failed(why: str) -> httpx2.Response:
+def _build_error(why: str) -> httpx2.Response:
     """An answer that the protocol's package takes for an error of the request."""
     error = {"code": -32000, "message": why}
     return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": error})

@@ -25,10 +25,10 @@ from hisa.errors import ConfigError, ToolFailed
 from hisa.machine.parts import DISTRIBUTION
 from hisa.machine.patience import patience
 from hisa.plugins.mcp.client.mcp_tool import ListedTool
-from hisa.plugins.mcp.client.mcp_watch import Watch, watched
+from hisa.plugins.mcp.client.mcp_watch import Watch, watch_transport
 from hisa.plugins.mcp.client.stdio_transport import LastWords, child
 from hisa.text.prompt_text import excerpt, guard_tags
-from hisa.tools.isolation import kept
+from hisa.tools.isolation import shorten_output
 
 __all__ = ["Connection", "in_words"]
 
@@ -91,8 +91,8 @@ class Connection:
         self._closing.set()
         if self._client is None:  # it still connects
             self._task.cancel()
-        done, _ = await asyncio.wait([self._task], timeout=patience(_CLOSE))
-        if not done:
+        finished, _ = await asyncio.wait([self._task], timeout=patience(_CLOSE))
+        if not finished:
             self._task.cancel()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -114,12 +114,12 @@ class Connection:
                 f"the server {self.name!r} wants more from a model or a person before it answers, "
                 "which it cannot have here"
             )
-        said = kept(guard_tags(_text(answer)))
+        reply = shorten_output(guard_tags(_text(answer)))
         if answer.is_error:
             raise ToolFailed(
-                f"the server {self.name!r} says: {said or 'nothing but that it failed'}"
+                f"the server {self.name!r} says: {reply or 'nothing but that it failed'}"
             )
-        return said
+        return reply
 
     async def _within_limits(
         self, request: Coroutine[Any, Any, mcp_types.CallToolResult | mcp_types.InputRequiredResult]
@@ -154,14 +154,14 @@ class Connection:
     ) -> None:
         """Hold the connection until it is to be closed, or until nothing more comes."""
         client = Client(
-            watched(transport, self._watch),
+            watch_transport(transport, self._watch),
             cache=None,
             client_info=_about_us(),
             read_timeout_seconds=None,
         )
         try:
             async with client:
-                listed = await self._listed(client)
+                listed = await self._list_tools(client)
                 if opened.done():
                     return
                 self._client = client
@@ -179,32 +179,33 @@ class Connection:
 
     async def _until_closed(self) -> None:
         waits = [
-            asyncio.ensure_future(each) for each in (self._closing.wait(), self._watch.ended.wait())
+            asyncio.ensure_future(coroutine)
+            for coroutine in (self._closing.wait(), self._watch.ended.wait())
         ]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for each in waits:
-                each.cancel()
+            for wait in waits:
+                wait.cancel()
         if not self._closing.is_set():
             self._watch.note(f"ended in mid-run{self._last_words()}; its tools fail from now on")
 
-    async def _listed(self, client: Client) -> list[ListedTool]:
-        found: dict[str, ListedTool] = {}
+    async def _list_tools(self, client: Client) -> list[ListedTool]:
+        tools: dict[str, ListedTool] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
-                found.setdefault(tool.name, _listed_tool(tool))
+                tools.setdefault(tool.name, _listed_tool(tool))
             cursor = page.next_cursor
-            if not cursor or len(found) > _MOST_TOOLS:
+            if not cursor or len(tools) > _MOST_TOOLS:
                 break
-        if len(found) > _MOST_TOOLS or cursor:
+        if len(tools) > _MOST_TOOLS or cursor:
             self._watch.note(
-                f"lists {'more than ' * bool(cursor)}{len(found)} tools, of which the first "
-                f"{min(len(found), _MOST_TOOLS)} are taken; `tools` in its settings says which"
+                f"lists {'more than ' * bool(cursor)}{len(tools)} tools, of which the first "
+                f"{min(len(tools), _MOST_TOOLS)} are taken; `tools` in its settings says which"
             )
-        return list(found.values())[:_MOST_TOOLS]
+        return list(tools.values())[:_MOST_TOOLS]
 
     def _transport(self) -> AbstractAsyncContextManager[TransportStreams]:
         settings = self._settings
@@ -231,8 +232,8 @@ class Connection:
         return excerpt(self._settings.url or " ".join(self._settings.command), 120)
 
     def _last_words(self) -> str:
-        said = str(self._words)
-        return f"; the last it said: {said}" if said else ""
+        words = str(self._words)
+        return f"; the last it said: {words}" if words else ""
 
     def _gone(self) -> str:
         return f"the server {self.name!r} has ended{self._last_words()}; its tools cannot be used"
@@ -257,26 +258,26 @@ def _listed_tool(tool: mcp_types.Tool) -> ListedTool:
     )
 
 
-def _variables(given: Iterable[str], *, where: str) -> dict[str, str]:
+def _variables(entries: Iterable[str], *, where: str) -> dict[str, str]:
     """Values of variables of this process, by the names that they are passed on under.
 
     Raises:
         ConfigError: one is not set.
     """
-    found = {}
-    for each in given:
-        own, _, other = each.partition(" as ")
+    values = {}
+    for entry in entries:
+        own, _, other = entry.partition(" as ")
         if own not in os.environ:
             raise ConfigError(
                 f"{where}: no variable {own!r} is set, which the server is to get",
                 fix=f"export {own}=…",
             )
-        found[other or own] = os.environ[own]
-    return found
+        values[other or own] = os.environ[own]
+    return values
 
 
 def _text(answer: mcp_types.CallToolResult) -> str:
-    parts = [_part(each) for each in answer.content]
+    parts = [_part(block) for block in answer.content]
     if not any(parts) and answer.structured_content is not None:
         return json.dumps(answer.structured_content, ensure_ascii=False)
     return "\n".join(parts)

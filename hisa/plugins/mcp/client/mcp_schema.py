@@ -16,7 +16,7 @@ from typing import Any
 from hisa.errors import InvalidReply
 from hisa.text.prompt_text import excerpt, printable, without_tags
 
-__all__ = ["InputCheck", "UnusableSchema", "taken"]
+__all__ = ["InputCheck", "UnusableSchema", "clean_schema"]
 
 _CHARACTERS = 20_000
 """Largest schema, as JSON; those of the public servers that were tried have at most 1,000."""
@@ -50,7 +50,7 @@ class UnusableSchema(ValueError):
     """A schema that cannot be shown to a model or checked."""
 
 
-def taken(schema: Mapping[str, Any]) -> dict[str, Any]:
+def clean_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a server's schema for the input of a tool, cleaned and cut.
 
     Keywords beyond the common ones are left out: the server checks the rest itself.
@@ -66,28 +66,28 @@ def taken(schema: Mapping[str, Any]) -> dict[str, Any]:
         raise UnusableSchema("its schema is nested too deep") from error
     if size > _CHARACTERS:
         raise UnusableSchema(f"its schema has {size:,} characters, allowed are {_CHARACTERS:,}")
-    return {"type": "object", "properties": {}, **_taken(schema, 0)}
+    return {"type": "object", "properties": {}, **_clean(schema, 0)}
 
 
-def _taken(schema: object, depth: int) -> dict[str, Any]:
+def _clean(schema: object, depth: int) -> dict[str, Any]:
     if isinstance(schema, bool):  # JSON Schema's "anything" and "nothing"
         return {} if schema else {"enum": []}
     if not isinstance(schema, Mapping):
         raise UnusableSchema("its schema is not a JSON schema")
     if depth > _DEEPEST:
         raise UnusableSchema(f"its schema is nested more than {_DEEPEST} deep")
-    found = {}
+    cleaned = {}
     for key, value in schema.items():
-        kept = _keyword(key, value, depth)
-        if kept is not None:
-            found[key] = kept
-    return found
+        clean_value = _clean_keyword(key, value, depth)
+        if clean_value is not None:
+            cleaned[key] = clean_value
+    return cleaned
 
 
-def _keyword(key: str, value: Any, depth: int) -> Any:
+def _clean_keyword(key: str, value: Any, depth: int) -> Any:
     """Returns a keyword's value, cleaned; None where it is left out."""
     if key in _NAMED or key in _INNERS or key in _INNER:
-        return _nested(key, value, depth)
+        return _clean_nested(key, value, depth)
     if key in _PLAIN:
         usable = isinstance(value, int | float) and (key != "multipleOf" or value > 0)
         return value if usable else None
@@ -99,9 +99,9 @@ def _keyword(key: str, value: Any, depth: int) -> Any:
         case "format", str():
             return value if _FORMAT.fullmatch(value) else None
         case "required", list():
-            return [_name(each) for each in value]
+            return [_name(name) for name in value]
         case "enum", list():
-            return [_value(each) for each in value]
+            return [_value(item) for item in value]
         case "const", _:
             return _value(value)
         case "type", _:
@@ -112,15 +112,15 @@ def _keyword(key: str, value: Any, depth: int) -> Any:
             return None
 
 
-def _nested(key: str, value: Any, depth: int) -> Any:
+def _clean_nested(key: str, value: Any, depth: int) -> Any:
     if key in _NAMED and isinstance(value, Mapping):
-        return {_name(name): _taken(each, depth + 1) for name, each in value.items()}
+        return {_name(name): _clean(inner, depth + 1) for name, inner in value.items()}
     if key in _INNERS and isinstance(value, list) and value:
-        return [_taken(each, depth + 1) for each in value]
+        return [_clean(inner, depth + 1) for inner in value]
     if key == "additionalProperties" and isinstance(value, bool):
         return value
     if key in _INNER:
-        return _taken(value, depth + 1)
+        return _clean(value, depth + 1)
     raise UnusableSchema(f"{key!r} of its schema is not what JSON Schema says")
 
 
@@ -156,7 +156,7 @@ def _is_clean(value: Any) -> bool:
 
 
 class InputCheck:
-    """Checks inputs against a schema that `taken` returned.
+    """Checks inputs against a schema that `clean_schema` returned.
 
     Args:
         schema: of an object.
@@ -174,7 +174,7 @@ class InputCheck:
 
         self._steps = 0
         counted = {
-            name: self._counted(function)
+            name: self._count_steps(function)
             for name, function in Draft202012Validator.VALIDATORS.items()
         }
         # An empty registry: nothing is ever fetched for a reference.
@@ -194,22 +194,22 @@ class InputCheck:
 
         self._steps = 0
         try:
-            found = list(islice(self._validator.iter_errors(value), _PROBLEMS))
+            errors = list(islice(self._validator.iter_errors(value), _PROBLEMS))
         except (RecursionError, _TooLong) as error:
             raise InvalidReply("it takes too long to check it against the schema") from error
         except Unresolvable as error:
             raise UnusableSchema("its schema refers to what it does not have") from error
         return [
-            f"{'.'.join(map(str, each.absolute_path)) or 'input'}: {excerpt(each.message, 200)}"
-            for each in found
+            f"{'.'.join(map(str, error.absolute_path)) or 'input'}: {excerpt(error.message, 200)}"
+            for error in errors
         ]
 
-    def _counted(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-        def check(*given: Any) -> Iterator[Any]:
+    def _count_steps(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        def check(*arguments: Any) -> Iterator[Any]:
             self._steps += 1
             if self._steps > _STEPS:
                 raise _TooLong
-            yield from function(*given) or ()
+            yield from function(*arguments) or ()
 
         return check
 

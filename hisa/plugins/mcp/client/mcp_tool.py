@@ -13,7 +13,7 @@ from typing import Any
 from hisa.actions.effects import EFFECTS, Effect
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import InvalidReply
-from hisa.plugins.mcp.client.mcp_schema import InputCheck, taken
+from hisa.plugins.mcp.client.mcp_schema import InputCheck, clean_schema
 from hisa.protocols import Outcome
 from hisa.text.prompt_text import one_line
 from hisa.tools.base import BaseTool, ToolContext
@@ -82,7 +82,7 @@ class McpTool(BaseTool):
         self.documentation = _documentation(server, listed.description)
         self.traits = _traits(listed, settings)
         self._wire_name = listed.name
-        self._parameters = taken(listed.schema)
+        self._parameters = clean_schema(listed.schema)
         self._check = InputCheck(self._parameters)
         self._call = call
 
@@ -108,11 +108,11 @@ class McpTool(BaseTool):
         Raises:
             InvalidReply: what does not fit, by name.
         """
-        given = self._from_text(value) if isinstance(value, str) else dict(value)
-        problems = self._check.problems(given)
+        arguments = self._from_text(value) if isinstance(value, str) else dict(value)
+        problems = self._check.problems(arguments)
         if problems:
             raise InvalidReply(f"input of {self.name!r} does not fit: {'; '.join(problems)}")
-        return given
+        return arguments
 
     def _from_text(self, text: str) -> dict[str, Any]:
         try:
@@ -137,19 +137,19 @@ class McpTool(BaseTool):
 def _documentation(server: str, description: str) -> str:
     """A server's description, marked as its own words and cut; no line of it stands by itself."""
     lines = [one_line(line) for line in description[: 4 * _DESCRIPTION].splitlines()]
-    told, room = [], _DESCRIPTION
+    quoted_lines, room = [], _DESCRIPTION
     for line in filter(None, lines[:_LINES]):
         if len(line) > room:
-            told.append(f"{line[:room]}…")
+            quoted_lines.append(f"{line[:room]}…")
             break
-        told.append(line)
+        quoted_lines.append(line)
         room -= len(line)
-    first = told[0] if told else "(it says nothing of this tool)"
+    first = quoted_lines[0] if quoted_lines else "(it says nothing of this tool)"
     first = first if len(first) <= _SUMMARY else f"{first[: _SUMMARY - 1]}…"
     head = f"(its server's words) {first}"
-    if told == [first]:
+    if quoted_lines == [first]:
         return head
-    quoted = "\n".join(f"> {line}" for line in told)
+    quoted = "\n".join(f"> {line}" for line in quoted_lines)
     return f"{head}\n\nThe server {server!r} says of it, which tells nobody what to do:\n{quoted}"
 
 

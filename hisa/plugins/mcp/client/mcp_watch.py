@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
     from mcp.client._transport import ReadStream, TransportStreams
 
-__all__ = ["MESSAGE_BYTES", "Watch", "watched"]
+__all__ = ["MESSAGE_BYTES", "Watch", "watch_transport"]
 
 MESSAGE_BYTES = 8 << 20
 """Largest message of a server. A tool's output is cut to some thousand characters anyway; a picture
@@ -83,7 +83,7 @@ class Watch:
 
 
 @asynccontextmanager
-async def watched(
+async def watch_transport(
     transport: AbstractAsyncContextManager[TransportStreams], watch: Watch
 ) -> AsyncIterator[TransportStreams]:
     """A transport whose messages a watch sees first.

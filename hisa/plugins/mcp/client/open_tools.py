@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import LibraryLacking
-from hisa.machine.parts import install_command, missing
+from hisa.machine.parts import install_command, list_missing
 from hisa.plugins.mcp.client.mcp_schema import UnusableSchema
 from hisa.plugins.mcp.client.mcp_tool import ListedTool, McpTool, local_names, takes
 from hisa.text.prompt_text import excerpt
@@ -29,7 +29,7 @@ def require_mcp() -> None:
     Raises:
         LibraryLacking: it is not installed.
     """
-    if missing("mcp"):
+    if list_missing("mcp"):
         raise LibraryLacking(
             "servers of tools need the package mcp, which is not installed",
             fix=install_command("mcp"),
@@ -63,7 +63,7 @@ async def open_mcp_tools(
 
     connections = [Connection(name, settings, note) for name, settings in servers.items()]
     try:
-        tasks = [asyncio.create_task(each.open()) for each in connections]
+        tasks = [asyncio.create_task(connection.open()) for connection in connections]
         try:
             await asyncio.wait(tasks)
         finally:
@@ -77,7 +77,7 @@ async def open_mcp_tools(
             tools += _tools(connection, listed, servers[connection.name], note, reserved)
         yield tools
     finally:
-        await asyncio.gather(*(each.close() for each in connections))
+        await asyncio.gather(*(connection.close() for connection in connections))
 
 
 def _tools(
@@ -88,28 +88,28 @@ def _tools(
     reserved: Collection[str],
 ) -> list[McpTool]:
     """The tools of one server that are taken; the others are noted."""
-    wanted = [each for each in listed if takes(settings, each.name)]
-    names = local_names(connection.name, (each.name for each in wanted))
-    found, left_out = [], []
-    for each in wanted:
+    chosen = [tool for tool in listed if takes(settings, tool.name)]
+    names = local_names(connection.name, (tool.name for tool in chosen))
+    tools, left_out = [], []
+    for tool in chosen:
         try:
-            if names[each.name] in reserved:
-                raise UnusableSchema(f"another tool is called {names[each.name]!r}")
-            found.append(
+            if names[tool.name] in reserved:
+                raise UnusableSchema(f"another tool is called {names[tool.name]!r}")
+            tools.append(
                 McpTool(
-                    each,
-                    name=names[each.name],
+                    tool,
+                    name=names[tool.name],
                     server=connection.name,
                     settings=settings,
                     call=connection.call,
                 )
             )
         except UnusableSchema as error:
-            left_out.append(f"{excerpt(each.name, 60)!r}: {error}")
+            left_out.append(f"{excerpt(tool.name, 60)!r}: {error}")
     if left_out:
         more = len(left_out) - _NAMED
-        told = "; ".join([*left_out[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
-        note(f"tools of the server {connection.name!r} are left out: {told}")
-    if not found:
+        text = "; ".join([*left_out[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
+        note(f"tools of the server {connection.name!r} are left out: {text}")
+    if not tools:
         note(f"the server {connection.name!r} has no tool that is taken")
-    return found
+    return tools

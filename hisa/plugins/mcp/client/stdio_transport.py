@@ -40,14 +40,14 @@ class LastWords:
     """The end of what a server says on its standard error."""
 
     def __init__(self) -> None:
-        self._said = b""
+        self._output = b""
 
     def add(self, chunk: bytes) -> None:
         """Take more of it."""
-        self._said = (self._said + chunk)[-_WORDS:]
+        self._output = (self._output + chunk)[-_WORDS:]
 
     def __str__(self) -> str:
-        lines = self._said.decode("utf-8", "replace").splitlines()
+        lines = self._output.decode("utf-8", "replace").splitlines()
         return excerpt(next((line for line in reversed(lines) if line.strip()), ""), 200)
 
 
@@ -115,13 +115,13 @@ async def _read(
                 continue
             if not (gone or skipping) and line.strip():
                 try:
-                    await incoming.send(_parsed(line))
+                    await incoming.send(_parse_line(line))
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     gone = True  # read on all the same: a server on a full pipe cannot end
             skipping = False
 
 
-def _parsed(line: bytes) -> SessionMessage | Exception:
+def _parse_line(line: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
@@ -131,8 +131,8 @@ def _parsed(line: bytes) -> SessionMessage | Exception:
 async def _write(process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     assert process.stdin is not None
     async with outgoing:
-        async for each in outgoing:
-            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async for item in outgoing:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 process.stdin.write(f"{text}\n".encode())
                 await process.stdin.drain()

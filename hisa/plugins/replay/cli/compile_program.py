@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from hisa.cli.out import examples, say
-from hisa.text.counts import counted
+from hisa.text.counts import pluralise
 
 __all__ = ["compile_program"]
 
@@ -61,7 +61,7 @@ def compile_program(
     try:
         program = compile_run(first, name)
         write_program(program, part)
-        say(f"{counted(len(program.steps), 'step')}; a second run on a clean machine", err=True)
+        say(f"{pluralise(len(program.steps), 'step')}; a second run on a clean machine", err=True)
         agree = (lambda _: True) if yes else _ask
         program = asyncio.run(prove(program, part, settings, agree=agree))
         write_program(program, part)
@@ -85,5 +85,5 @@ def _say_program(place: Path) -> None:
     program = read_program(place)
     for line in remarks(program.steps):
         say(line, err=True)
-    say(f"{place / 'program.yaml'}: {counted(len(program.steps), 'step')}")
+    say(f"{place / 'program.yaml'}: {pluralise(len(program.steps), 'step')}")
     say(f"next: hisa replay {place.name}", err=True)

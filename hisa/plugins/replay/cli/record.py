@@ -40,9 +40,9 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
     from hisa.cli.run import read_task
     from hisa.config import Settings, load
     from hisa.errors import UsageError
-    from hisa.machine.parts import install_command, missing
+    from hisa.machine.parts import install_command, list_missing
 
-    if lacking := missing("live"):
+    if lacking := list_missing("live"):
         raise UsageError(f"the page needs {', '.join(lacking)}", fix=install_command("live"))
     file, options = ctx.meta["hisa.settings"]
     settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})

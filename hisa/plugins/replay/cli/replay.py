@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
-from hisa.text.counts import counted
+from hisa.text.counts import pluralise
 
 __all__ = ["places_of", "replay"]
 
@@ -78,15 +78,15 @@ def replay(
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
     if model and not repair:
         raise UsageError("--model is for --repair", fix="leave --model out")
-    kept = False
+    is_stored = False
     if repair:
         _require_model(settings.models.planner.model)
-        played, kept = asyncio.run(play_and_mend(place, settings, tell=tell))
+        played, is_stored = asyncio.run(play_and_mend(place, settings, tell=tell))
     else:
         played = asyncio.run(play(place, settings, tell=tell))
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
-        plain |= {"mended": kept}
+        plain |= {"mended": is_stored}
         print_json(plain | {"steps": played.steps, "run": str(played.folder)})
     else:
         say(f"{played.outcome}: {played.reason}")
@@ -109,9 +109,9 @@ def _place_of(name: str) -> Path:
 def _require_model(model: str) -> None:
     """Refuses a model that follows rules, for `--repair`."""
     from hisa.errors import UsageError
-    from hisa.models.announced import announced
+    from hisa.models.announced import find_announced
 
-    brought = announced(model)
+    brought = find_announced(model)
     if brought is not None and brought.by_rules:
         reason = f"--repair asks a model, and {model!r} follows rules"
         raise UsageError(reason, fix="--repair --model NAME")
@@ -126,6 +126,6 @@ def _say_list() -> None:
         words = program.instruction.splitlines()[0][:80]
         risks = {step.risk for step in program.steps if step.risk}
         risky = f"; risks: {', '.join(sorted(risks))}" if risks else ""
-        say(f"{place.name}  {counted(len(program.steps), 'step')}  {words}{risky}")
+        say(f"{place.name}  {pluralise(len(program.steps), 'step')}  {words}{risky}")
     if not places:
         say(f"no programs in {_FOLDER}; make a program of a run: hisa compile RUN", err=True)

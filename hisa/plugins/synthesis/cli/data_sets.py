@@ -50,7 +50,7 @@ def data() -> None:
 @click.option("--sample", "draw", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
 @click.option("--seed", type=int, default=0, help="Of the draw (0).")
-def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: Any) -> None:
+def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **options: Any) -> None:
     """Write rows as ROWS/train.parquet, with licence and provenance in each.
 
     \b
@@ -59,10 +59,10 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **how: A
     """
     from hisa.plugins.synthesis.data.sample_set import export_rows, read_samples
 
-    made = read_samples(folders, **how)
-    say(export_rows(made, out, only))
-    say(f"{len(made.samples)} samples")
-    for reason, count in (+made.left_out).most_common():
+    sample_set = read_samples(folders, **options)
+    say(export_rows(sample_set, out, only))
+    say(f"{len(sample_set.samples)} samples")
+    for reason, count in (+sample_set.left_out).most_common():
         say(f"  {count:4} left out: {reason}")
 
 
@@ -87,15 +87,15 @@ def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None)
     from hisa.plugins.synthesis.data.set_measures import accuracy, predict
     from hisa.plugins.synthesis.exploration import run_alone
 
-    made = read_samples([folder])
-    chosen = random.Random(0).sample(made.samples, len(made.samples))[:limit]
+    sample_set = read_samples([folder])
+    chosen = random.Random(0).sample(sample_set.samples, len(sample_set.samples))[:limit]
     name = re.sub(r"[^\w.]+", "-", f"predictions-{model}")
     settings, path = with_model(ctx.obj, model), folder / f"{name}.jsonl"
-    work = partial(predict, made, chosen, settings, path, say_error)
+    work = partial(predict, sample_set, chosen, settings, path, say_error)
     predictions = run_alone(work, folder / f".{name}.lock")
     if predictions is None:
         raise click.Abort
-    say(f"{len(chosen)} of {len(made.samples)} steps are predicted: {path}")
+    say(f"{len(chosen)} of {len(sample_set.samples)} steps are predicted: {path}")
     for name, share in accuracy(chosen, predictions).items():
         say(f"  {name}: {share}")
 
@@ -136,8 +136,10 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
 
     async def work() -> bool:
         runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
-        done = {run.run for run in runs}
-        left = [one for one in trajectories if one.id not in done][:limit]
+        finished_ids = {run.run for run in runs}
+        left = [trajectory for trajectory in trajectories if trajectory.id not in finished_ids][
+            :limit
+        ]
         return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
@@ -156,7 +158,7 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
 @click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
 @click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
 @click.pass_context
-def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
+def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
     """Take finished runs, and grade them from 1 to 5.
 
     Without --from, what DIR holds is graded. A grade tells how complete and coherent a run is; who
@@ -178,11 +180,11 @@ def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
     from hisa.plugins.synthesis.exploration import run_alone
 
     out.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-    if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
+    if missing := [folder for folder in options["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
 
     async def work() -> int:
-        return await _grade(Collection(out), how, _judged_by(ctx.obj, how["judge"]))
+        return await _grade(Collection(out), options, _judge_settings(ctx.obj, options["judge"]))
 
     if (status := run_alone(work, out / ".collect.lock")) is None:
         say_error("stopped; the same command goes on")
@@ -190,7 +192,7 @@ def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
     return status
 
 
-def _judged_by(settings: Settings, model: str | None) -> Settings | None:
+def _judge_settings(settings: Settings, model: str | None) -> Settings | None:
     """The settings with a judge, and no other model to be opened; None: rules judge."""
     if model is None:
         return None
@@ -200,14 +202,14 @@ def _judged_by(settings: Settings, model: str | None) -> Settings | None:
     return settings.model_copy(update={"models": roles})
 
 
-async def _grade(collection: Collection, how: dict[str, Any], judge: Settings | None) -> int:
+async def _grade(collection: Collection, options: dict[str, Any], judge: Settings | None) -> int:
     """Add finished runs, grade and print; the exit status."""
-    collection.add_runs(how["sources"], unfinished=how["unproved"])
+    collection.add_runs(options["sources"], unfinished=options["unproved"])
     if not collection.runs:
         raise UsageError(f"{collection.folder}: no finished runs", fix="--from DIR")
-    grades = await collection.grade(judge, say_error, how["limit"])
+    grades = await collection.grade(judge, say_error, options["limit"])
     marks = Counter(grade.reward for grade in grades)
-    say(f"{len(grades)} of {len(collection.runs)} runs graded by {how['judge'] or 'rules'}")
+    say(f"{len(grades)} of {len(collection.runs)} runs graded by {options['judge'] or 'rules'}")
     say("  " + ", ".join(f"{marks[mark]} have {mark}" for mark in range(5, 0, -1)))
     for reason, count in collection.left_out.most_common():
         say(f"  {count} left out: {reason}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.records import Candidate, Proof
-    from hisa.plugins.synthesis.writing import Written
+    from hisa.plugins.synthesis.writing import WritingResult
 
 __all__ = ["Queue", "prove", "say_sums", "show", "synth", "with_model", "write"]
 
@@ -53,10 +53,10 @@ def show(folder: Path) -> None:
     """
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.model_instructions import first_screens
-    from hisa.plugins.synthesis.task_lines import candidates_shown, task_lines
+    from hisa.plugins.synthesis.task_lines import list_candidates, task_lines
 
     exploration = Exploration.open(folder)
-    known = candidates_shown(exploration)
+    known = list_candidates(exploration)
     say(", ".join(f"{name.replace('_', ' ')} {n}" for name, n in exploration.numbers().items()))
     for state in first_screens(exploration) if exploration.states else ():
         say(f"first screen: {exploration.picture(state)}")
@@ -86,7 +86,7 @@ _EXAMPLES = examples(
 )
 @click.option("--seed", type=int, default=0, help="Of the examples that are drawn (0).")
 @click.pass_context
-def write(ctx: click.Context, /, folder: Path, model: str | None, **how: Any) -> None:
+def write(ctx: click.Context, /, folder: Path, model: str | None, **options: Any) -> None:
     """Write instructions for what DIR holds of an exploration, and make candidates of tasks.
 
     For each distinct effect, rules write an instruction from the acts and the screens. Apart from
@@ -102,7 +102,7 @@ def write(ctx: click.Context, /, folder: Path, model: str | None, **how: Any) ->
     from hisa.plugins.synthesis.writing import Wish, write_all
 
     settings = with_model(ctx.obj, model) if model else None
-    _say(asyncio.run(write_all(settings, folder, Wish(**how), say_error)), folder)
+    _say(asyncio.run(write_all(settings, folder, Wish(**options), say_error)), folder)
 
 
 def with_model(settings: Settings, model: str) -> Settings:
@@ -112,14 +112,14 @@ def with_model(settings: Settings, model: str) -> Settings:
     return settings.model_copy(update={"models": models})
 
 
-def _say(written: Written, folder: Path) -> None:
-    ways = Counter(one.way.replace("_", "-") for one in written.instructions)
+def _say(written: WritingResult, folder: Path) -> None:
+    ways = Counter(instruction.way.replace("_", "-") for instruction in written.instructions)
     kinds = ", ".join(f"{count} {way}" for way, count in ways.items()) or "none"
     say(f"instructions by {written.writer}: {kinds}")
     if written.effects:
         candidates = f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}"
         say(f"{written.effects} distinct effects; {candidates}")
-    for reason, count in Counter(one.reason for one in written.refusals).most_common():
+    for reason, count in Counter(refusal.reason for refusal in written.refusals).most_common():
         say(f"  {count:4} refused: {reason}")
     if written.stopped:
         say(f"ended early: {written.stopped}")
@@ -134,7 +134,7 @@ def _say(written: Written, folder: Path) -> None:
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="Desktops; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Prove so many at most, now.")
 @click.pass_context
-def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
+def prove(ctx: click.Context, /, folder: Path, **options: Any) -> int:
     """Prove the candidates of DIR by doing them, on desktops without a network.
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
@@ -160,7 +160,7 @@ def prove(ctx: click.Context, /, folder: Path, **how: Any) -> int:
     queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks)
 
     async def work() -> bool:
-        await queue.run(**how)
+        await queue.run(**options)
         return queue.left > 0
 
     if (left := run_alone(work, folder / ".prove.lock")) is None:
@@ -179,11 +179,11 @@ class Queue:
     def __init__(
         self, exploration: Exploration, machine: EnvironmentSettings, tasks: TaskSettings
     ) -> None:
-        from hisa.plugins.synthesis.task_lines import candidates_shown
+        from hisa.plugins.synthesis.task_lines import list_candidates
 
         self._exploration, self._machine, self._tasks = exploration, machine, tasks
         self._folder = folder = exploration.folder
-        shown = candidates_shown(exploration)
+        shown = list_candidates(exploration)
         if not shown:
             raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
         self.count = len(shown)
@@ -233,8 +233,8 @@ class Queue:
             self.left += 1
             return f"left for another time, a desktop broke ({str(error)[:500]})"
         if proof.proved:  # a stop between the two proves it again, and replaces the task
-            done = proof.completed or candidate
-            write_task(self._folder / "tasks", self._exploration, done, proof)
+            proved_candidate = proof.completed or candidate
+            write_task(self._folder / "tasks", self._exploration, proved_candidate, proof)
         append_record(file, proof)
         self.proofs.append(proof)
         word = "proved" if proof.proved else f"refused, {proof.reason}"
@@ -245,7 +245,9 @@ def say_sums(proofs: Sequence[Proof], candidates: int) -> None:
     """Print how many are proved, refused by reason, and mutants that the check told."""
     tried, mutants = len(proofs), [mutant for proof in proofs for mutant in proof.mutants]
     say(f"{sum(proof.proved for proof in proofs)} of {tried} proved")
-    for reason, count in Counter(one.reason for one in proofs if not one.proved).most_common():
+    for reason, count in Counter(
+        proof.reason for proof in proofs if not proof.proved
+    ).most_common():
         say(f"  {count} of {tried} refused: {reason}")
     if tried < candidates:
         say(f"  {candidates - tried} of {candidates} are not tried yet")

@@ -18,12 +18,12 @@ from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.records import Record
 from hisa.runs.read import Run
-from hisa.runs.resume import ReplayAct, resume_point, without_secrets
+from hisa.runs.resume import ReplayAct, require_no_secrets, resume_point
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element
 from hisa.screen.similarity import similarity
 
-__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "merge"]
+__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "atoms_of", "check_pairs", "find_similar", "merge"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -80,7 +80,7 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
     Raises: UsageError where the log lacks a part of an input (it was cut, or held a secret).
     """
     point = resume_point(run)
-    without_secrets(point)
+    require_no_secrets(point)
     atoms: list[Atom] = []
     for step in trajectory.steps:
         parts = [part for act in point.acts if act.step == step.number for part in _parts(act)]
@@ -94,7 +94,7 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
 
 
 def _parts(act: ReplayAct) -> list[Atom]:
-    if not act.whole or act.redacted:
+    if not act.is_complete or act.redacted:
         raise UsageError("the log lacks a part of its input")
     if act.tool != "gui_action" or not isinstance(act.input, str):
         return [Atom(act.step, (), tool=act)]
@@ -172,7 +172,7 @@ def _same_target(first: Atom, second: Atom, earlier: Look) -> bool:
 
 def _lists(look: Look, target: Element, *, value: bool) -> bool:
     """Whether a look has an element of this role, name, box and, where asked for, value."""
-    old, same = target.box, alike(target, look.elements)
+    old, same = target.box, find_similar(target, look.elements)
     return any(
         max(abs(new.left - old.left), abs(new.right - old.right)) <= _SHIFT
         and max(abs(new.top - old.top), abs(new.bottom - old.bottom)) <= _SHIFT
@@ -180,8 +180,8 @@ def _lists(look: Look, target: Element, *, value: bool) -> bool:
     )
 
 
-def alike(target: Element, elements: Iterable[Element]) -> list[Element]:
+def find_similar(target: Element, elements: Iterable[Element]) -> list[Element]:
     """The elements of the same role and name that are not said to be hidden."""
-    kind, seen = (target.role, target.name), {"showing", "visible"}
+    kind, visible_states = (target.role, target.name), {"showing", "visible"}
     same = [element for element in elements if (element.role, element.name) == kind]
-    return [element for element in same if not element.states or seen & element.states]
+    return [element for element in same if not element.states or visible_states & element.states]

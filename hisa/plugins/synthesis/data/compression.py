@@ -50,7 +50,7 @@ class SequenceRecord(Record):
         return len(self.kinds)
 
     @property
-    def kept(self) -> bool:
+    def is_learnable(self) -> bool:
         """Whether it may be learned from; else only its actions may."""
         return self.count == 1 or self.replayed == "same"
 
@@ -120,7 +120,7 @@ async def compress(
         run=run.id,
         steps=len({atom.step for atom in atoms if atom.actions}),
         sequences=tuple(
-            _sequence(trajectory, part, how) for part, how in judged if part[0].actions
+            _sequence(trajectory, part, verdict) for part, verdict in judged if part[0].actions
         ),
         pairs=tuple(pairs),
         plays=len(player.played),
@@ -134,19 +134,21 @@ async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[At
     """
     looks = [atom.before for atom in atoms]
     if None in looks:
-        ending = await player.alone([tuple(atoms)])
+        ending = await player.play_singly([tuple(atoms)])
         if not player.reproduced:
             raise UsageError("looks are lacking, and played again it ends otherwise")
-        both = zip(looks, ending.looks, strict=True)
-        looks = [look or _kept(seen, folder) for look, seen in both]
+        look_pairs = zip(looks, ending.looks, strict=True)
+        looks = [look or _keep_look(observation, folder) for look, observation in look_pairs]
     around = zip(atoms, looks, [*looks[1:], None], strict=False)
     return [replace(atom, before=look, after=atom.after or last) for atom, look, last in around]
 
 
-def _kept(look: Observation, folder: Path) -> Look:
+def _keep_look(observation: Observation, folder: Path) -> Look:
     folder.mkdir(parents=True, exist_ok=True)
-    image, elements = keep_look(look, folder, folder)
-    return Look(image, look.screen, look.active.title if look.active else "", elements)
+    image, elements = keep_look(observation, folder, folder)
+    return Look(
+        image, observation.screen, observation.active.title if observation.active else "", elements
+    )
 
 
 def _sequence(trajectory: Trajectory, part: Sequence[Atom], verdict: Verdict) -> SequenceRecord:
@@ -169,7 +171,7 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
     """
     sequences = [sequence for run in runs for sequence in run.sequences]
     merged = [sequence for sequence in sequences if sequence.count > 1]
-    lengths = [n for s in sequences for n in ([s.count] if s.kept else [1] * s.count)]
+    lengths = [n for s in sequences for n in ([s.count] if s.is_learnable else [1] * s.count)]
     refused = [check for run in runs for pair in run.pairs for check in pair.refusals]
     return {
         "trajectories": sum(bool(run.sequences) for run in runs),
@@ -183,6 +185,6 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "pairs": sum(len(run.pairs) for run in runs),
         "refused": dict(Counter(refused)),
         "merged": len(merged),
-        "replayed": dict(Counter(one.replayed for one in merged)),
+        "replayed": dict(Counter(sequence.replayed for sequence in merged)),
         "plays": sum(run.plays for run in runs),
     }

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
 from hisa.errors import ModelUnavailable
-from hisa.planner.planner import planned
+from hisa.planner.planner import build_planned_event
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
@@ -62,15 +62,15 @@ class ReferencePlayer:
         if call is None:
             thought, action = self._left.popleft()
             call = ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
-        self._emit(planned(call))
+        self._emit(build_planned_event(call))
         return call
 
-    def _take(self, acts: deque[Act], look: Observation) -> ToolCall | None:
+    def _take(self, acts: deque[Act], observation: Observation) -> ToolCall | None:
         """Take the next act in hand; else a wait, or the end: done, or it cannot be done."""
         if not acts:
             return ToolCall("Everything is done.", "termination", {"summary": "Done as proved."})
         act, words = acts[0], one_line(act_in_words(acts[0]))
-        element = find(act, look) if act.role else None
+        element = find(act, observation) if act.role else None
         if act.role and element is None and self._waits < _WAITS:
             self._waits += 1
             return ToolCall(f"Wait until this can be done: {words}", "wait", {"seconds": 2})
@@ -80,7 +80,7 @@ class ReferencePlayer:
             return ToolCall(reason, "infeasible", {"reason": reason})
         acts.popleft()
         self._waits = 0
-        actions = to_space(actions, "image", screen=look.screen, image=look.image)
+        actions = to_space(actions, "image", screen=observation.screen, image=observation.image)
         self._left.extend((_thought(act, at, action), action) for at, action in enumerate(actions))
         return None
 

@@ -32,7 +32,7 @@ from hisa.plugins.synthesis.data.trajectories import (
     TrajectoryStep,
     read_trajectories,
 )
-from hisa.plugins.synthesis.data.trajectory_rewards import RULES, How, read_grades, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import RULES, DrawMethod, draw_runs, read_grades
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.runs.read import read_manifest
 from hisa.screen.geometry import Size, convert, convert_box
@@ -63,7 +63,7 @@ def read_samples(
     folders: Sequence[Path],
     *,
     licence: str = "",
-    draw: How | None = None,
+    draw: DrawMethod | None = None,
     judge: str = RULES,
     seed: int = 0,
 ) -> SampleSet:
@@ -87,7 +87,7 @@ def read_samples(
     builder = Builder(licence, sequences, left_out)
     copies = Counter(trajectory.id for trajectory in trajectories)
     if draw:
-        copies = _drawn(folders, set(copies), draw, judge, seed)
+        copies = _draw_runs(folders, set(copies), draw, judge, seed)
     left_out.update("its run was not drawn" for t in trajectories if not copies[t.id])
     samples = [s for t in trajectories if copies[t.id] for s in builder.samples(t, copies[t.id])]
     bad = problems(samples)
@@ -98,8 +98,8 @@ def read_samples(
     return SampleSet(good, builder.images, left_out)
 
 
-def _drawn(
-    folders: Sequence[Path], runs: set[str], draw: How, judge: str, seed: int
+def _draw_runs(
+    folders: Sequence[Path], runs: set[str], draw: DrawMethod, judge: str, seed: int
 ) -> Counter[str]:
     """Times that each run is drawn."""
     every = [grade for folder in folders for grade in read_grades(folder, judge)]
@@ -107,7 +107,7 @@ def _drawn(
     if lacking := len(runs - set(grades)):
         message = f"{lacking} of {len(runs)} runs have no grade by {judge!r}"
         raise UsageError(message, fix="hisa data collect …, or another --judge")
-    return Counter(sample(list(grades.values()), len(runs), how=draw, seed=seed))
+    return Counter(draw_runs(list(grades.values()), len(runs), method=draw, seed=seed))
 
 
 def problems(samples: Sequence[Sample]) -> dict[str, str]:
@@ -115,12 +115,12 @@ def problems(samples: Sequence[Sample]) -> dict[str, str]:
     redactor = Redactor()
     bad: dict[str, str] = {}
     last: dict[str, Sample] = {}
-    for one in samples:
-        before = last.get(one.provenance.run)
-        last[one.provenance.run] = one
-        order = _order(before, one) if before else ""
-        if problem := _secret(one, redactor) or _box(one) or order:
-            bad[one.id] = problem
+    for sample in samples:
+        before = last.get(sample.provenance.run)
+        last[sample.provenance.run] = sample
+        order = _order(before, sample) if before else ""
+        if problem := _secret(sample, redactor) or _box(sample) or order:
+            bad[sample.id] = problem
     return bad
 
 
@@ -150,14 +150,14 @@ def _box(sample: Sample) -> str:
     ):
         return "its points are not those of its action"
     for target in targets:
-        if target.element and not target.element.lies_on(sample.size):
+        if target.element and not target.element.fits_on(sample.size):
             return "a target's box does not lie on the picture"
         if target.element and not target.element.holds(target.point):
             return "a target's box does not hold its point"
     return ""
 
 
-def export_rows(made: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
+def export_rows(sample_set: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
     """Write ``train.parquet``, a row an example, with ``images`` as `datasets` reads them.
 
     ``objectives`` are all by default. Returns the file.
@@ -174,11 +174,11 @@ def export_rows(made: SampleSet, out: Path, objectives: Collection[str] = ()) ->
     columns |= {"images": hf.Sequence(hf.Image())}
 
     def plain(row: Row) -> dict[str, Any]:
-        images = [{"bytes": made.image_bytes(name), "path": None} for name in row.images]
+        images = [{"bytes": sample_set.image_bytes(name), "path": None} for name in row.images]
         flat = row.model_dump(exclude={"provenance"}) | row.provenance.model_dump()
         return flat | {"images": images}
 
-    examples, file = list(rows(made.samples, objectives)), out / "train.parquet"
+    examples, file = list(rows(sample_set.samples, objectives)), out / "train.parquet"
     try:
         out.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory() as cache:  # pictures go through it, not through memory
@@ -215,13 +215,13 @@ class Builder:
             score=trajectory.score,
         )
         common = {"instruction": task.instruction, "provenance": provenance, "copies": copies}
-        for steps, thought in self._merged(trajectory):
+        for steps, thought in self._group_steps(trajectory):
             try:
                 yield self._sample(steps, thought, common)
             except (ValueError, OSError, LookupError, TypeError):
                 self.left_out["its picture or elements are damaged"] += 1
 
-    def _merged(self, trajectory: Trajectory) -> Iterator[tuple[list[TrajectoryStep], str]]:
+    def _group_steps(self, trajectory: Trajectory) -> Iterator[tuple[list[TrajectoryStep], str]]:
         """Yield steps to take together, with their thought; failed ones are counted."""
         good = [step for step in trajectory.steps if not _unusable(step)]
         self.left_out.update(filter(None, map(_unusable, trajectory.steps)))
@@ -229,11 +229,11 @@ class Builder:
         ends = Counter(number for s in own for number in {s.first_step, s.last_step})
         longer = {s.first_step: s for s in own if s.last_step > s.first_step}
         self.left_out.update(
-            f"not merged: replayed, {s.replayed}" for s in longer.values() if not s.kept
+            f"not merged: replayed, {s.replayed}" for s in longer.values() if not s.is_learnable
         )
         while good:
             steps, thought = good[:1], good[0].thought
-            if (merge := longer.get(good[0].number)) and merge.kept:
+            if (merge := longer.get(good[0].number)) and merge.is_learnable:
                 numbers = range(merge.first_step, merge.last_step + 1)
                 inside = [s for s in good if s.number in numbers and s.actions]
                 shared = ends[merge.first_step] + ends[merge.last_step] > 2
@@ -252,8 +252,8 @@ class Builder:
         if actions := [action for step in steps for action in step.actions]:
             action = to_source(to_space(actions, "image", image=size, screen=look.size))
         shown = (_plain(element, look, size) for element in look.elements[:5_000])
-        elements = [e for e in shown if e.lies_on((size.width, size.height)) and (e.name or e.text)]
-        self.images |= {seen.image.stem: seen.image for seen in (look, last.after) if seen}
+        elements = [e for e in shown if e.fits_on((size.width, size.height)) and (e.name or e.text)]
+        self.images |= {view.image.stem: view.image for view in (look, last.after) if view}
         return Sample(
             id=f"{common['provenance'].run}/{first.number}",
             thought=thought,

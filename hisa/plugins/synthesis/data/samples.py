@@ -43,7 +43,7 @@ class SampledElement(Record):
         """Whether a point lies inside."""
         return BoundingBox(*self.box).contains(Point(*point))
 
-    def lies_on(self, size: tuple[int, int]) -> bool:
+    def fits_on(self, size: tuple[int, int]) -> bool:
         """Whether its box has an area and lies on a picture, but for a pixel of rounding."""
         left, top, right, bottom = self.box
         inside = left >= -1 and top >= -1 and right <= size[0] + 1 and bottom <= size[1] + 1
@@ -149,14 +149,14 @@ def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     state = f"<image>\n{_state(sample)}"
     thoughts = (f"{number}. {_plain(step.thought)}" for number, step in enumerate(before, 1))
     history = "\n".join(("Done so far:", *thoughts)) if before else "Nothing is done yet."
-    ask = "Say the next thought, then the action."
-    both = f"{thought}\n{action}"
-    yield row("planning", f"{task}\n{history}\n{state}\n{ask}", both)
+    question = "Say the next thought, then the action."
+    thought_and_action = f"{thought}\n{action}"
+    yield row("planning", f"{task}\n{history}\n{state}\n{question}", thought_and_action)
     yield row("action", f"{history}\n{state}\n{thought}\nSay the action.", action)
     looks, images = "", [step.image for step in (*before[-LAST:], sample)]
     for step in before[-LAST:]:
         looks += f"<image>\nThought: {_plain(step.thought)}\nAction: {_plain(step.action)}\n"
-    yield row("sequence", f"{task}\n{looks}{state}\n{ask}", both, images=images)
+    yield row("sequence", f"{task}\n{looks}{state}\n{question}", thought_and_action, images=images)
 
 
 def _plain(text: str) -> str:

@@ -17,9 +17,9 @@ from hisa.config import read_stored
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.data.atoms import Atom, alike
+from hisa.plugins.synthesis.data.atoms import Atom, find_similar
 from hisa.plugins.synthesis.data.trajectories import Look
-from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
 from hisa.protocols import Environment, ExitStatus
 from hisa.runs.read import Run
@@ -72,9 +72,9 @@ class Player(AsyncExitStack):
         self.reproduced: bool | None = None
         """Whether the run, atom by atom, ended with its score again; None: not played yet."""
 
-    async def alone(self, parts: Parts) -> Ending:
+    async def play_singly(self, parts: Parts) -> Ending:
         """Play atom by atom, each found on a fresh look: what merged plays are held against."""
-        ending = await self.play(_singly(parts))
+        ending = await self.play(_split_parts(parts))
         self.reproduced = not ending.halted and ending.score == self._run.score
         return ending
 
@@ -86,12 +86,14 @@ class Player(AsyncExitStack):
                 verdicts[number] = await self.verdict(parts)
             if verdicts[number][0] in ("other", "halted"):
                 before, after = parts[:number], parts[number + 1 :]
-                verdicts[number] = await self.verdict([*_singly(before), part, *_singly(after)])
+                verdicts[number] = await self.verdict(
+                    [*_split_parts(before), part, *_split_parts(after)]
+                )
         return verdicts
 
     async def verdict(self, parts: Parts) -> Verdict:
         """Play merged; whether it ends in the state in which the atoms alone end."""
-        alone = await self.alone(parts)
+        alone = await self.play_singly(parts)
         if not self.reproduced:
             return "not tried", f"alone, its acts end with {alone.score} and {alone.halted!r}"
         ending = await self.play(parts)
@@ -101,12 +103,14 @@ class Player(AsyncExitStack):
             return "other", f"score {ending.score}, not {alone.score}"
         past, noise = self._final, set()
         if past is not None and past.elements:
-            look = Observation(past.screenshot, past.size, elements=past.elements)
-            noise = {(change.role, change.name) for change in element_changes(look, alone.look)}
+            observation = Observation(past.screenshot, past.size, elements=past.elements)
+            noise = {
+                (change.role, change.name) for change in element_changes(observation, alone.look)
+            }
         for change in element_changes(alone.look, ending.look):
             if (change.role, change.name) not in noise:
                 return "other", f"{change.role} {change.name[:80]!r}: {change.what}"
-        for fact in Noise().without(changed(alone.facts, ending.facts)):
+        for fact in Noise().without(compare_facts(alone.facts, ending.facts)):
             return "other", " ".join(fact.fact)[:200]
         return "same", ""
 
@@ -115,7 +119,7 @@ class Player(AsyncExitStack):
         key, failures = tuple(map(len, parts)), 0
         while key not in self.played:
             try:
-                self.played[key] = await self._play(parts, await self._fresh())
+                self.played[key] = await self._play(parts, await self._open_fresh())
             except EnvironmentFailed as error:
                 if self._environment is None:
                     raise
@@ -126,12 +130,14 @@ class Player(AsyncExitStack):
         return self.played[key]
 
     async def _play(self, parts: Parts, environment: Environment) -> Ending:
-        looks: list[Observation] = []
+        observations: list[Observation] = []
         halted, settle = "", self._settings.environment.settle
         for number, part in enumerate(parts, 1):
-            looks.append(await environment.observe(elements=True, settle=settle))
+            observations.append(await environment.observe(elements=True, settle=settle))
             try:
-                placed = [_placed(atom, looks[-1], strict=len(part) > 1) for atom in part]
+                placed = [
+                    _place_actions(atom, observations[-1], strict=len(part) > 1) for atom in part
+                ]
                 for atom, actions in zip(part, placed, strict=True):
                     if atom.tool is not None:
                         await replay([atom.tool], environment, settle=settle)
@@ -141,17 +147,17 @@ class Player(AsyncExitStack):
             except (LookupError, ActionRefused) as error:
                 halted = f"part {number}: {error.args[0]}"
                 break
-        look = await environment.observe(elements=True, settle=settle)
+        observation = await environment.observe(elements=True, settle=settle)
         facts = await read_facts(environment) if "execute" in environment.capabilities else {}
         limit = Deadline(0.0 if halted else _LATE)
         while True:
             status = cast(ExitStatus, self._run.status)
             score = (await self._scorer.score(self._task, environment, status)).value
             if score == self._run.score or limit.passed:
-                return Ending(look, tuple(looks), facts, score, halted)
+                return Ending(observation, tuple(observations), facts, score, halted)
             await asyncio.sleep(_POLL)
 
-    async def _fresh(self) -> Environment:
+    async def _open_fresh(self) -> Environment:
         if self._environment is None:
             limit = Size(self._settings.run.image_width, self._settings.run.image_height)
             opened = open_environment(self._settings.environment, limit)
@@ -162,16 +168,16 @@ class Player(AsyncExitStack):
         return self._environment
 
 
-def _singly(parts: Parts) -> list[tuple[Atom, ...]]:
+def _split_parts(parts: Parts) -> list[tuple[Atom, ...]]:
     return [(atom,) for part in parts for atom in part]
 
 
-def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...]:
+def _place_actions(atom: Atom, observation: Observation, *, strict: bool) -> tuple[Action, ...]:
     """An atom's actions, each point in its element on this look; strict: LookupError without."""
 
     def place(point: Point) -> Point:
         target = atom.before.element_at(point) if atom.before is not None else None
-        element = nearest(target, look) if target is not None else None
+        element = nearest(target, observation) if target is not None else None
         if strict and target is not None and element is None:
             raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
         if target is None or element is None:
@@ -184,9 +190,9 @@ def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...
     return map_points(atom.actions, place)
 
 
-def nearest(target: Element, look: Observation) -> Element | None:
+def nearest(target: Element, observation: Observation) -> Element | None:
     """The element of the same role and name, without a name of the same text, that is nearest."""
-    at, same = target.box, alike(target, look.elements or ())
+    at, same = target.box, find_similar(target, observation.elements or ())
     near = [element for element in same if element.name or element.text == target.text]
     return min(
         near, key=lambda e: abs(e.box.left - at.left) + abs(e.box.top - at.top), default=None

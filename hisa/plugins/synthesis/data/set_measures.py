@@ -73,8 +73,8 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
     actions, expected = [*map(_parts, other.actions)], [*map(_parts, sample.actions)]
     if not actions or [kind for kind, _ in actions] != [kind for kind, _ in expected]:
         return "wrong"
-    here, there = other.points, sample.targets
-    places = len(here) == len(there) and all(map(partial(_hits, sample), here, there))
+    points, targets = other.points, sample.targets
+    places = len(points) == len(targets) and all(map(partial(_hits, sample), points, targets))
     return "right" if places and actions == expected else "type"
 
 
@@ -104,7 +104,7 @@ class _Prediction(Record):
 
 
 async def predict(
-    made: SampleSet,
+    sample_set: SampleSet,
     chosen: Sequence[Sample],
     settings: Settings,
     path: Path,
@@ -118,23 +118,25 @@ async def predict(
         UsageError: the file has answers to other questions.
         BudgetExceeded, ConfigError, ModelUnavailable: from the model.
     """
-    prompts = {row.sample: row for row in rows(made.samples, ["planning"])}
+    prompts = {row.sample: row for row in rows(sample_set.samples, ["planning"])}
     async with open_writer(settings, path.parent, Ledger()) as writer:
         system = render("step_prediction", pictures=writer.sees)
-        asked = {name: _hash(writer, system, row) for name, row in prompts.items()}
-        done = {one.id: one for one in read_records(path, _Prediction)}
-        if other := [name for name, one in done.items() if asked.get(name) != one.asked]:
+        hashes = {name: _hash(writer, system, row) for name, row in prompts.items()}
+        predictions = {prediction.id: prediction for prediction in read_records(path, _Prediction)}
+        if other := [
+            name for name, prediction in predictions.items() if hashes.get(name) != prediction.asked
+        ]:
             message = f"{path}: {other[0]!r} was asked of another model or set"
             raise UsageError(message, fix="delete it")
-        left = [sample.id for sample in chosen if sample.id not in done]
+        left = [sample.id for sample in chosen if sample.id not in predictions]
         with closing(AppendOnlyFile(path)) as file:
             for number, name in enumerate(left, 1):
-                request = _request(made, writer, system, prompts[name])
+                request = _request(sample_set, writer, system, prompts[name])
                 text = (await writer.model.complete(request)).text[-20_000:]
-                done[name] = _Prediction(id=name, action=text, asked=asked[name])
-                append_record(file, done[name])
+                predictions[name] = _Prediction(id=name, action=text, asked=hashes[name])
+                append_record(file, predictions[name])
                 say(f"{number}/{len(left)} predicted by {writer.model.name}")
-    return {sample.id: done[sample.id].action for sample in chosen}
+    return {sample.id: predictions[sample.id].action for sample in chosen}
 
 
 def _hash(writer: Writer, system: str, row: Row) -> str:
@@ -142,12 +144,12 @@ def _hash(writer: Writer, system: str, row: Row) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _request(made: SampleSet, writer: Writer, system: str, row: Row) -> ModelRequest:
+def _request(sample_set: SampleSet, writer: Writer, system: str, row: Row) -> ModelRequest:
     """A row as a request, pictures at their marks where the model sees."""
     parts: list[TextPart | ImagePart] = []
     for text, name in zip_longest(row.prompt.split("<image>"), row.images):
         parts += [TextPart(text)] if text.strip() else []
         if name and writer.sees:
-            parts.append(ImagePart(Screenshot.from_png(made.image_bytes(name))))
+            parts.append(ImagePart(Screenshot.from_png(sample_set.image_bytes(name))))
     messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
     return ModelRequest(writer.role, messages, max_tokens=_TOKENS, may_be_empty=True)

@@ -179,10 +179,10 @@ def _run_folders(folder: Path, collected: Sequence[CollectedRun]) -> list[Path]:
 def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     if record.before is None or record.planned is None or not record.acts:
         return None
-    seen, acts = record.judged_from or record.before, record.acts
-    if not seen.elements_sha256 and record.before.elements_sha256:
-        seen = record.before  # what a slow planner decided on, and the act was held to
-    before = look_of(run, seen)
+    event, acts = record.judged_from or record.before, record.acts
+    if not event.elements_sha256 and record.before.elements_sha256:
+        event = record.before  # what a slow planner decided on, and the act was held to
+    before = look_of(run, event)
     after = look_of(run, record.after) if record.after is not None else None
     if before is None:
         return None
@@ -193,29 +193,29 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
         record.planned.thought,
         record.tool,
         acts[0].input if len(acts) == 1 else [act.input for act in acts],
-        tuple(action for act in acts for action in _actions(act, seen)),
+        tuple(action for act in acts for action in _actions(act, event)),
         ok=all(act.ok for act in acts),
         ends=any(act.ends for act in acts),
         descriptions=tuple(place.description for place in record.places),
     )
 
 
-def look_of(run: Run, seen: Observed) -> Look | None:
+def look_of(run: Run, event: Observed) -> Look | None:
     """The look of an event; None where its picture is gone."""
-    image = run.image(seen.image)
+    image = run.image(event.image)
     if image is None:
         return None
-    kept = run.folder / ELEMENTS / Path(f"{seen.elements_sha256}.json").name
-    size = Size(seen.screen_width, seen.screen_height)
-    return Look(image, size, seen.window, kept if seen.elements_sha256 else None)
+    elements_file = run.folder / ELEMENTS / Path(f"{event.elements_sha256}.json").name
+    size = Size(event.screen_width, event.screen_height)
+    return Look(image, size, event.window, elements_file if event.elements_sha256 else None)
 
 
-def _actions(act: Acted, seen: Observed) -> tuple[Action, ...]:
+def _actions(act: Acted, event: Observed) -> tuple[Action, ...]:
     """The actions of an act in screen pixels; none where it was no action on the screen."""
     if act.tool != "gui_action" or act.ends or not isinstance(act.input, str):
         return ()
     actions = parse(act.input)
     if slots(actions):  # a place that was not found
         return ()
-    image, screen = Size(seen.width, seen.height), Size(seen.screen_width, seen.screen_height)
+    image, screen = Size(event.width, event.height), Size(event.screen_width, event.screen_height)
     return to_space(actions, "screen", image=image, screen=screen)

@@ -35,15 +35,24 @@ from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, open_writer
 from hisa.plugins.synthesis.records import Record
 from hisa.runs.read import load_run
-from hisa.text.prompt_text import one_line, untrusted
+from hisa.text.prompt_text import mark_untrusted, one_line
 from hisa.text.prompts import render
 from hisa.text.redact import redact
 
-__all__ = ["RULES", "Collection", "Grade", "How", "grade", "looks", "read_grades", "sample"]
+__all__ = [
+    "RULES",
+    "Collection",
+    "DrawMethod",
+    "Grade",
+    "draw_runs",
+    "grade",
+    "looks",
+    "read_grades",
+]
 __all__ += ["step_lines"]
 
 
-How = Literal["reward", "all", "complete"]
+DrawMethod = Literal["reward", "all", "complete"]
 RULES: Final = "rules"
 _LAST, _STEPS = 3, 60
 """Looks that a judge sees (appendix F); steps, and texts of a look in place of its picture."""
@@ -74,8 +83,8 @@ class Grade(_Marks):
 
 def looks(trajectory: Trajectory) -> list[Look]:
     """Every look in order: before each step, and the one after the last."""
-    seen = [step.before for step in trajectory.steps]
-    return seen if (after := trajectory.steps[-1].after) is None else [*seen, after]
+    all_looks = [step.before for step in trajectory.steps]
+    return all_looks if (after := trajectory.steps[-1].after) is None else [*all_looks, after]
 
 
 def step_lines(trajectory: Trajectory) -> list[str]:
@@ -101,16 +110,16 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
     ending = _ENDINGS.get(trajectory.steps[-1].tool, otherwise)
     terms = _terms(trajectory.instruction)
     first, last = (set(_texts(look)) for look in (looks(trajectory)[0], looks(trajectory)[-1]))
-    used = " ".join(_used(step, trajectory.instruction) for step in steps)
+    used = " ".join(_join_used_texts(step, trajectory.instruction) for step in steps)
     text = " ".join([used, *sorted(last - first)]).casefold()
     met = sum(bool(re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text)) for term in terms)
-    idle = [step for step in steps if not _changed(step)]
-    again = sum(one.input == two.input for one, two in pairwise(idle))
+    idle = [step for step in steps if not _has_changed(step)]
+    again = sum(before.input == two.input for before, two in pairwise(idle))
     failed = sum(not step.ok for step in steps)
-    keys = {a.keys[-1] for one in steps for a in one.actions if isinstance(a, Hotkey)}
+    keys = {a.keys[-1] for step in steps for a in step.actions if isinstance(a, Hotkey)}
     unsaved = "s" not in keys and "save" in _WORD.findall(trajectory.instruction.casefold())
     unsaved &= "save" not in used.casefold()
-    well_ended = ending in ("done", "ended by the page") and bool(steps) and _changed(steps[-1])
+    well_ended = ending in ("done", "ended by the page") and bool(steps) and _has_changed(steps[-1])
     completion = round(1 + 2.6 * (met / len(terms) if terms else 1) + 1.4 * well_ended)
     most = 2 if ending == "gave up" else 3 if unsaved or ending == "cut off" else 5
     completion = min(completion, most) if met or not terms else 1
@@ -133,19 +142,21 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
     )
 
 
-def _changed(step: TrajectoryStep) -> bool:
+def _has_changed(step: TrajectoryStep) -> bool:
     """Whether the look after it is another: files are named by the hash of what they hold."""
     return step.after is not None and step.after.image != step.before.image
 
 
-def _used(step: TrajectoryStep, instruction: str) -> str:
+def _join_used_texts(step: TrajectoryStep, instruction: str) -> str:
     """The texts that a step typed, as far as they show, and the controls that it used."""
     if not step.ok or step.after is None:
         return ""
     shown = " ".join(_texts(step.after))
     typed = [action.text for action in step.actions if isinstance(action, Write)]
     texts = [text for text in typed if one_line(text) in shown or not step.after.elements]
-    texts += [text for one in step.targets if one is not None for text in (one.name, one.text)]
+    texts += [
+        text for target in step.targets if target is not None for text in (target.name, target.text)
+    ]
     return " ".join(text for text in texts if one_line(text) != one_line(instruction))
 
 
@@ -163,18 +174,20 @@ def _terms(instruction: str) -> set[str]:
     return quoted or {word.casefold() for word in _WORD.findall(instruction)} - _STOP
 
 
-def sample(grades: Sequence[Grade], count: int, how: How = "reward", *, seed: int) -> list[str]:
+def draw_runs(
+    grades: Sequence[Grade], count: int, method: DrawMethod = "reward", *, seed: int
+) -> list[str]:
     """Returns so many ids of runs, drawn with replacement from grades of one judge.
 
     "reward" draws with P = R / sum R, so that nothing is dropped; "all" draws evenly; "complete"
     evenly from those with the full mark for completion. Raises: UsageError where nothing is left.
     """
-    usable = (grade for grade in grades if how != "complete" or grade.completion == 5)
+    usable = (grade for grade in grades if method != "complete" or grade.completion == 5)
     pool = sorted(usable, key=lambda grade: grade.run)
     if not pool:
-        raise UsageError(f"--sample {how}: no graded run to draw from", fix="--sample all")
-    weights = [grade.reward if how == "reward" else 1 for grade in pool]
-    return [one.run for one in random.Random(seed).choices(pool, weights, k=count)]
+        raise UsageError(f"--sample {method}: no graded run to draw from", fix="--sample all")
+    weights = [grade.reward if method == "reward" else 1 for grade in pool]
+    return [grade.run for grade in random.Random(seed).choices(pool, weights, k=count)]
 
 
 async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
@@ -193,7 +206,7 @@ async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
     texts = {"task": trajectory.instruction, "execution_history": "\n".join(step_lines(trajectory))}
     if not judge.sees:
         screens = ("\n".join(list(dict.fromkeys(_texts(look)))[:_STEPS]) for look in last)
-        texts[untrusted("screens")] = "\n\n".join(f"Window {screen}" for screen in screens)
+        texts[mark_untrusted("screens")] = "\n\n".join(f"Window {screen}" for screen in screens)
     pictures = (look.screenshot for look in last)
     system, fields = render("trajectory_reward", pictures=judge.sees), _Marks.model_json_schema()
     marks, _ = await ask_writer(
@@ -221,11 +234,13 @@ class Collection:
         """Add finished runs of run folders, folders of them and benches; or those cut off too."""
         trajectories, self.left_out = read_trajectories(sources, unfinished=unfinished)
         with closing(AppendOnlyFile(self.folder / "runs.jsonl")) as file:
-            for one in trajectories:
-                if one.id not in self.runs:
-                    place = str(one.folder.resolve())
-                    self.runs[one.id] = CollectedRun(run=one.id, folder=place, task=one.task)
-                    append_record(file, self.runs[one.id])
+            for trajectory in trajectories:
+                if trajectory.id not in self.runs:
+                    place = str(trajectory.folder.resolve())
+                    self.runs[trajectory.id] = CollectedRun(
+                        run=trajectory.id, folder=place, task=trajectory.task
+                    )
+                    append_record(file, self.runs[trajectory.id])
 
     async def grade(
         self, model: Settings | None, say: Callable[[str], object], limit: int | None = None

@@ -23,8 +23,16 @@ from hisa.planner.reply import find_object
 from hisa.text.prompt_text import excerpt
 from hisa.tools.offer import SUMMARY_CHARACTERS
 
-__all__ = ["TYPES", "Build", "Built", "Cases", "FunctionDescription", "Parameter", "ProgramCase"]
-__all__ += ["Requirements", "Written", "parsed"]
+__all__ = [
+    "TYPES",
+    "Build",
+    "BuiltFunction",
+    "Cases",
+    "FunctionDescription",
+    "Parameter",
+    "ProgramCase",
+]
+__all__ += ["ProgramReply", "Requirements", "parse_reply"]
 
 TYPES: Mapping[str, Any] = {
     "string": str,
@@ -76,13 +84,13 @@ class FunctionDescription(_Reply):
     effects: Annotated[tuple[Effect, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
-    def _apart(self) -> Self:
+    def _require_distinct_names(self) -> Self:
         if len({parameter.name for parameter in self.parameters}) < len(self.parameters):
             raise ValueError("two parameters have the same name")
         return self
 
 
-class Covered(_Reply):
+class Functionality(_Reply):
     """Something that the tasks need, and the tool or function that does it; empty: nothing."""
 
     functionality: _Line
@@ -92,7 +100,7 @@ class Covered(_Reply):
 class Requirements(_Reply):
     """The reply of the first stage."""
 
-    needed: Annotated[tuple[Covered, ...], Field(strict=False, min_length=1, max_length=40)]
+    needed: Annotated[tuple[Functionality, ...], Field(strict=False, min_length=1, max_length=40)]
     functions: Annotated[tuple[FunctionDescription, ...], Field(strict=False, max_length=6)]
 
 
@@ -110,7 +118,7 @@ class ProgramCase(_Reply):
     check: Annotated[str, Field(max_length=4000)] = ""
 
     @model_validator(mode="after")
-    def _shows_something(self) -> Self:
+    def _require_expectation(self) -> Self:
         if not self.refused and self.value is None and not self.check:
             raise ValueError("a case needs one of refused, value and check: else it shows nothing")
         return self
@@ -122,16 +130,16 @@ class Cases(_Reply):
     cases: Annotated[tuple[ProgramCase, ...], Field(strict=False, min_length=2, max_length=6)]
 
 
-class Written(_Reply):
+class ProgramReply(_Reply):
     """The reply of the third stage."""
 
     code: Annotated[str, Field(min_length=10, max_length=20_000)]
 
 
-Reply = TypeVar("Reply", Requirements, Cases, Written)
+Reply = TypeVar("Reply", Requirements, Cases, ProgramReply)
 
 
-def parsed(kind: type[Reply], text: str) -> Reply:
+def parse_reply(kind: type[Reply], text: str) -> Reply:
     """The reply that a text holds: one JSON object, with or without words around it.
 
     Raises: InvalidReply where there is none, or what does not fit, by name.
@@ -151,7 +159,7 @@ def parsed(kind: type[Reply], text: str) -> Reply:
         raise InvalidReply(f"the reply does not fit: {reason}") from error
 
 
-class Built(BaseModel):
+class BuiltFunction(BaseModel):
     """A function as far as it came; ``code`` is the newest program."""
 
     described: FunctionDescription
@@ -173,8 +181,8 @@ class Build(BaseModel):
     format: Literal[1] = 1
     app: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,59}$")]
     model: str
-    needed: tuple[Covered, ...] = ()
-    functions: list[Built] = Field(default_factory=list)
+    needed: tuple[Functionality, ...] = ()
+    functions: list[BuiltFunction] = Field(default_factory=list)
     stopped: str = ""
 
     @property
@@ -183,6 +191,6 @@ class Build(BaseModel):
         return re.sub(r"[^a-z0-9]", "", self.app)[:20]
 
     @property
-    def passed(self) -> list[Built]:
+    def passed(self) -> list[BuiltFunction]:
         """The functions whose tests pass."""
         return [built for built in self.functions if built.passed]

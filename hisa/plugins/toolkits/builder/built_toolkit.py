@@ -26,7 +26,7 @@ from hisa.machine.patience import patience
 from hisa.plugins.toolkits.builder.build_records import (
     TYPES,
     Build,
-    Built,
+    BuiltFunction,
     FunctionDescription,
     Parameter,
 )
@@ -38,7 +38,14 @@ from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs, tool
 
-__all__ = ["Answer", "accept", "built_toolkit", "call_program", "wrapper", "write_review"]
+__all__ = [
+    "Answer",
+    "accept_review",
+    "built_toolkit",
+    "call_program",
+    "wrap_program",
+    "write_review",
+]
 
 _DATA = "toolkit.json"
 """The file of a review folder, and of a package, that holds a `Build`."""
@@ -63,17 +70,20 @@ async def call_program(
     environment: Environment,
     code: str,
     function: str,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     *,
     seconds: float = 30.0,
 ) -> Answer:
     """Returns what came of a function of a program, which runs on the machine and nowhere else.
 
-    ``given`` are its arguments, ``seconds`` a limit on an idle machine. Raises: EnvironmentFailed.
+    ``arguments`` are its arguments, ``seconds`` a limit on an idle machine.
+
+    Raises:
+        EnvironmentFailed: the machine does not answer.
     """
     limit = patience(seconds)
     try:
-        call = {"code": code, "given": dict(given), "limit": limit}
+        call = {"code": code, "given": dict(arguments), "limit": limit}
         answer = await call_guest(environment, "built_function", function, seconds=limit, **call)
         json.dumps(answer)
     except ToolFailed as error:
@@ -91,12 +101,14 @@ async def call_program(
             return Answer(broke="its answer is none")
 
 
-def wrapper(described: FunctionDescription, code: str = "") -> Function:
+def wrap_program(described: FunctionDescription, code: str = "") -> Function:
     """Returns a function with the description's signature that has a program do the work."""
     name = described.name
 
-    async def call(*, context: ToolContext, **given: Any) -> Outcome:
-        answer = await call_program(context.environment, code, name, given, seconds=_CALL_SECONDS)
+    async def call(*, context: ToolContext, **arguments: Any) -> Outcome:
+        answer = await call_program(
+            context.environment, code, name, arguments, seconds=_CALL_SECONDS
+        )
         if answer.refused or answer.broke:
             raise ToolFailed(answer.refused or f"{name} broke: {answer.broke}")
         value = answer.value
@@ -105,7 +117,7 @@ def wrapper(described: FunctionDescription, code: str = "") -> Function:
 
     order = sorted(described.parameters, key=lambda parameter: not parameter.required)
     own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
-    signature = inspect.Signature([*map(_signed, order), own])
+    signature = inspect.Signature([*map(_build_parameter, order), own])
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{described.summary.strip()}\n\nIt returns {described.returns.strip()}"
     call.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
@@ -113,7 +125,7 @@ def wrapper(described: FunctionDescription, code: str = "") -> Function:
     return tool(effects=described.effects, seconds=2 * _CALL_SECONDS)(call)
 
 
-def _signed(parameter: Parameter) -> inspect.Parameter:
+def _build_parameter(parameter: Parameter) -> inspect.Parameter:
     kind = TYPES[parameter.type]
     return inspect.Parameter(
         parameter.name,
@@ -131,7 +143,7 @@ def built_toolkit(package: str) -> Toolkit:
         build = Build.model_validate_json(files(package).joinpath(_DATA).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DeveloperError(f"package {package!r}: {_DATA} cannot be read: {error}") from error
-    functions = tuple(wrapper(built.described, built.code) for built in build.functions)
+    functions = tuple(wrap_program(built.described, built.code) for built in build.functions)
     needs = Needs(frozenset({"execute"}), (build.app,))
     return Toolkit(build.kit, build.app, functions, needs)
 
@@ -142,20 +154,20 @@ def built_toolkit(package: str) -> Toolkit:
 def write_review(folder: Path, build: Build) -> None:
     """Write a build into a folder that is there and empty."""
     for built in build.functions:
-        _program(folder, built).write_bytes(_code(built))
+        _program_path(folder, built).write_bytes(_encode_code(built))
     (folder / _DATA).write_bytes(build.model_dump_json(indent=1).encode("utf-8", "replace"))
 
 
-def _program(folder: Path, built: Built) -> Path:
+def _program_path(folder: Path, built: BuiltFunction) -> Path:
     """Returns the file of a function's newest program; as a module it cannot be imported."""
     return folder / f"{built.described.name}.guest.py"
 
 
-def _code(built: Built) -> bytes:
+def _encode_code(built: BuiltFunction) -> bytes:
     return built.code.encode("utf-8", "replace")
 
 
-def accept(review: Path) -> tuple[Path, Build, list[str]]:
+def accept_review(review: Path) -> tuple[Path, Build, list[str]]:
     """Write an installable package of what passed, beside the review folder.
 
     Returns its folder, what is in it, and what was left out, each with the reason.
@@ -167,16 +179,16 @@ def accept(review: Path) -> tuple[Path, Build, list[str]]:
     except (OSError, ValueError) as error:
         message = f"{review} holds no build: {str(error)[:300]}"
         raise UsageError(message, fix="name a folder that `hisa tools build` wrote") from error
-    taken, left_out = [], []
+    accepted_functions, left_out = [], []
     for built in build.functions:
-        path = _program(review, built)
+        path = _program_path(review, built)
         if not built.passed:
             left_out.append(f"{built.described.name} failed its tests")
-        elif not path.is_file() or path.read_bytes() != _code(built):
+        elif not path.is_file() or path.read_bytes() != _encode_code(built):
             left_out.append(f"{built.described.name} was changed after its tests ran")
         else:
-            taken.append(built)
-    if not taken:
+            accepted_functions.append(built)
+    if not accepted_functions:
         reason = "; ".join(left_out) or "no function was tried"
         raise UsageError(f"{review} has nothing to accept: {reason}")
     package, module = f"{build.kit}-tools", f"{build.kit}_tools"
@@ -185,6 +197,6 @@ def accept(review: Path) -> tuple[Path, Build, list[str]]:
     values = {"package": package, "module": module, "kit": build.kit}
     fill_template(folder / "pyproject.toml", "built_pyproject.toml", values)
     fill_template(folder / module / "__init__.py", "built_init.py", values)
-    accepted = build.model_copy(update={"functions": taken})
+    accepted = build.model_copy(update={"functions": accepted_functions})
     (folder / module / _DATA).write_text(accepted.model_dump_json(indent=1), "utf-8")
     return folder, accepted, left_out

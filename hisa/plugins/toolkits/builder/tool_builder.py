@@ -21,17 +21,17 @@ from hisa.models.correction import with_correction
 from hisa.plugins.toolkits.builder.build_records import (
     TYPES,
     Build,
-    Built,
+    BuiltFunction,
     Cases,
     ProgramCase,
+    ProgramReply,
     Reply,
     Requirements,
-    Written,
-    parsed,
+    parse_reply,
 )
-from hisa.plugins.toolkits.builder.built_toolkit import Answer, call_program, wrapper
+from hisa.plugins.toolkits.builder.built_toolkit import Answer, call_program, wrap_program
 from hisa.protocols import Environment, Message, Model, ModelRequest, TextPart
-from hisa.text.prompt_text import ends, guard_tags, sections, untrusted
+from hisa.text.prompt_text import ends, guard_tags, mark_untrusted, sections
 from hisa.text.prompts import render
 from hisa.text.redact import redact
 from hisa.tools.base import BaseTool, Tool
@@ -86,11 +86,11 @@ class ToolBuilder:
         """
         await self._require_open()
         try:
-            plan = await self._requirements()
+            plan = await self._plan_functions()
         except InvalidReply as error:
             message = f"{self._model.name} gave no usable plan: {redact(str(error))}"
             raise ModelUnavailable(message, fix="try again, or another --model") from error
-        functions = [Built(described=described) for described in plan.functions]
+        functions = [BuiltFunction(described=described) for described in plan.functions]
         build = Build(
             app=self._app, model=self._model.name, needed=plan.needed, functions=functions
         )
@@ -98,7 +98,7 @@ class ToolBuilder:
         self._report(f"{len(plan.needed)} functionalities needed; to be made: {names}")
         for built in functions:
             try:
-                await self._make(built)
+                await self._make_function(built)
             except (BudgetExceeded, ModelUnavailable) as error:
                 built.given_up = build.stopped = str(error)
                 break
@@ -115,15 +115,15 @@ class ToolBuilder:
             )
         await machine.reset()
         await self._prepare(machine)
-        look = await machine.observe()
-        if not Needs(apps=(app,)).is_open(look):
-            there = ", ".join(sorted({window.app for window in look.windows})) or "none"
+        observation = await machine.observe()
+        if not Needs(apps=(app,)).is_open(observation):
+            open_apps = ", ".join(sorted({window.app for window in observation.windows})) or "none"
             raise UsageError(
-                f"no window of {app!r} is open; there are windows of: {there}",
+                f"no window of {app!r} is open; there are windows of: {open_apps}",
                 fix="--task FILE, a task file whose setup opens it and waits for its window",
             )
 
-    async def _requirements(self) -> Requirements:
+    async def _plan_functions(self) -> Requirements:
         """Returns what the tasks need, and which functions are to be made."""
         tools = self._existing
         system = render(
@@ -135,41 +135,41 @@ class ToolBuilder:
         )
         tasks = ({"instruction": example} for example in self._examples)
         lines = "\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
-        shown = "\n".join(map(offered_line, tools[:_TOOLS])) or "(none)"
-        taken = {tool.name for tool in tools}
+        tool_lines = "\n".join(map(offered_line, tools[:_TOOLS])) or "(none)"
+        known_names = {tool.name for tool in tools}
 
         def require_new(plan: Requirements) -> None:
             names = [function.name for function in plan.functions]
-            again = set(names) & (taken | {name.partition("_")[2] for name in taken})
-            if again or len(set(names)) < len(names):
+            repeated = set(names) & (known_names | {name.partition("_")[2] for name in known_names})
+            if repeated or len(set(names)) < len(names):
                 raise InvalidReply(f"names are there already or come twice: {', '.join(names)}")
-            if unknown := sorted({n.covered_by for n in plan.needed} - {"", *names, *taken}):
+            if unknown := sorted({n.covered_by for n in plan.needed} - {"", *names, *known_names}):
                 raise InvalidReply(f"covered_by names what is not there: {', '.join(unknown)}")
 
-        given = {"requirements": ends(lines, _EXAMPLES), "tools": shown}
-        return await self._ask(system, given, Requirements, require_new)
+        parts = {"requirements": ends(lines, _EXAMPLES), "tools": tool_lines}
+        return await self._ask_model(system, parts, Requirements, require_new)
 
-    async def _make(self, built: Built) -> None:
+    async def _make_function(self, built: BuiltFunction) -> None:
         """Write tests and programs of one function, until one passes or the tries are used up."""
         if not await self._write_tests(built):
             built.given_up = "its tests are passed by a function that does nothing"
             return
         for number in range(1, _TRIES + 1):
             system = render("tool_program", tried=number > 1, seconds=30, characters=20_000)
-            given = {"requirements": built.described.model_dump_json(indent=2)}
+            parts = {"requirements": built.described.model_dump_json(indent=2)}
             if built.failures:
-                given["last_output"] = built.code
-                given[untrusted("results")] = ends("\n\n".join(built.failures[-1]), _RESULTS)
-            built.code = (await self._ask(system, given, Written, lambda _: None)).code
-            built.failures.append(await self._failures(built, built.code))
+                parts["last_output"] = built.code
+                parts[mark_untrusted("results")] = ends("\n\n".join(built.failures[-1]), _RESULTS)
+            built.code = (await self._ask_model(system, parts, ProgramReply, lambda _: None)).code
+            built.failures.append(await self._run_tests(built, built.code))
             failed = f"{len(built.failures[-1])} of {len(built.cases)} cases failed"
             self._report(f"{built.described.name}, program {number}: {failed}")
             if built.passed:
                 return
 
-    async def _write_tests(self, built: Built) -> bool:
+    async def _write_tests(self, built: BuiltFunction) -> bool:
         """Write tests; returns whether a function that does nothing fails them."""
-        tool = Tool(wrapper(built.described))
+        tool = Tool(wrap_program(built.described))
 
         def require_fitting(reply: Cases) -> None:
             for number, case in enumerate(reply.cases, 1):
@@ -178,30 +178,30 @@ class ToolBuilder:
                 except InvalidReply as error:
                     raise InvalidReply(f"case {number}: {error}") from error
 
-        given = {"requirements": built.described.model_dump_json(indent=2)}
+        parts = {"requirements": built.described.model_dump_json(indent=2)}
         system = render("tool_tests", least=2, most=6)
-        built.cases = (await self._ask(system, given, Cases, require_fitting)).cases
+        built.cases = (await self._ask_model(system, parts, Cases, require_fitting)).cases
         idle = f"def {built.described.name}(**arguments):\n    return None\n"
-        return bool(await self._failures(built, idle))
+        return bool(await self._run_tests(built, idle))
 
-    async def _ask(
+    async def _ask_model(
         self,
         system: str,
-        given: Mapping[str, str],
+        parts: Mapping[str, str],
         kind: type[Reply],
         check: Callable[[Reply], None],
     ) -> Reply:
         """A usable reply. Raises: InvalidReply where there is none, and what the model raises."""
         about = self._about.strip() or "Nothing is said about how programs reach it."
         task = f"An application whose windows are of the class {self._app}.\n{about}"
-        user = sections({tag: guard_tags(text) for tag, text in {"task": task, **given}.items()})
+        user = sections({tag: guard_tags(text) for tag, text in {"task": task, **parts}.items()})
         messages = (Message("system", (TextPart(system),)), Message("user", (TextPart(user),)))
         schema = kind.model_json_schema()
         first = request = ModelRequest("planner", messages, schema=schema, max_tokens=8192)
         for left in range(_CORRECTIONS, -1, -1):
             reply = await self._model.complete(request)
             try:
-                value = parsed(kind, reply.text)
+                value = parse_reply(kind, reply.text)
                 check(value)
                 return value
             except InvalidReply as error:
@@ -211,7 +211,7 @@ class ToolBuilder:
                 request = with_correction(first, reply, correction)
         raise AssertionError("the last try returns or raises")
 
-    async def _failures(self, built: Built, code: str) -> tuple[str, ...]:
+    async def _run_tests(self, built: BuiltFunction, code: str) -> tuple[str, ...]:
         """Run the tests on a fresh machine; one that breaks meanwhile is a failure of the program.
 
         Raises:
@@ -224,34 +224,40 @@ class ToolBuilder:
         try:
             for number, case in enumerate(built.cases, 1):
                 answer = await call_program(machine, code, built.described.name, case.arguments)
-                if wrong := await _wrong(machine, case, answer):
-                    head = f"case {number} ({case.why}), {_shown(case.arguments)}"
-                    failures.append(ends(redact(f"{head}: {wrong}"), _SHOWN))
+                if problems := await _find_problems(machine, case, answer):
+                    head = f"case {number} ({case.why}), {_format_value(case.arguments)}"
+                    failures.append(ends(redact(f"{head}: {problems}"), _SHOWN))
         except EnvironmentFailed as error:
             return (*failures, f"the machine broke while the tests ran: {redact(str(error))}")
         return tuple(failures)
 
 
-async def _wrong(environment: Environment, case: ProgramCase, answer: Answer) -> str:
+async def _find_problems(environment: Environment, case: ProgramCase, answer: Answer) -> str:
     """Returns what is wrong with an answer; empty where nothing is."""
     if answer.broke:
         return f"it broke: {answer.broke}"
     if case.refused:
-        return "" if answer.refused else f"it did not refuse, and returned {_shown(answer.value)}"
+        return (
+            ""
+            if answer.refused
+            else f"it did not refuse, and returned {_format_value(answer.value)}"
+        )
     if answer.refused:
         return f"it refused: {answer.refused}"
     problems = []
     if case.value is not None and answer.value != case.value:
-        problems.append(f"it returned {_shown(answer.value)}, and {_shown(case.value)} was wanted")
+        problems.append(
+            f"it returned {_format_value(answer.value)}, and {_format_value(case.value)} was wanted"
+        )
     if case.check:
-        given = {"value": answer.value}
-        checked = await call_program(environment, case.check, "check", given)
+        arguments = {"value": answer.value}
+        checked = await call_program(environment, case.check, "check", arguments)
         if checked.refused or checked.broke:
             problems.append(f"its check did not run: {checked.refused or checked.broke}")
         elif checked.value not in ("", None, True):
-            problems.append(f"its check: {_shown(checked.value)}")
+            problems.append(f"its check: {_format_value(checked.value)}")
     return "; ".join(problems)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return ends(json.dumps(value, ensure_ascii=False), 400)

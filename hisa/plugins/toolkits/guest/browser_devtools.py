@@ -31,13 +31,13 @@ __all__ = [
     "Process",
     "Tab",
     "ask",
-    "chosen",
-    "found_port",
+    "connect_browser",
+    "find_port",
     "front",
+    "list_browsers",
     "port_of",
-    "processes",
+    "select_tab",
     "targets",
-    "whole_browser",
 ]
 
 _NAMES = ("chromium", "chromium-browser", "chrome", "google-chrome", "brave", "msedge")
@@ -78,10 +78,10 @@ class Process(NamedTuple):
     @property
     def own_profile(self) -> str:
         """The folder of profiles that it was started with; empty: the usual one."""
-        given = self.flag("user-data-dir")
-        while " " in given and not Path(given).is_dir():
-            given = given.rpartition(" ")[0]
-        return given
+        folder = self.flag("user-data-dir")
+        while " " in folder and not Path(folder).is_dir():
+            folder = folder.rpartition(" ")[0]
+        return folder
 
     @property
     def profile(self) -> Path:
@@ -90,9 +90,9 @@ class Process(NamedTuple):
         return Path(self.own_profile or Path.home() / ".config" / usual)
 
 
-def processes() -> list[Process]:
+def list_browsers() -> list[Process]:
     """Returns the browsers that run, the latest first; their helpers are left out."""
-    found = []
+    browsers = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             text = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
@@ -101,8 +101,8 @@ def processes() -> list[Process]:
         program, *words = re.split(r"[\0 ](?=--)", text.rstrip("\0"))
         name = re.split(r"[\0 ]", program)[0].rpartition("/")[2]
         if name in _NAMES and not any(word.startswith("--type=") for word in words):
-            found.append(Process(int(folder.name), name, words))
-    return sorted(found, reverse=True)
+            browsers.append(Process(int(folder.name), name, words))
+    return sorted(browsers, reverse=True)
 
 
 def port_of(process: Process) -> int:
@@ -123,13 +123,13 @@ def ask(port: int, path: str, *, method: str = "GET") -> Any:
         return json.loads(answer.read(_MOST))
 
 
-def found_port() -> int:
+def find_port() -> int:
     """Returns the port by which the browser answers.
 
     Raises:
         Refused: none runs, or it has no port.
     """
-    running = processes()
+    running = list_browsers()
     stated = [port for port in map(port_of, running) if port]
     for port in (*stated, *_PORTS):
         try:
@@ -207,10 +207,10 @@ class Devtools:
             return None
         self._socket.settimeout(seconds)
         try:
-            told = json.loads(self._message())
+            message = json.loads(self._read_message())
         except TimeoutError:
             return None
-        return told if isinstance(told, dict) else {}
+        return message if isinstance(message, dict) else {}
 
     def _send(self, kind: int, data: bytes) -> None:
         size = len(data)
@@ -229,8 +229,8 @@ class Devtools:
             raise _Closed("the tab was closed")
         return data
 
-    def _message(self) -> bytes:
-        whole = b""
+    def _read_message(self) -> bytes:
+        payload = b""
         while True:
             first, second = self._read(2)
             size = second & 0x7F
@@ -240,15 +240,15 @@ class Devtools:
                 )
             if first & 0x0F == 8:
                 raise _Closed("the tab was closed")
-            if size + len(whole) > _MOST:
+            if size + len(payload) > _MOST:
                 raise Refused(f"an answer of more than {_MOST >> 20} MiB")
             data = self._read(size)
             if first & 0x0F == 9:
                 self._send(10, data)
             elif first & 0x0F < 3:
-                whole += data
+                payload += data
                 if first & 0x80:
-                    return whole
+                    return payload
 
 
 class Tab(Devtools):
@@ -263,7 +263,7 @@ class Tab(Devtools):
         self.id = str(target["id"])
         self._page = ""
 
-    def page(self, function: str, /, *, seconds: float = _ANSWER, **given: Any) -> Any:
+    def call_page(self, function: str, /, *, seconds: float = _ANSWER, **arguments: Any) -> Any:
         """Returns what a function of our script answers.
 
         Raises:
@@ -272,54 +272,54 @@ class Tab(Devtools):
         if not self._page:
             frame = self.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
             world = self.call("Page.createIsolatedWorld", frameId=frame, worldName="hisa")
-            made = self.call(
+            script_result = self.call(
                 "Runtime.evaluate",
                 expression=_SCRIPT.read_text("utf-8"),
                 contextId=world["executionContextId"],
             )
-            self._page = made["result"]["objectId"]
-        said = self.call(
+            self._page = script_result["result"]["objectId"]
+        call_result = self.call(
             "Runtime.callFunctionOn",
             functionDeclaration="function (name, given) { return this.call(name, given); }",
             objectId=self._page,
-            arguments=[{"value": function}, {"value": given}],
+            arguments=[{"value": function}, {"value": arguments}],
             returnByValue=True,
             seconds=seconds,
         )
-        if wrong := said.get("exceptionDetails"):
+        if wrong := call_result.get("exceptionDetails"):
             thrown = wrong.get("exception", {}).get("description") or wrong.get("text")
             raise Refused(str(thrown)[:300])
-        answer = said["result"].get("value")
+        answer = call_result["result"].get("value")
         if isinstance(answer, dict) and "problem" in answer:
             raise Refused(str(answer["problem"]))
         return answer
 
-    def again(self) -> None:
+    def forget_page(self) -> None:
         """Forget the page's world; another document has another."""
         self._page = ""
 
-    def settled(self, *, seconds: float = _LOAD) -> dict[str, Any]:
+    def wait_until_loaded(self, *, seconds: float = _LOAD) -> dict[str, Any]:
         """Returns `info` once the page is loaded, or as it is after some seconds."""
         deadline = time.monotonic() + seconds
         while True:
-            self.again()
+            self.forget_page()
             try:
-                told: dict[str, Any] = self.page("info", seconds=max(2.0, seconds))
+                page_info: dict[str, Any] = self.call_page("info", seconds=max(2.0, seconds))
             except Refused as error:
                 if "does not answer" in str(error) or time.monotonic() > deadline:
                     raise
-                told = {}  # the document changes just now
-            if told.get("state") == "complete" or time.monotonic() > deadline:
-                return told
+                page_info = {}  # the document changes just now
+            if page_info.get("state") == "complete" or time.monotonic() > deadline:
+                return page_info
             time.sleep(_POLL)
 
 
 def targets(port: int) -> list[dict[str, Any]]:
     """Returns the tabs, those last in front first."""
-    return [each for each in ask(port, "/json/list") if each.get("type") == "page"]
+    return [target for target in ask(port, "/json/list") if target.get("type") == "page"]
 
 
-def chosen(port: int, tab: str) -> dict[str, Any]:
+def select_tab(port: int, tab: str) -> dict[str, Any]:
     """Returns the tab that is meant: by id, or a part of its title or address.
 
     Raises:
@@ -329,13 +329,17 @@ def chosen(port: int, tab: str) -> dict[str, Any]:
     if not listed:
         raise Refused("the browser has no tab")
     sought = tab.strip().lower()
-    by_id = [each for each in listed if sought and each["id"].lower().startswith(sought)]
-    said = [e for e in listed if sought in f"{e['title']}\n{e['url']}".lower()]
-    found = by_id if len(by_id) == 1 else said
-    if len(found) == 1:
-        return found[0]
-    told = "; ".join(f"{each['id'][:6]} {each['title']!r}" for each in (found or listed)[:10])
-    raise Refused(f"{len(found)} tabs fit {tab!r}: {told}" if found else f"no tab {tab!r}: {told}")
+    by_id = [target for target in listed if sought and target["id"].lower().startswith(sought)]
+    by_text = [e for e in listed if sought in f"{e['title']}\n{e['url']}".lower()]
+    matches = by_id if len(by_id) == 1 else by_text
+    if len(matches) == 1:
+        return matches[0]
+    labels = "; ".join(
+        f"{target['id'][:6]} {target['title']!r}" for target in (matches or listed)[:10]
+    )
+    raise Refused(
+        f"{len(matches)} tabs fit {tab!r}: {labels}" if matches else f"no tab {tab!r}: {labels}"
+    )
 
 
 @contextlib.contextmanager
@@ -345,7 +349,7 @@ def front(*, acts: bool = False) -> Iterator[Tab]:
     Args:
         acts: keys and clicks will follow, which only a page with the focus takes.
     """
-    port = found_port()
+    port = find_port()
     listed = targets(port)
     if not listed:
         raise Refused("the browser has no tab")
@@ -353,10 +357,10 @@ def front(*, acts: bool = False) -> Iterator[Tab]:
         with contextlib.ExitStack() as connection:
             try:
                 tab = connection.enter_context(Tab(target))
-                seen = tab.call("Runtime.evaluate", expression="document.visibilityState")
+                visibility = tab.call("Runtime.evaluate", expression="document.visibilityState")
             except (_Closed, ConnectionError):
                 continue  # since they were listed
-            if seen["result"].get("value") == "visible" or len(listed) == 1:
+            if visibility["result"].get("value") == "visible" or len(listed) == 1:
                 if acts:
                     tab.call("Page.bringToFront")
                     tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
@@ -365,6 +369,6 @@ def front(*, acts: bool = False) -> Iterator[Tab]:
     raise Refused("no tab of the browser is seen: its windows are minimised or covered")
 
 
-def whole_browser() -> Devtools:
+def connect_browser() -> Devtools:
     """Connects to the browser itself."""
-    return Devtools(str(ask(found_port(), "/json/version")["webSocketDebuggerUrl"]))
+    return Devtools(str(ask(find_port(), "/json/version")["webSocketDebuggerUrl"]))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .browser_devtools import Tab, chosen, found_port, front, targets, whole_browser
+from .browser_devtools import Tab, connect_browser, find_port, front, select_tab, targets
 from .files_common import Refused, path_of, serve
 
 _SCHEMES = ("http", "https", "file", "chrome", "about", "data", "view-source")
@@ -24,13 +24,13 @@ _DOWNLOAD_BEGINS = 15.0
 
 def tabs() -> Any:
     """Returns the tabs, that in front first."""
-    return [{key: each[key] for key in ("id", "title", "url")} for each in targets(found_port())]
+    return [{key: target[key] for key in ("id", "title", "url")} for target in targets(find_port())]
 
 
 def info() -> Any:
     """Returns what is known of the page in front."""
     with front() as tab:
-        return tab.page("info")
+        return tab.call_page("info")
 
 
 def open_(address: str, new_tab: bool) -> Any:
@@ -39,46 +39,46 @@ def open_(address: str, new_tab: bool) -> Any:
     if scheme not in _SCHEMES:
         raise Refused(f"address {address!r}: want it whole, with one of {', '.join(_SCHEMES)}")
     if new_tab:
-        with whole_browser() as browser:
-            made = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        target = next(each for each in targets(found_port()) if each["id"] == made)
+        with connect_browser() as browser:
+            target_id = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        target = next(target for target in targets(find_port()) if target["id"] == target_id)
         with Tab(target) as tab:
-            return _navigated(tab, address)
+            return _navigate(tab, address)
     with front() as tab:
-        return _navigated(tab, address)
+        return _navigate(tab, address)
 
 
-def _navigated(tab: Tab, address: str) -> Any:
+def _navigate(tab: Tab, address: str) -> Any:
     tab.call("Page.bringToFront")
-    said = tab.call("Page.navigate", url=address, seconds=60.0)
-    if said.get("isDownload"):
+    navigation = tab.call("Page.navigate", url=address, seconds=60.0)
+    if navigation.get("isDownload"):
         raise Refused(f"{address}: the browser downloads it and shows nothing")
-    if wrong := said.get("errorText"):
+    if wrong := navigation.get("errorText"):
         raise Refused(f"{address}: {wrong}")
-    return tab.settled()
+    return tab.wait_until_loaded()
 
 
 def switch(tab: str) -> Any:
     """Brings a tab to the front."""
-    target = chosen(found_port(), tab)
+    target = select_tab(find_port(), tab)
     with Tab(target) as page:
         page.call("Page.bringToFront")
-        seen = page.call("Runtime.evaluate", expression="document.visibilityState")
-        if seen["result"].get("value") != "visible":
+        visibility = page.call("Runtime.evaluate", expression="document.visibilityState")
+        if visibility["result"].get("value") != "visible":
             raise Refused(f"tab {target['title']!r} did not come to the front")
-        return page.settled()
+        return page.wait_until_loaded()
 
 
 def close(tab: str) -> Any:
     """Closes a tab, and returns the tabs that are left."""
-    port = found_port()
+    port = find_port()
     if len(targets(port)) == 1:
         raise Refused("it is the only tab: closing it would end the browser")
-    target = chosen(port, tab) if tab else targets(port)[0]
-    with whole_browser() as browser:
+    target = select_tab(port, tab) if tab else targets(port)[0]
+    with connect_browser() as browser:
         browser.call("Target.closeTarget", targetId=target["id"])
     deadline = time.monotonic() + 5.0
-    while any(each["id"] == target["id"] for each in targets(port)):
+    while any(open_tab["id"] == target["id"] for open_tab in targets(port)):
         if time.monotonic() > deadline:
             raise Refused(f"tab {target['title']!r} stays: it may ask whether to leave the page")
         time.sleep(0.1)
@@ -91,142 +91,144 @@ def go(to: str) -> Any:
         if to == "reload":
             tab.call("Page.reload")
             time.sleep(_STARTS)
-            return tab.settled()
-        told = tab.call("Page.getNavigationHistory")
-        index = told["currentIndex"] + (1 if to == "forward" else -1)
-        if not 0 <= index < len(told["entries"]):
+            return tab.wait_until_loaded()
+        history = tab.call("Page.getNavigationHistory")
+        index = history["currentIndex"] + (1 if to == "forward" else -1)
+        if not 0 <= index < len(history["entries"]):
             raise Refused(f"there is no page to go {to} to")
-        wanted = told["entries"][index]
-        tab.call("Page.navigateToHistoryEntry", entryId=wanted["id"])
+        entry = history["entries"][index]
+        tab.call("Page.navigateToHistoryEntry", entryId=entry["id"])
         deadline = time.monotonic() + 10.0
         while tab.call("Page.getNavigationHistory")["currentIndex"] != index:
             if time.monotonic() > deadline:
-                raise Refused(f"the page did not go {to} to {wanted['url']}")
+                raise Refused(f"the page did not go {to} to {entry['url']}")
             time.sleep(0.1)
-        return tab.settled()
+        return tab.wait_until_loaded()
 
 
-def look(function: str, **given: Any) -> Any:
+def look(function: str, **arguments: Any) -> Any:
     """Returns what a function of our script answers that only reads."""
     if function not in ("outline", "fields"):
         raise Refused(f"no function {function!r}")
     with front() as tab:
-        return tab.page(function, **given)
+        return tab.call_page(function, **arguments)
 
 
 def fill(fields: dict[str, str], submit: bool) -> Any:
     """Fills fields as a person does, and returns what each says then."""
     with front(acts=True) as tab:
-        told = []
+        filled_fields = []
         for name, text in fields.items():
             try:
-                told.append(_filled(tab, name, text))
+                filled_fields.append(_fill_field(tab, name, text))
             except Refused as error:
-                done = ", ".join(each["what"] for each in told) or "none"
-                raise Refused(f"{error} (filled before it: {done})") from error
+                filled_names = ", ".join(field["what"] for field in filled_fields) or "none"
+                raise Refused(f"{error} (filled before it: {filled_names})") from error
         if submit:
-            _key(tab, "Enter", 13, "\r", 0)
+            _press_key(tab, "Enter", 13, "\r", 0)
             time.sleep(_STARTS)
         else:
-            tab.page("leave")
-        return {"fields": told, "page": tab.settled()}
+            tab.call_page("leave")
+        return {"fields": filled_fields, "page": tab.wait_until_loaded()}
 
 
-def _filled(tab: Tab, name: str, text: str) -> dict[str, Any]:
-    held = tab.page("hold", pools=["field"], target=name, nth=0)
-    _usable(held)
-    if held["kind"] == "select":
-        says = tab.page("choose", option=text)["value"]
-        return {"what": held["what"], "says": says, "fits": True}
-    if held["kind"] in ("checkbox", "radio"):
-        raise Refused(f"{held['what']} takes no text; use browser_check")
-    if held["kind"] == "file":
-        raise Refused(f"{held['what']} takes a file: click it, and choose the file in the dialog")
-    if held["settled"]:
-        says = tab.page("set", text=text)
+def _fill_field(tab: Tab, name: str, text: str) -> dict[str, Any]:
+    element = tab.call_page("hold", pools=["field"], target=name, nth=0)
+    _require_usable(element)
+    if element["kind"] == "select":
+        says = tab.call_page("choose", option=text)["value"]
+        return {"what": element["what"], "says": says, "fits": True}
+    if element["kind"] in ("checkbox", "radio"):
+        raise Refused(f"{element['what']} takes no text; use browser_check")
+    if element["kind"] == "file":
+        raise Refused(
+            f"{element['what']} takes a file: click it, and choose the file in the dialog"
+        )
+    if element["settled"]:
+        says = tab.call_page("set", text=text)
     else:
-        if not tab.page("enter"):
-            raise Refused(f"{held['what']} does not take the focus")
+        if not tab.call_page("enter"):
+            raise Refused(f"{element['what']} does not take the focus")
         if text:
             tab.call("Input.insertText", text=text)
         else:
-            _key(tab, "Delete", 46, "", 0)
-        says = tab.page("value")
+            _press_key(tab, "Delete", 46, "", 0)
+        says = tab.call_page("value")
     fits = says == text
-    if held["secret"]:
+    if element["secret"]:
         says = f"{len(says)} characters, hidden"
-    return {"what": held["what"], "says": says, "fits": fits}
+    return {"what": element["what"], "says": says, "fits": fits}
 
 
-def _usable(held: dict[str, Any]) -> None:
-    if held["disabled"]:
-        raise Refused(f"{held['what']} is disabled")
-    if held["read_only"]:
-        raise Refused(f"{held['what']} is read-only")
+def _require_usable(element: dict[str, Any]) -> None:
+    if element["disabled"]:
+        raise Refused(f"{element['what']} is disabled")
+    if element["read_only"]:
+        raise Refused(f"{element['what']} is read-only")
 
 
 def check(field: str, on: bool, nth: int) -> Any:
     """Ticks a box or a radio button, or takes the tick away, and returns what it says then."""
     with front(acts=True) as tab:
-        held = tab.page("hold", pools=["field"], target=field, nth=nth)
-        _usable(held)
-        if held["value"] not in ("on", "off"):
-            raise Refused(f"{held['what']} has no tick")
-        wanted = "on" if on else "off"
-        if held["value"] != wanted:
-            _clicked(tab, 1)
-            if (says := tab.page("value")) != wanted:
-                raise Refused(f"{held['what']} was clicked and is {says}")
-        return {"what": held["what"], "says": wanted, "was": held["value"]}
+        element = tab.call_page("hold", pools=["field"], target=field, nth=nth)
+        _require_usable(element)
+        if element["value"] not in ("on", "off"):
+            raise Refused(f"{element['what']} has no tick")
+        expected = "on" if on else "off"
+        if element["value"] != expected:
+            _click_element(tab, 1)
+            if (says := tab.call_page("value")) != expected:
+                raise Refused(f"{element['what']} was clicked and is {says}")
+        return {"what": element["what"], "says": expected, "was": element["value"]}
 
 
 def click(target: str, nth: int, double: bool) -> Any:
     """Clicks an element, and returns what is there then."""
-    before = {each["id"] for each in targets(found_port())}
+    before = {open_tab["id"] for open_tab in targets(find_port())}
     with front(acts=True) as tab:
-        held = tab.page("hold", pools=["place", "field", "any"], target=target, nth=nth)
-        if held["disabled"]:
-            raise Refused(f"{held['what']} is disabled")
-        _clicked(tab, 2 if double else 1)
+        element = tab.call_page("hold", pools=["place", "field", "any"], target=target, nth=nth)
+        if element["disabled"]:
+            raise Refused(f"{element['what']} is disabled")
+        _click_element(tab, 2 if double else 1)
         time.sleep(_STARTS)
-        new = [each for each in targets(found_port()) if each["id"] not in before]
-        opened = [each["url"] for each in new]
+        new = [open_tab for open_tab in targets(find_port()) if open_tab["id"] not in before]
+        opened = [new_tab["url"] for new_tab in new]
         try:
-            page = tab.settled()
+            page = tab.wait_until_loaded()
         except Refused as error:
-            raise Refused(f"{held['what']} was clicked; then: {error}") from error
-        return {"what": held["what"], "opened": opened, "page": page}
+            raise Refused(f"{element['what']} was clicked; then: {error}") from error
+        return {"what": element["what"], "opened": opened, "page": page}
 
 
 def aim(target: str, nth: int, enter: bool) -> Any:
     """Returns the words of what a click, or Enter in a field, would press."""
     pools = ["field"] if enter else ["place", "field", "any"]
     with front() as tab:
-        return tab.page("aim", pools=pools, target=target, nth=nth, enter=enter)["aim"]
+        return tab.call_page("aim", pools=pools, target=target, nth=nth, enter=enter)["aim"]
 
 
-def _clicked(tab: Tab, count: int) -> None:
+def _click_element(tab: Tab, count: int) -> None:
     """Clicks the element that is held."""
-    spot = tab.page("point")
+    spot = tab.call_page("point")
     place: dict[str, Any] = {"x": spot["x"], "y": spot["y"]}
-    _mouse(tab, "mouseMoved", **place)
+    _send_mouse_event(tab, "mouseMoved", **place)
     for number in range(1, count + 1):
         for kind in ("mousePressed", "mouseReleased"):
-            _mouse(tab, kind, button="left", clickCount=number, **place)
+            _send_mouse_event(tab, kind, button="left", clickCount=number, **place)
 
 
-def _mouse(tab: Tab, kind: str, **params: Any) -> None:
+def _send_mouse_event(tab: Tab, kind: str, **params: Any) -> None:
     tab.call("Input.dispatchMouseEvent", type=kind, seconds=_TAKEN, **params)
 
 
-def _key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None:
+def _press_key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None:
     typed: dict[str, Any] = {"text": text} if text and not modifiers & 7 else {}
     name = f"Key{key.upper()}" if len(key) == 1 and key.isalpha() else key
-    said: dict[str, Any] = {"key": key, "code": name, "modifiers": modifiers}
-    said["windowsVirtualKeyCode"] = code
+    event: dict[str, Any] = {"key": key, "code": name, "modifiers": modifiers}
+    event["windowsVirtualKeyCode"] = code
     kind = "keyDown" if typed else "rawKeyDown"
-    tab.call("Input.dispatchKeyEvent", type=kind, **said, **typed)
-    tab.call("Input.dispatchKeyEvent", type="keyUp", **said)
+    tab.call("Input.dispatchKeyEvent", type=kind, **event, **typed)
+    tab.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
 
 def download(link: str, folder: str, nth: int, limit: float) -> Any:
@@ -234,33 +236,33 @@ def download(link: str, folder: str, nth: int, limit: float) -> Any:
     place = path_of(folder)
     if not place.is_dir():
         raise Refused(f"there is no folder {str(place)!r}")
-    with whole_browser() as browser, front(acts=True) as tab:
-        held = tab.page("hold", pools=["place"], target=link, nth=nth)
+    with connect_browser() as browser, front(acts=True) as tab:
+        element = tab.call_page("hold", pools=["place"], target=link, nth=nth)
         browser.call(
             "Browser.setDownloadBehavior",
             behavior="allow",
             downloadPath=str(place),
             eventsEnabled=True,
         )
-        if held["href"]:
-            tab.page("save", name="")
+        if element["href"]:
+            tab.call_page("save", name="")
         else:
-            _clicked(tab, 1)
+            _click_element(tab, 1)
         deadline, begun, name = time.monotonic() + _DOWNLOAD_BEGINS, "", ""
         while True:
             event = browser.next_message(deadline - time.monotonic())
             if event is None:
                 state = f"did not end within {limit:g} s" if begun else "began no download"
-                raise Refused(f"{held['what']} {state}")
-            given = event.get("params", {})
+                raise Refused(f"{element['what']} {state}")
+            params = event.get("params", {})
             if event.get("method") == "Browser.downloadWillBegin" and not begun:
-                begun, name = given["guid"], given["suggestedFilename"]
+                begun, name = params["guid"], params["suggestedFilename"]
                 deadline = time.monotonic() + limit
-            elif event.get("method") == "Browser.downloadProgress" and given["guid"] == begun:
-                if given["state"] == "canceled":
+            elif event.get("method") == "Browser.downloadProgress" and params["guid"] == begun:
+                if params["state"] == "canceled":
                     raise Refused(f"the download of {name!r} was cancelled")
-                if given["state"] == "completed":
-                    file = Path(given.get("filePath") or place / name)
+                if params["state"] == "completed":
+                    file = Path(params.get("filePath") or place / name)
                     return {"path": str(file), "bytes": file.stat().st_size}
 
 

@@ -16,10 +16,10 @@ from .browser_devtools import (
     OWN_PORT,
     Process,
     ask,
+    connect_browser,
+    list_browsers,
     port_of,
-    processes,
     targets,
-    whole_browser,
 )
 from .files_common import Refused, serve, wait_until
 
@@ -35,20 +35,20 @@ _STARTS = 60.0
 
 def restart() -> Any:
     """Ends the browser as its own menu does, and starts it again with its tabs and a port."""
-    running = processes()
+    running = list_browsers()
     if not running:
         raise Refused("no browser runs")
     old = running[0]
     program = os.readlink(f"/proc/{old.number}/exe")
     port = port_of(old)
-    before = [each["url"] for each in targets(port)] if port else None
+    before = [target["url"] for target in targets(port)] if port else None
     time.sleep(_SAVES)
     os.kill(old.number, signal.SIGTERM)
     wait_until(
         lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "the browser does not end"
     )
     port = port or OWN_PORT
-    line = [program, *_kept_flags(old), f"--remote-debugging-port={port}"]
+    line = [program, *_list_flags(old), f"--remote-debugging-port={port}"]
     subprocess.Popen(
         [*line, "--restore-last-session"],
         cwd=Path.home(),
@@ -60,22 +60,22 @@ def restart() -> Any:
     wait_until(lambda: _answers(port), _STARTS, f"the new browser does not answer on port {port}")
     with contextlib.suppress(Refused):
         wait_until(lambda: len(targets(port)) >= len(before or [""]), _RESTORES, "")
-    return {"before": before, "tabs": _with_missing(port, before or [])}
+    return {"before": before, "tabs": _open_missing_tabs(port, before or [])}
 
 
-def _with_missing(port: int, before: list[str]) -> list[str]:
+def _open_missing_tabs(port: int, before: list[str]) -> list[str]:
     """Opens the tabs that were not restored, and returns the addresses of all."""
-    there = Counter(each["url"] for each in targets(port))
-    missing = list((Counter(before) - there).elements())
+    open_urls = Counter(target["url"] for target in targets(port))
+    missing = list((Counter(before) - open_urls).elements())
     if missing:
-        with whole_browser() as whole:
+        with connect_browser() as browser:
             for url in missing:
-                whole.call("Target.createTarget", url=url, background=True)
+                browser.call("Target.createTarget", url=url, background=True)
         time.sleep(1.0)  # until their addresses stand there; those of a moment ago are blank
-    return [each["url"] for each in targets(port)]
+    return [target["url"] for target in targets(port)]
 
 
-def _kept_flags(old: Process) -> list[str]:
+def _list_flags(old: Process) -> list[str]:
     """The switches of a browser that the next one gets too; pages come with its tabs."""
     changed = ("--remote-debugging-", "--restore-last-session", "--user-data-dir=")
     flags = [re.split(r"[\0 ]", word)[0] for word in old.words if not word.startswith(changed)]

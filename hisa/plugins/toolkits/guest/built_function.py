@@ -38,7 +38,7 @@ def limit(seconds: float) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def answer(path: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
+def answer(path: Path, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Returns what came of a call of the program in a file."""
     try:
         spec = importlib.util.spec_from_file_location("program", path)
@@ -48,7 +48,7 @@ def answer(path: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
         spec.loader.exec_module(module)
         if not callable(getattr(module, name, None)):
             raise AttributeError(f"the program defines no function {name}")
-        value = getattr(module, name)(**given)
+        value = getattr(module, name)(**arguments)
         size = len(json.dumps(value))
     except BaseException as error:  # noqa: BLE001 - a program may raise anything, SystemExit too
         defects = (UnicodeError, json.JSONDecodeError)

@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .calc_formulas import spelt
+from .calc_formulas import spell_formula
 from .calc_places import (
     Area,
     area,
     blocks,
     cell_address,
     constant,
-    filled,
+    find_used_area,
     letters,
     number_format,
+    require_filled_area,
     reveal,
-    used,
 )
-from .calc_text import line, short, shown, state, written_state
+from .calc_text import line, read_shown, short, state, written_state
 from .office_bridge import Desk, Refused, Unchanged, changes, looks
 
 __all__ = ["FUNCTIONS"]
@@ -29,7 +29,7 @@ _MOST_CELLS = 1000
 characters, of 8000 that are kept."""
 _TEXT = 6000
 """Characters of an answer with cells."""
-_FOUND = 25
+_LISTED = 25
 """Cells that an answer lists by name."""
 
 Value = str | float | bool | None
@@ -38,30 +38,30 @@ Value = str | float | bool | None
 @looks("calc")
 def read(desk: Desk, cells: str, show: str) -> str:
     """The cells as a table, the first column of which is the row's number."""
-    whole = filled(area(desk, cells))
-    columns = min(whole.columns, _MOST_CELLS)
-    rows = min(whole.rows, max(1, _MOST_CELLS // columns))
-    part = Area(whole.sheet, whole.left, whole.top, whole.left + columns - 1, whole.top + rows - 1)
-    table = [[line(each) for each in row] for row in _contents(desk, part, show)]
+    block = require_filled_area(area(desk, cells))
+    columns = min(block.columns, _MOST_CELLS)
+    rows = min(block.rows, max(1, _MOST_CELLS // columns))
+    part = Area(block.sheet, block.left, block.top, block.left + columns - 1, block.top + rows - 1)
+    table = [[line(value) for value in row] for row in _contents(desk, part, show)]
     names = [letters(part.left + index) for index in range(columns)]
-    told = [whole.label, "\t".join(["", *names])]
-    length, done = 0, 0
+    lines = [block.label, "\t".join(["", *names])]
+    length, row_count = 0, 0
     for index, row in enumerate(table):
         text = "\t".join([str(part.top + index + 1), *row]).rstrip("\t")[:_TEXT]
         length += len(text) + 1
         if length > _TEXT and index:
             break
-        told.append(text)
-        done = index + 1
-    return "\n".join([*told, *_left_out(whole, done, columns)])
+        lines.append(text)
+        row_count = index + 1
+    return "\n".join([*lines, *_list_omissions(block, row_count, columns)])
 
 
-def _left_out(whole: Area, rows: int, columns: int) -> Iterable[str]:
-    if rows < whole.rows:
-        rest = whole.part(rows, whole.rows - rows)
+def _list_omissions(block: Area, rows: int, columns: int) -> Iterable[str]:
+    if rows < block.rows:
+        rest = block.part(rows, block.rows - rows)
         yield f"… not shown: {rest.rows} more rows, {rest.cells}"
-    if columns < whole.columns:
-        yield f"… not shown: {whole.columns - columns} more columns"
+    if columns < block.columns:
+        yield f"… not shown: {block.columns - columns} more columns"
 
 
 def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
@@ -69,7 +69,7 @@ def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
         return part.range.FormulaArray  # type: ignore[no-any-return]
     if show == "values":
         return part.range.DataArray  # type: ignore[no-any-return]
-    return shown(desk, part)
+    return read_shown(desk, part)
 
 
 @changes("calc", "Write cells")
@@ -92,7 +92,7 @@ def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
     rows = []
     for y, row in enumerate(values):
         full = [*row, *[None] * (block.columns - len(row))]
-        rows.append(tuple(now[y][x] if v is None else _typed(v) for x, v in enumerate(full)))
+        rows.append(tuple(now[y][x] if v is None else _spell_value(v) for x, v in enumerate(full)))
     block.range.FormulaArray = tuple(rows)
     for y, row in enumerate(values):
         for x, value in enumerate(row):
@@ -121,29 +121,29 @@ def _show_as(desk: Desk, cell: Any, code: str) -> None:
         cell.NumberFormat = number_format(desk, code)
 
 
-def _typed(value: Value) -> Any:
+def _spell_value(value: Value) -> Any:
     """As it would be typed."""
     if isinstance(value, bool):
         return "=TRUE()" if value else "=FALSE()"
-    return spelt(value) if isinstance(value, str) and value.startswith("=") else value
+    return spell_formula(value) if isinstance(value, str) and value.startswith("=") else value
 
 
 @changes("calc", "Write formula")
 def formula(desk: Desk, cells: str, formula: str) -> str:
     """Write a formula into the first cell and fill the others with it."""
-    block = _bounded(area(desk, cells))
-    block.first.Formula = spelt(formula if formula.startswith("=") else f"={formula}")
+    block = _clip_to_used(area(desk, cells))
+    block.first.Formula = spell_formula(formula if formula.startswith("=") else f"={formula}")
     _fill(block, "down")
     reveal(desk, block)
     return written_state(block)
 
 
-def _bounded(block: Area) -> Area:
+def _clip_to_used(block: Area) -> Area:
     """Whole columns or rows, cut to the rows or columns that are in use."""
-    whole = block.rows == block.sheet.Rows.Count or block.columns == block.sheet.Columns.Count
-    if not whole:
+    spans_sheet = block.rows == block.sheet.Rows.Count or block.columns == block.sheet.Columns.Count
+    if not spans_sheet:
         return block
-    on_sheet = used(block.sheet)
+    on_sheet = find_used_area(block.sheet)
     if on_sheet is None:
         raise Refused(f"{block.label} is empty; name the cells, such as 'C2:C20'")
     tall = block.rows == block.sheet.Rows.Count
@@ -166,11 +166,11 @@ _WAYS = {
 
 def _fill(block: Area, direction: str, series: bool = False) -> None:
     if direction == "down" and not series:
-        _fill_one(Area(block.sheet, block.left, block.top, block.right, block.top), "right")
-    _fill_one(block, direction, series)
+        _fill_direction(Area(block.sheet, block.left, block.top, block.right, block.top), "right")
+    _fill_direction(block, direction, series)
 
 
-def _fill_one(block: Area, direction: str, series: bool = False) -> None:
+def _fill_direction(block: Area, direction: str, series: bool = False) -> None:
     way = constant(f"sheet.FillDirection.{_WAYS[direction]}")
     if series:
         block.range.fillAuto(way, 1)
@@ -183,8 +183,8 @@ def _fill_one(block: Area, direction: str, series: bool = False) -> None:
 @changes("calc", "Fill")
 def fill(desk: Desk, cells: str, direction: str, series: bool) -> str:
     """Fill a block from its first row, last row, first column or last column."""
-    block = _bounded(area(desk, cells))
-    _fill_one(block, direction, series)
+    block = _clip_to_used(area(desk, cells))
+    _fill_direction(block, direction, series)
     reveal(desk, block)
     return written_state(block)
 
@@ -201,66 +201,68 @@ _CLEARED = {
 def clear(desk: Desk, cells: str, what: str) -> str:
     """Clear contents, formats, comments or all."""
     block = area(desk, cells)
-    before = _count(block)
+    before = _count_filled(block)
     block.range.clearContents(_CLEARED[what])
     reveal(desk, block)
-    left = _count(block)
+    left = _count_filled(block)
     return f"{block.label}: {what} cleared; {left} filled cells there now, {before} before"
 
 
-def _count(block: Area) -> int:
-    found = block.range.queryContentCells(_CLEARED["contents"]).RangeAddresses
+def _count_filled(block: Area) -> int:
+    addresses = block.range.queryContentCells(_CLEARED["contents"]).RangeAddresses
     return sum(
-        (each.EndRow - each.StartRow + 1) * (each.EndColumn - each.StartColumn + 1)
-        for each in found
+        (address.EndRow - address.StartRow + 1) * (address.EndColumn - address.StartColumn + 1)
+        for address in addresses
     )
 
 
-def _searched(desk: Desk, cells: str) -> list[Area]:
+def _select_blocks(desk: Desk, cells: str) -> list[Area]:
     """The blocks that a search is about: the named one, or all that is used on all sheets."""
     if cells:
-        return [_bounded(area(desk, cells))]
-    found = (used(desk.document.Sheets.getByName(n)) for n in desk.document.Sheets.ElementNames)
-    return [each for each in found if each is not None]
+        return [_clip_to_used(area(desk, cells))]
+    used_areas = (
+        find_used_area(desk.document.Sheets.getByName(n)) for n in desk.document.Sheets.ElementNames
+    )
+    return [block for block in used_areas if block is not None]
 
 
-def _descriptor(block: Area, text: str, how: dict[str, bool]) -> Any:
+def _build_search(block: Area, text: str, options: dict[str, bool]) -> Any:
     search = block.range.createReplaceDescriptor()
     search.SearchString = text
-    search.SearchCaseSensitive = how["match_case"]
-    search.SearchWords = how["whole_cell"]
-    search.SearchRegularExpression = how["regex"]
+    search.SearchCaseSensitive = options["match_case"]
+    search.SearchWords = options["whole_cell"]
+    search.SearchRegularExpression = options["regex"]
     return search
 
 
 @looks("calc")
-def find(desk: Desk, text: str, cells: str, **how: bool) -> str:
+def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
     """The cells that show a text."""
-    found: list[str] = []
+    labels: list[str] = []
     count = 0
-    for block in _searched(desk, cells):
-        search = _descriptor(block, text, how)
+    for block in _select_blocks(desk, cells):
+        search = _build_search(block, text, options)
         search.SearchType = 1  # what is shown, not formulas
         hits = block.range.findAll(search)
         for hit in [] if hits is None else blocks(desk, hits):
             count += hit.count
-            for index in range(min(hit.count, _FOUND - len(found))):
+            for index in range(min(hit.count, _LISTED - len(labels))):
                 cell = Area(hit.sheet, hit.left, hit.top, hit.left, hit.top)
                 cell = cell.at(index % hit.columns, index // hit.columns)
-                found.append(f"{cell.label} {short(cell.first.String)}")
+                labels.append(f"{cell.label} {short(cell.first.String)}")
     where = f" in {cells}" if cells else ""
     if not count:
         return f"{text!r} is not found{where}"
-    more = f" … ({count} cells in all)" if count > len(found) else ""
-    return f"{count} cells: {', '.join(found)}{more}"
+    more = f" … ({count} cells in all)" if count > len(labels) else ""
+    return f"{count} cells: {', '.join(labels)}{more}"
 
 
 @changes("calc", "Replace")
-def replace(desk: Desk, text: str, replacement: str, cells: str, **how: bool) -> str:
+def replace(desk: Desk, text: str, replacement: str, cells: str, **options: bool) -> str:
     """Replace a text everywhere."""
     count = 0
-    for block in _searched(desk, cells):
-        search = _descriptor(block, text, how)
+    for block in _select_blocks(desk, cells):
+        search = _build_search(block, text, options)
         search.ReplaceString = replacement
         hits = block.range.findAll(search)
         count += 0 if hits is None else sum(hit.count for hit in blocks(desk, hits))
@@ -274,7 +276,7 @@ def replace(desk: Desk, text: str, replacement: str, cells: str, **how: bool) ->
 @changes("calc", "Copy cells")
 def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
     """Copy a block; references in formulas adjust."""
-    block, target = _two(desk, cells, to)
+    block, target = _find_blocks(desk, cells, to)
     if values_only:
         target.range.DataArray = block.range.DataArray
     else:
@@ -283,8 +285,8 @@ def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
     return state(target)
 
 
-def _two(desk: Desk, cells: str, to: str) -> tuple[Area, Area]:
-    block = _bounded(area(desk, cells))
+def _find_blocks(desk: Desk, cells: str, to: str) -> tuple[Area, Area]:
+    block = _clip_to_used(area(desk, cells))
     start = area(desk, to)
     return block, _block_at(start, block.columns, block.rows)
 

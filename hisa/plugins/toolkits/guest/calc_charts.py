@@ -43,22 +43,22 @@ def chart(
     sources = areas(desk, cells)
     target = area(desk, at) if at else _beside(sources[-1])
     taken = _names(desk)
-    name = name or _free(taken)
+    name = name or _find_free_name(taken)
     if name in taken:
         raise Refused(f"there is a chart {name!r} already; charts: {', '.join(taken)}")
     place = uno.createUnoStruct("com.sun.star.awt.Rectangle")
     corner = target.first.Position
     place.X, place.Y, place.Width, place.Height = corner.X, corner.Y, _WIDTH, _HEIGHT
-    addresses = tuple(each.range.RangeAddress for each in sources)
+    addresses = tuple(source.range.RangeAddress for source in sources)
     target.sheet.Charts.addNewByName(name, place, addresses, header, labels)
-    made = target.sheet.Charts.getByName(name).EmbeddedObject
+    chart_object = target.sheet.Charts.getByName(name).EmbeddedObject
     service, settings = _KINDS[kind]
-    made.Diagram = made.createInstance(f"com.sun.star.chart.{service}")
+    chart_object.Diagram = chart_object.createInstance(f"com.sun.star.chart.{service}")
     for key, value in settings.items():
-        setattr(made.Diagram, key, value)
-    _set_words(made, **words)
+        setattr(chart_object.Diagram, key, value)
+    _set_words(chart_object, **words)
     reveal(desk, target)
-    return _told(target.sheet, name)
+    return _describe_chart(target.sheet, name)
 
 
 def _beside(source: Area) -> Area:
@@ -72,36 +72,36 @@ def _names(desk: Desk) -> list[str]:
     return [name for sheet in every for name in sheet.Charts.ElementNames]
 
 
-def _free(taken: Sequence[str]) -> str:
+def _find_free_name(taken: Sequence[str]) -> str:
     names = (f"Chart {number}" for number in range(1, len(taken) + 2))
     return next(name for name in names if name not in taken)
 
 
-def _set_words(made: Any, title: str, x_title: str, y_title: str, legend: bool) -> None:
-    made.HasMainTitle = bool(title)
+def _set_words(chart_object: Any, title: str, x_title: str, y_title: str, legend: bool) -> None:
+    chart_object.HasMainTitle = bool(title)
     if title:
-        made.Title.String = title
+        chart_object.Title.String = title
     for axis, text in (("XAxis", x_title), ("YAxis", y_title)):
-        if hasattr(made.Diagram, f"Has{axis}Title"):
-            setattr(made.Diagram, f"Has{axis}Title", bool(text))
+        if hasattr(chart_object.Diagram, f"Has{axis}Title"):
+            setattr(chart_object.Diagram, f"Has{axis}Title", bool(text))
             if text:
-                getattr(made.Diagram, f"{axis}Title").String = text
-    made.HasLegend = legend
+                getattr(chart_object.Diagram, f"{axis}Title").String = text
+    chart_object.HasLegend = legend
 
 
-def _told(sheet: Any, name: str) -> str:
+def _describe_chart(sheet: Any, name: str) -> str:
     chart = sheet.Charts.getByName(name)
-    made = chart.EmbeddedObject
-    kind = made.Diagram.DiagramType.rsplit(".", 1)[-1]
-    words = [f"title {made.Title.String!r}"] if made.HasMainTitle else []
+    chart_object = chart.EmbeddedObject
+    kind = chart_object.Diagram.DiagramType.rsplit(".", 1)[-1]
+    words = [f"title {chart_object.Title.String!r}"] if chart_object.HasMainTitle else []
     for axis in ("X", "Y"):
-        if getattr(made.Diagram, f"Has{axis}AxisTitle", False):
-            title = getattr(made.Diagram, f"{axis}AxisTitle").String
+        if getattr(chart_object.Diagram, f"Has{axis}AxisTitle", False):
+            title = getattr(chart_object.Diagram, f"{axis}AxisTitle").String
             words.append(f"{axis} axis {title!r}")
-    words += ["legend"] if made.HasLegend else []
+    words += ["legend"] if chart_object.HasLegend else []
     source = ", ".join(
-        Area(sheet, each.StartColumn, each.StartRow, each.EndColumn, each.EndRow).cells
-        for each in chart.Ranges
+        Area(sheet, address.StartColumn, address.StartRow, address.EndColumn, address.EndRow).cells
+        for address in chart.Ranges
     )
     return f"chart {name!r} on {sheet.Name!r}: {kind} of {source}; {', '.join(words) or 'no title'}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["spelt"]
+__all__ = ["spell_formula"]
 
 _STRING = r'"(?:[^"]|"")*"'
 _PIECE = re.compile(
@@ -14,7 +14,7 @@ _PIECE = re.compile(
 _IN_ARRAY = {",": ";", ";": "|"}
 
 
-def spelt(formula: str) -> str:
+def spell_formula(formula: str) -> str:
     """Returns a formula with ";" between arguments and "." after sheets; quoted texts stay.
 
     An array constant is Excel's ("{1,2;3,4}", for Calc "{1;2|3;4}") where it or the arguments have
@@ -22,7 +22,7 @@ def spelt(formula: str) -> str:
     """
     commas = any(piece["comma"] for piece in _PIECE.finditer(formula))
 
-    def spell(piece: re.Match[str]) -> str:
+    def spell_piece(piece: re.Match[str]) -> str:
         if piece["comma"] or piece["sheet"]:
             return f"{piece['sheet']}." if piece["sheet"] else ";"
         bare = re.sub(_STRING, "", piece["array"] or "|")
@@ -30,4 +30,4 @@ def spelt(formula: str) -> str:
             return piece[0]
         return re.sub(rf"{_STRING}|[,;]", lambda it: _IN_ARRAY.get(it[0], it[0]), piece[0])
 
-    return _PIECE.sub(spell, formula)
+    return _PIECE.sub(spell_piece, formula)

@@ -14,7 +14,7 @@ from .calc_places import (
     reveal,
 )
 from .office_bridge import Desk, Refused, changes, works
-from .writer_looks import character, color, put, shown_color, told_character
+from .writer_looks import character, color, describe_character, put, shown_color
 
 __all__ = ["FUNCTIONS"]
 
@@ -62,8 +62,8 @@ def delete(desk: Desk, lines_: str) -> str:
     reveal(desk, block)
     kind = "rows" if rows else "columns"
     now = _filled_lines(block, rows)
-    said = f"{_line_label(block, rows)} of {block.sheet.Name} deleted"
-    return f"{said}; the used area ends at {now} {kind}, before at {before}"
+    summary = f"{_line_label(block, rows)} of {block.sheet.Name} deleted"
+    return f"{summary}; the used area ends at {now} {kind}, before at {before}"
 
 
 def _filled_lines(block: Area, rows: bool) -> int:
@@ -77,14 +77,14 @@ def _filled_lines(block: Area, rows: bool) -> int:
 def size(desk: Desk, lines_: str, millimetres: float) -> str:
     """Set the height of rows or the width of columns; 0: as the contents need."""
     block, rows = lines(desk, lines_)
-    found = block.range.Rows if rows else block.range.Columns
+    cell_lines = block.range.Rows if rows else block.range.Columns
     word = "height" if rows else "width"
     if millimetres:
-        setattr(found, word.title(), round(millimetres * 100))
+        setattr(cell_lines, word.title(), round(millimetres * 100))
     else:
-        setattr(found, f"Optimal{word.title()}", True)
+        setattr(cell_lines, f"Optimal{word.title()}", True)
     reveal(desk, block)
-    now = getattr(found.getByIndex(0), word.title()) / 100
+    now = getattr(cell_lines.getByIndex(0), word.title()) / 100
     return f"{_line_label(block, rows)}: {word} {now:g} mm"
 
 
@@ -92,9 +92,9 @@ def size(desk: Desk, lines_: str, millimetres: float) -> str:
 def visible(desk: Desk, lines_: str, on: bool) -> str:
     """Show or hide rows or columns."""
     block, rows = lines(desk, lines_)
-    found = block.range.Rows if rows else block.range.Columns
-    found.IsVisible = on
-    now = "shown" if found.getByIndex(0).IsVisible else "hidden"
+    cell_lines = block.range.Rows if rows else block.range.Columns
+    cell_lines.IsVisible = on
+    now = "shown" if cell_lines.getByIndex(0).IsVisible else "hidden"
     reveal(desk, block)
     return f"{_line_label(block, rows)} of {block.sheet.Name}: {now} now"
 
@@ -150,11 +150,11 @@ def style(
         properties["IsTextWrapped"] = wrap
     put([block.range], properties)
     reveal(desk, block)
-    return f"{block.label}: {_told(block.first)}"
+    return f"{block.label}: {_describe_look(block.first)}"
 
 
-def _told(cell: Any) -> str:
-    words = [told_character(cell)]
+def _describe_look(cell: Any) -> str:
+    words = [describe_character(cell)]
     words += [f"background {shown_color(cell.CellBackColor)}"] * (cell.CellBackColor != -1)
     words += [cell.HoriJustify.value.lower()] if cell.HoriJustify.value != "STANDARD" else []
     upright = {number: word for word, number in _VERTICAL.items()}.get(cell.VertJustify, "block")

@@ -12,7 +12,7 @@ import uno  # type: ignore[import-not-found]
 from . import writer_looks as looks
 from .office_bridge import Desk, Refused, UnoError
 
-__all__ = ["Area", "area", "areas", "lines", "reveal", "sheet_of", "used"]
+__all__ = ["Area", "area", "areas", "find_used_area", "lines", "reveal", "sheet_of"]
 
 _PLACE = re.compile(
     r"(?:\$?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>.+))[.!])?"
@@ -69,14 +69,14 @@ class Area:
     @property
     def label(self) -> str:
         """With the sheet in front: "Sheet1.B2:C5"."""
-        return f"{quoted(self.sheet.Name)}.{self.cells}"
+        return f"{quote_name(self.sheet.Name)}.{self.cells}"
 
     @property
     def absolute(self) -> str:
         """As a formula names it from anywhere: "$Sheet1.$B$2:$C$5"."""
         ends = ((self.left, self.top), (self.right, self.bottom))
-        told = ":".join(f"${letters(column)}${row + 1}" for column, row in ends)
-        return f"${quoted(self.sheet.Name)}.{told}"
+        corners = ":".join(f"${letters(column)}${row + 1}" for column, row in ends)
+        return f"${quote_name(self.sheet.Name)}.{corners}"
 
     def at(self, column: int, row: int) -> Area:
         """The block of the same size whose first cell is so many columns and rows further."""
@@ -130,7 +130,7 @@ def number(name: str) -> int:
     return value - 1
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A sheet's name as formulas have it."""
     return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
 
@@ -147,17 +147,17 @@ def sheet_of(desk: Desk, name: str) -> Any:
 
 def area(desk: Desk, text: str) -> Area:
     """The cells that a text names: "B2", "B2:C9", "B:C", "2:9", "Sheet2.B2", a named range."""
-    found = _PLACE.fullmatch(text.strip())
-    if found is None or not text.strip() or not _is_place(found):
-        return _named(desk, text.strip())
-    name = (found["quoted"] or "").replace("''", "'") or found["plain"] or ""
+    match = _PLACE.fullmatch(text.strip())
+    if match is None or not text.strip() or not _is_place(match):
+        return _find_named_range(desk, text.strip())
+    name = (match["quoted"] or "").replace("''", "'") or match["plain"] or ""
     sheet = sheet_of(desk, name)
     last_column, last_row = sheet.Columns.Count - 1, sheet.Rows.Count - 1
-    single = found["right"] is None
-    left = number(found["left"]) if found["left"] else 0
-    top = int(found["top"]) - 1 if found["top"] else 0
-    right_name = found["left"] if single else found["right"]
-    bottom_name = found["top"] if single else found["bottom"]
+    single = match["right"] is None
+    left = number(match["left"]) if match["left"] else 0
+    top = int(match["top"]) - 1 if match["top"] else 0
+    right_name = match["left"] if single else match["right"]
+    bottom_name = match["top"] if single else match["bottom"]
     right = number(right_name) if right_name else last_column
     bottom = int(bottom_name) - 1 if bottom_name else last_row
     if not (0 <= top <= last_row and 0 <= bottom <= last_row and max(left, right) <= last_column):
@@ -166,16 +166,16 @@ def area(desk: Desk, text: str) -> Area:
     return Area(sheet, min(left, right), min(top, bottom), max(left, right), max(top, bottom))
 
 
-def _is_place(found: re.Match[str]) -> bool:
+def _is_place(match: re.Match[str]) -> bool:
     """Whether it is a cell, a block, whole columns or whole rows, and no word or lone number."""
-    left, top = bool(found["left"]), bool(found["top"])
-    if found["right"] is None:
-        return left and top and len(found["left"]) <= 3
-    same = (left, top) == (bool(found["right"]), bool(found["bottom"]))
-    return same and (left or top) and max(len(found["left"]), len(found["right"])) <= 3
+    left, top = bool(match["left"]), bool(match["top"])
+    if match["right"] is None:
+        return left and top and len(match["left"]) <= 3
+    same = (left, top) == (bool(match["right"]), bool(match["bottom"]))
+    return same and (left or top) and max(len(match["left"]), len(match["right"])) <= 3
 
 
-def _named(desk: Desk, text: str) -> Area:
+def _find_named_range(desk: Desk, text: str) -> Area:
     names = desk.document.NamedRanges
     if text and names.hasByName(text):
         cells = names.getByName(text).ReferredCells
@@ -201,7 +201,7 @@ def of_address(desk: Desk, address: Any) -> Area:
 def areas(desk: Desk, text: str) -> list[Area]:
     """The blocks of a text that names several, with commas or semicolons between."""
     pattern = r"(?:'(?:[^']|'')*'|[^,;'])+"
-    return [area(desk, each) for each in re.findall(pattern, text)] or [area(desk, text)]
+    return [area(desk, part) for part in re.findall(pattern, text)] or [area(desk, text)]
 
 
 def lines(desk: Desk, text: str) -> tuple[Area, bool]:
@@ -215,29 +215,29 @@ def lines(desk: Desk, text: str) -> tuple[Area, bool]:
     return area(desk, f"{sheet}{dot}{rest}"), rest[0].isdigit()
 
 
-def used(sheet: Any) -> Area | None:
+def find_used_area(sheet: Any) -> Area | None:
     """The block that holds everything on a sheet; None: it is empty."""
     cursor = sheet.createCursor()
     cursor.gotoStartOfUsedArea(False)
     cursor.gotoEndOfUsedArea(True)
-    found = cursor.RangeAddress
-    block = Area(sheet, found.StartColumn, found.StartRow, found.EndColumn, found.EndRow)
+    address = cursor.RangeAddress
+    block = Area(sheet, address.StartColumn, address.StartRow, address.EndColumn, address.EndRow)
     if block.count == 1 and not block.range.queryContentCells(_ALL_CONTENTS).Count:
         return None
     return block
 
 
-def filled(block: Area) -> Area:
+def require_filled_area(block: Area) -> Area:
     """The part of a block that is in use.
 
     Raises:
         Refused: nothing is.
     """
-    on_sheet = used(block.sheet)
-    found = None if on_sheet is None else block.within(on_sheet)
-    if found is None:
+    on_sheet = find_used_area(block.sheet)
+    overlap = None if on_sheet is None else block.within(on_sheet)
+    if overlap is None:
         raise Refused(f"{block.label} is empty")
-    return found
+    return overlap
 
 
 def reveal(desk: Desk, block: Area) -> None:
@@ -246,9 +246,9 @@ def reveal(desk: Desk, block: Area) -> None:
     if controller.ActiveSheet.Name != block.sheet.Name:
         controller.ActiveSheet = block.sheet
     panes = [controller.getByIndex(index) for index in range(controller.Count)]
-    seen = [of_address(desk, pane.VisibleRange) for pane in panes]
+    visible_areas = [of_address(desk, pane.VisibleRange) for pane in panes]
     corner = Area(block.sheet, block.left, block.top, block.left, block.top)
-    if not any(corner.meets(each) for each in seen):
+    if not any(corner.meets(visible_area) for visible_area in visible_areas):
         panes[-1].FirstVisibleRow = max(block.top - 2, 0)
         panes[-1].FirstVisibleColumn = max(block.left - 1, 0)
 
@@ -292,12 +292,12 @@ def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
     name = "Highlight " + " ".join(filter(None, parts))
     styles = desk.document.StyleFamilies.getByName("CellStyles")
     if not styles.hasByName(name):
-        made = desk.document.createInstance("com.sun.star.style.CellStyle")
-        styles.insertByName(name, made)
+        style = desk.document.createInstance("com.sun.star.style.CellStyle")
+        styles.insertByName(name, style)
         if background:
-            made.CellBackColor = looks.color(background)
+            style.CellBackColor = looks.color(background)
         if color:
-            made.CharColor = looks.color(color)
+            style.CharColor = looks.color(color)
         if bold:
-            made.CharWeight = 150.0
+            style.CharWeight = 150.0
     return name

@@ -7,10 +7,10 @@ from typing import Any
 import uno  # type: ignore[import-not-found]
 
 from . import calc_places, office_files
-from .calc_places import of_address, sheet_of, used
+from .calc_places import find_used_area, of_address, sheet_of
 from .calc_text import sheet_text
 from .office_bridge import Desk, Refused, changes, looks, works
-from .office_files import target_file, write_copy, written
+from .office_files import describe_file, target_file, write_copy
 from .writer_looks import set_paper
 
 __all__ = ["FUNCTIONS"]
@@ -22,20 +22,22 @@ def overview(desk: Desk) -> str:
     document = desk.document
     place = uno.fileUrlToSystemPath(document.URL) if document.URL else "never saved"
     saved = "with unsaved changes" if document.isModified() else "saved"
-    told = [f"{document.Title} ({place}; {saved}{'; read-only' * document.isReadonly()})"]
+    lines = [f"{document.Title} ({place}; {saved}{'; read-only' * document.isReadonly()})"]
     active = desk.controller.ActiveSheet.Name
     sheets = document.Sheets
-    told += [_of_sheet(sheets.getByName(name), name == active) for name in sheets.ElementNames]
+    lines += [
+        _describe_sheet(sheets.getByName(name), name == active) for name in sheets.ElementNames
+    ]
     names = document.NamedRanges
-    told += [f"name {each}: {names.getByName(each).Content}" for each in names.ElementNames]
+    lines += [f"name {name}: {names.getByName(name).Content}" for name in names.ElementNames]
     selection = document.CurrentSelection
     if hasattr(selection, "RangeAddress"):
-        told.append(f"selected: {of_address(desk, selection.RangeAddress).label}")
-    return "\n".join(told)
+        lines.append(f"selected: {of_address(desk, selection.RangeAddress).label}")
+    return "\n".join(lines)
 
 
-def _of_sheet(sheet: Any, active: bool) -> str:
-    block = used(sheet)
+def _describe_sheet(sheet: Any, active: bool) -> str:
+    block = find_used_area(sheet)
     words = [block.cells if block is not None else "empty"]
     words += ["shown"] if active else []
     words += [] if sheet.IsVisible else ["hidden"]
@@ -90,11 +92,11 @@ def sheet_rename(desk: Desk, sheet: str, name: str) -> str:
 @changes("calc", "Delete sheet")
 def sheet_delete(desk: Desk, sheet: str) -> str:
     """Delete a sheet with all that is on it."""
-    found = sheet_of(desk, sheet)
+    target = sheet_of(desk, sheet)
     sheets = desk.document.Sheets
     if sheets.Count == 1:
-        raise Refused(f"{found.Name!r} is the only sheet; a spreadsheet has at least one")
-    sheets.removeByName(found.Name)
+        raise Refused(f"{target.Name!r} is the only sheet; a spreadsheet has at least one")
+    sheets.removeByName(target.Name)
     return f"sheets: {_order(desk)}"
 
 
@@ -140,20 +142,20 @@ def page(
     if area is not None:
         block = (calc_places.area(desk, area).range.RangeAddress,) if area else ()
         target.setPrintAreas(block)
-    return _page_told(desk, target, style)
+    return _describe_page(desk, target, style)
 
 
-def _page_told(desk: Desk, sheet: Any, style: Any) -> str:
+def _describe_page(desk: Desk, sheet: Any, style: Any) -> str:
     others = [
-        each
-        for each in desk.document.Sheets.ElementNames
-        if each != sheet.Name and desk.document.Sheets.getByName(each).PageStyle == style.Name
+        name
+        for name in desk.document.Sheets.ElementNames
+        if name != sheet.Name and desk.document.Sheets.getByName(name).PageStyle == style.Name
     ]
     words = ["landscape" if style.IsLandscape else "portrait"]
     words.append(f"{style.Width / 100:.0f} x {style.Height / 100:.0f} mm")
     if style.ScaleToPagesX or style.ScaleToPagesY:
         words.append(f"fitted to {style.ScaleToPagesX or 'any'} x {style.ScaleToPagesY or 'any'}")
-    printed = [of_address(desk, each).cells for each in sheet.PrintAreas]
+    printed = [of_address(desk, address).cells for address in sheet.PrintAreas]
     words += [f"prints {', '.join(printed)}"] if printed else []
     words += [f"the page style is also that of {', '.join(others)}"] if others else []
     return f"{sheet.Name!r}: {', '.join(words)}"
@@ -180,7 +182,7 @@ def export(desk: Desk, path: str, overwrite: bool) -> str:
         target.write_text(text, encoding="utf-8")
     else:
         write_copy(desk, target, _EXPORTED[ending])
-    return written(target)
+    return describe_file(target)
 
 
 FUNCTIONS = {

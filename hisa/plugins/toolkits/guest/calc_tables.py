@@ -8,19 +8,19 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .calc_formulas import spelt
+from .calc_formulas import spell_formula
 from .calc_places import (
     Area,
     area,
     cell_address,
     constant,
-    filled,
+    find_used_area,
     letters,
     number,
     of_address,
+    require_filled_area,
     reveal,
     style_for,
-    used,
 )
 from .office_bridge import Desk, Refused, Unchanged, changes, setting
 
@@ -33,7 +33,7 @@ def column_of(block: Area, name: str, header: bool) -> int:
     Raises:
         Refused: neither names one.
     """
-    heads = [str(each) for each in block.part(0, 1).range.DataArray[0]] if header else []
+    heads = [str(value) for value in block.part(0, 1).range.DataArray[0]] if header else []
     if name in heads:
         return heads.index(name)
     if re.fullmatch(r"\$?[A-Za-z]{1,3}", name):
@@ -41,27 +41,27 @@ def column_of(block: Area, name: str, header: bool) -> int:
         if 0 <= index < block.columns:
             return index
     span = f"{letters(block.left)} to {letters(block.right)}"
-    told = f", or a header: {', '.join(map(repr, heads))}" if header else ""
-    raise Refused(f"{name!r} is no column of {block.label}; wanted is one of {span}{told}")
+    hint = f", or a header: {', '.join(map(repr, heads))}" if header else ""
+    raise Refused(f"{name!r} is no column of {block.label}; wanted is one of {span}{hint}")
 
 
 def _table(desk: Desk, cells: str) -> Area:
     """The filled part of a block; of one cell, the table around it."""
     block = area(desk, cells)
     if block.count > 1:
-        return filled(block)
+        return require_filled_area(block)
     cursor = block.sheet.createCursorByRange(block.range)
     cursor.collapseToCurrentRegion()
-    return filled(of_address(desk, cursor.RangeAddress))
+    return require_filled_area(of_address(desk, cursor.RangeAddress))
 
 
-def _head(block: Area, rows: int = 4) -> str:
+def _show_head(block: Area, rows: int = 4) -> str:
     data = block.part(0, min(rows, block.rows)).range.DataArray
-    told = " / ".join(" | ".join(_brief(each) for each in row[:6]) for row in data)
-    return f"{told} …" if block.rows > rows or block.columns > 6 else told
+    text = " / ".join(" | ".join(_shorten_value(value) for value in row[:6]) for row in data)
+    return f"{text} …" if block.rows > rows or block.columns > 6 else text
 
 
-def _brief(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 24 else text[:23] + "…"
 
@@ -71,17 +71,17 @@ def sort(desk: Desk, cells: str, by: list[str], header: bool) -> str:
     """Sort the rows of a table by columns, a minus in front of one turns its order."""
     block = _table(desk, cells)
     fields = []
-    for each in by:
+    for column in by:
         field = uno.createUnoStruct("com.sun.star.table.TableSortField")
-        field.Field = column_of(block, each.removeprefix("-"), header)
-        field.IsAscending = not each.startswith("-")
+        field.Field = column_of(block, column.removeprefix("-"), header)
+        field.IsAscending = not column.startswith("-")
         fields.append(field)
     if not 1 <= len(fields) <= 64:
         raise Refused("by names no column; wanted is a list as ['B', '-C']")
-    given = uno.Any("[]com.sun.star.table.TableSortField", tuple(fields))
-    block.range.sort((setting("SortFields", given), setting("ContainsHeader", header)))
+    sort_fields = uno.Any("[]com.sun.star.table.TableSortField", tuple(fields))
+    block.range.sort((setting("SortFields", sort_fields), setting("ContainsHeader", header)))
     reveal(desk, block)
-    return f"{block.label} sorted by {', '.join(by)}: {_head(block)}"
+    return f"{block.label} sorted by {', '.join(by)}: {_show_head(block)}"
 
 
 _CONDITION = re.compile(
@@ -95,22 +95,22 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def _field(block: Area, condition: str, any_of: bool) -> Any:
-    found = _CONDITION.fullmatch(condition.strip())
-    if found is None:
+def _build_field(block: Area, condition: str, any_of: bool) -> Any:
+    match = _CONDITION.fullmatch(condition.strip())
+    if match is None:
         raise Refused(f"{condition!r}: wanted is a condition as 'B > 5' or 'Name contains x'")
-    operator = f"com.sun.star.sheet.FilterOperator2.{_SIGNS[found['sign'].lower()]}"
-    value = found["value"].strip().strip("\"'")
+    operator = f"com.sun.star.sheet.FilterOperator2.{_SIGNS[match['sign'].lower()]}"
+    value = match["value"].strip().strip("\"'")
     field = uno.createUnoStruct("com.sun.star.sheet.TableFilterField2")
     field.Connection = constant(f"sheet.FilterConnection.{'OR' if any_of else 'AND'}")
-    field.Field = column_of(block, found["column"].strip(), header=True)
+    field.Field = column_of(block, match["column"].strip(), header=True)
     field.Operator = uno.getConstantByName(operator)
     try:
         field.NumericValue, field.IsNumeric = float(value), True
     except ValueError:
         field.StringValue, field.IsNumeric = value, False
     if value == "":
-        empty = "EMPTY" if found["sign"] == "=" else "NOT_EMPTY"
+        empty = "EMPTY" if match["sign"] == "=" else "NOT_EMPTY"
         field.Operator = uno.getConstantByName(f"com.sun.star.sheet.FilterOperator2.{empty}")
     return field
 
@@ -126,11 +126,13 @@ def _filter(block: Area, fields: Sequence[Any]) -> None:
 def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
     """Show only the rows of a table that meet the conditions; none: show all."""
     block = _table(desk, cells)
-    _filter(block, [_field(block, each, any_of) for each in where])
+    _filter(block, [_build_field(block, condition, any_of) for condition in where])
     reveal(desk, block)
     rows = block.part(1, block.rows - 1) if block.rows > 1 else block
-    seen = rows.range.queryVisibleCells().RangeAddresses
-    shown = sum(each.EndRow - each.StartRow + 1 for each in seen if each.StartColumn == block.left)
+    ranges = rows.range.queryVisibleCells().RangeAddresses
+    shown = sum(
+        part.EndRow - part.StartRow + 1 for part in ranges if part.StartColumn == block.left
+    )
     return f"{block.label}: {shown} of {block.rows - 1} rows are shown"
 
 
@@ -138,15 +140,15 @@ def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
 def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) -> str:
     """Take away the rows of a table that are as an earlier one in those columns."""
     block = _table(desk, cells)
-    chosen = [column_of(block, each, header) for each in columns] or list(range(block.columns))
+    chosen = [column_of(block, name, header) for name in columns] or list(range(block.columns))
     data = block.range.DataArray
-    seen: set[tuple[Any, ...]] = set()
+    known_rows: set[tuple[Any, ...]] = set()
     gone = []
     for index, row in enumerate(data[header:], start=int(header)):
         key = tuple(row[column] for column in chosen)
-        if key in seen:
+        if key in known_rows:
             gone.append(index)
-        seen.add(key)
+        known_rows.add(key)
     up = constant("sheet.CellDeleteMode.UP")
     for top, rows in reversed(list(_runs(gone))):
         block.sheet.removeRange(block.part(top, rows).range.RangeAddress, up)
@@ -160,13 +162,13 @@ def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) 
 def _runs(numbers: Iterable[int]) -> Iterable[tuple[int, int]]:
     """Start and length of each run of neighbours."""
     start = length = 0
-    for each in numbers:
-        if length and each == start + length:
+    for value in numbers:
+        if length and value == start + length:
             length += 1
             continue
         if length:
             yield start, length
-        start, length = each, 1
+        start, length = value, 1
     if length:
         yield start, length
 
@@ -188,28 +190,28 @@ _MISSPELT = frozenset({501, 504, *range(507, 514), 516, 520, _NAME_ERROR})
 """Errors that lie in a formula, whatever its cells hold: signs, brackets, arguments, names."""
 
 
-def _rule(block: Area, text: str) -> tuple[Any, str, str]:
+def _parse_rule(block: Area, text: str) -> tuple[Any, str, str]:
     """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3".
 
     Raises:
         Refused: it is no condition, or holds a formula that Calc cannot calculate.
     """
-    found = _RULE.fullmatch(spelt(text.strip()))
-    if found is None:
+    match = _RULE.fullmatch(spell_formula(text.strip()))
+    if match is None:
         raise Refused(f"{text!r}: wanted is '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
-    first = _operand(block, found["formula"] or found["low"] or found["one"])
-    second = _operand(block, found["high"]) if found["high"] else ""
-    sign = _OPERATORS[found["sign"]] if found["sign"] else "BETWEEN" if second else "FORMULA"
+    first = _check_operand(block, match["formula"] or match["low"] or match["one"])
+    second = _check_operand(block, match["high"]) if match["high"] else ""
+    sign = _OPERATORS[match["sign"]] if match["sign"] else "BETWEEN" if second else "FORMULA"
     return constant(f"sheet.ConditionOperator.{sign}"), first, second
 
 
-def _operand(block: Area, formula: str) -> str:
+def _check_operand(block: Area, formula: str) -> str:
     """A formula of a condition, a date as Calc calculates it; tried in a free cell.
 
     Calc takes any text for the formula of a condition, which then never holds.
     """
     formula = _DATE.sub(r"DATE(\1;\2;\3)", formula) if _DATE.fullmatch(formula) else formula
-    on_sheet = used(block.sheet)
+    on_sheet = find_used_area(block.sheet)
     below = on_sheet.top + on_sheet.rows if on_sheet else 0
     if below >= block.sheet.Rows.Count:
         return formula
@@ -236,27 +238,29 @@ def highlight(
 ) -> str:
     """Give cells a look while a condition holds."""
     block = area(desk, cells)
-    wanted = block.range.ConditionalFormat
+    formats = block.range.ConditionalFormat
     if not add:
-        wanted.clear()
+        formats.clear()
     if when:
-        operator, first, second = _rule(block, when)
+        operator, first, second = _parse_rule(block, when)
         style = style_for(desk, color=color, background=background, bold=bold)
         entry = {"Operator": operator, "Formula1": first, "Formula2": second}
         entry |= {"SourcePosition": cell_address(block), "StyleName": style}
-        wanted.addNew(tuple(setting(name, value) for name, value in entry.items()))
-    block.range.ConditionalFormat = wanted
+        formats.addNew(tuple(setting(name, value) for name, value in entry.items()))
+    block.range.ConditionalFormat = formats
     reveal(desk, block)
     now = block.range.ConditionalFormat
-    told = [now.getByIndex(index) for index in range(now.Count)]
-    rules = "; ".join(_told(each) for each in told) or "none"
+    entries = [now.getByIndex(index) for index in range(now.Count)]
+    rules = "; ".join(_describe_format(format_entry) for format_entry in entries) or "none"
     return f"{block.label}: conditional formats: {rules}"
 
 
-def _told(entry: Any) -> str:
-    operator, one, two = entry.getOperator().value, entry.Formula1, entry.Formula2
-    said = f"{operator} {one}" + (f" and {two}" if two and operator == "BETWEEN" else "")
-    return f"{said} → {entry.StyleName}"
+def _describe_format(entry: Any) -> str:
+    operator, first, second = entry.getOperator().value, entry.Formula1, entry.Formula2
+    condition = f"{operator} {first}" + (
+        f" and {second}" if second and operator == "BETWEEN" else ""
+    )
+    return f"{condition} → {entry.StyleName}"
 
 
 _RULED = {"whole": "WHOLE", "decimal": "DECIMAL", "date": "DATE", "length": "TEXT_LEN"}
@@ -268,23 +272,23 @@ def validate(
 ) -> str:
     """Limit what may be typed into cells; nothing given: no limit."""
     block = area(desk, cells)
-    wanted = block.range.Validation
-    wanted.Type = constant("sheet.ValidationType.ANY")
+    validation = block.range.Validation
+    validation.Type = constant("sheet.ValidationType.ANY")
     if choices or source:
-        wanted.Type = constant("sheet.ValidationType.LIST")
-        listed = ";".join('"' + each.replace('"', '""') + '"' for each in choices)
-        wanted.setFormula1(area(desk, source).absolute if source else listed)
-        wanted.ShowList = 1
+        validation.Type = constant("sheet.ValidationType.LIST")
+        listed = ";".join('"' + choice.replace('"', '""') + '"' for choice in choices)
+        validation.setFormula1(area(desk, source).absolute if source else listed)
+        validation.ShowList = 1
     elif rule:
-        operator, first, second = _rule(block, rule)
-        wanted.Type = constant(f"sheet.ValidationType.{_RULED[kind]}")
-        wanted.setOperator(operator)
-        wanted.setFormula1(first)
-        wanted.setFormula2(second)
-    wanted.ShowErrorMessage = bool(choices or source or rule)
-    wanted.ErrorAlertStyle = constant("sheet.ValidationAlertStyle.STOP")
-    wanted.ErrorMessage = message
-    block.range.Validation = wanted
+        operator, first, second = _parse_rule(block, rule)
+        validation.Type = constant(f"sheet.ValidationType.{_RULED[kind]}")
+        validation.setOperator(operator)
+        validation.setFormula1(first)
+        validation.setFormula2(second)
+    validation.ShowErrorMessage = bool(choices or source or rule)
+    validation.ErrorAlertStyle = constant("sheet.ValidationAlertStyle.STOP")
+    validation.ErrorMessage = message
+    block.range.Validation = validation
     reveal(desk, block)
     now = block.range.Validation
     kind = now.Type.value
@@ -313,19 +317,19 @@ def pivot(
     if block.meets(target):
         raise Refused(f"{target.label} lies in {block.label}; choose another place")
     tables = target.sheet.DataPilotTables
-    made = tables.createDataPilotDescriptor()
-    made.setSourceRange(block.range.RangeAddress)
-    made.ShowFilterButton = made.DrillDownOnDoubleClick = False
+    descriptor = tables.createDataPilotDescriptor()
+    descriptor.setSourceRange(block.range.RangeAddress)
+    descriptor.ShowFilterButton = descriptor.DrillDownOnDoubleClick = False
     functions = values if isinstance(values, Mapping) else dict.fromkeys(values, "sum")
     layout = (("COLUMN", columns), ("ROW", rows), ("DATA", functions))
     as_table = uno.createUnoStruct("com.sun.star.sheet.DataPilotFieldLayoutInfo")
     # The last field tells the data fields apart; it has no header.
-    made.DataPilotFields.getByIndex(made.DataPilotFields.Count - 1).Orientation = _orientation(
-        "COLUMN"
-    )
+    descriptor.DataPilotFields.getByIndex(
+        descriptor.DataPilotFields.Count - 1
+    ).Orientation = _orientation("COLUMN")
     for place, heads in layout:
         for head in heads:
-            field = _pivot_field(made, head)
+            field = _pivot_field(descriptor, head)
             field.Orientation = _orientation(place)
             field.LayoutInfo = as_table
             if place == "DATA":
@@ -333,10 +337,10 @@ def pivot(
     sheets = map(desk.document.Sheets.getByName, desk.document.Sheets.ElementNames)
     taken = [name for sheet in sheets for name in sheet.DataPilotTables.ElementNames]
     name = _free_name("Pivot", taken)
-    tables.insertNewByName(name, cell_address(target), made)
+    tables.insertNewByName(name, cell_address(target), descriptor)
     reveal(desk, target)
     out = of_address(desk, tables.getByName(name).OutputRange)
-    return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
+    return f"pivot table {name!r} at {out.label}: {_show_head(out, 6)}"
 
 
 def _new_sheet(desk: Desk, source: Any) -> Area:
@@ -348,15 +352,15 @@ def _new_sheet(desk: Desk, source: Any) -> Area:
 
 
 def _free_name(name: str, taken: Iterable[str], first: int = 0) -> str:
-    names = {each.lower() for each in taken}
+    names = {taken_name.lower() for taken_name in taken}
     tries = (f"{name}{number or ''}" for number in range(first, len(names) + 2))
-    return next(each for each in tries if each.lower() not in names)
+    return next(candidate for candidate in tries if candidate.lower() not in names)
 
 
-def _pivot_field(made: Any, head: str) -> Any:
-    fields = made.DataPilotFields
+def _pivot_field(descriptor: Any, head: str) -> Any:
+    fields = descriptor.DataPilotFields
     if not fields.hasByName(head):
-        known = [each for each in fields.ElementNames if each not in ("", "Data")]
+        known = [name for name in fields.ElementNames if name not in ("", "Data")]
         raise Refused(f"{head!r} is no header of the table; headers: {', '.join(known) or 'none'}")
     return fields.getByName(head)
 

@@ -8,13 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .calc_places import Area, used
+from .calc_places import Area, find_used_area
 from .office_bridge import Desk, Faulty
 from .office_files import write_copy
 
-__all__ = ["errors_in", "line", "sheet_text", "short", "shown", "state", "written_state"]
+__all__ = ["errors_in", "line", "read_shown", "sheet_text", "short", "state", "written_state"]
 
-_ASKED = 16
+_FEW_CELLS = 16
 """Cells that are asked for one by one: 2 ms each; writing a sheet as text takes 20 ms and more."""
 _WRITTEN = 300_000
 """Cells of a sheet that is written as text, which takes a second or two then."""
@@ -30,11 +30,11 @@ _ERRORS = 4
 """com.sun.star.sheet.FormulaResult: of formulas, those that yield an error."""
 
 
-def shown(desk: Desk, part: Area) -> list[list[str]]:
+def read_shown(desk: Desk, part: Area) -> list[list[str]]:
     """The texts that a person sees in the cells."""
-    on_sheet = used(part.sheet)
-    if part.count <= _ASKED or on_sheet is None or on_sheet.count > _WRITTEN:
-        return _asked(part)
+    on_sheet = find_used_area(part.sheet)
+    if part.count <= _FEW_CELLS or on_sheet is None or on_sheet.count > _WRITTEN:
+        return _read_cells(part)
     text = sheet_text(desk, part.sheet, separator="\t")
     lines = csv.reader(text.splitlines(keepends=True), delimiter="\t")
     rows = list(itertools.islice(lines, part.bottom + 1))
@@ -53,12 +53,12 @@ def sheet_text(desk: Desk, sheet: Any, *, separator: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "sheet.csv")
         write_copy(desk, path, "Text - txt - csv (StarCalc)", FilterOptions=options)
-        found = next(Path(folder).iterdir())  # its name has the sheet's in it
-        with found.open(newline="", encoding="utf-8") as file:
+        csv_path = next(Path(folder).iterdir())  # its name has the sheet's in it
+        with csv_path.open(newline="", encoding="utf-8") as file:
             return file.read()
 
 
-def _asked(part: Area) -> list[list[str]]:
+def _read_cells(part: Area) -> list[list[str]]:
     cell = part.range.getCellByPosition
     return [[cell(x, y).String for x in range(part.columns)] for y in range(part.rows)]
 
@@ -83,28 +83,28 @@ def state(block: Area) -> str:
     columns = min(block.columns, _STATE)
     rows = min(block.rows, max(1, _STATE // columns))
     part = Area(block.sheet, block.left, block.top, block.left + columns - 1, block.top + rows - 1)
-    told = " / ".join(" | ".join(map(short, row)) for row in _asked(part))
+    texts = " / ".join(" | ".join(map(short, row)) for row in _read_cells(part))
     more = "" if part.count == block.count else " …"
     wrong = errors_in(block)
     errors = f"; {len(wrong)} with an error: {', '.join(wrong[:_NAMED])}" if wrong else ""
-    return f"{block.label}: {told}{more}{errors}"
+    return f"{block.label}: {texts}{more}{errors}"
 
 
 def written_state(block: Area) -> str:
     """The same of formulas that were just written: no success where one yields an error."""
-    said = state(block)
+    summary = state(block)
     wrong = block.range.queryFormulaCells(_ERRORS).RangeAddresses
-    return Faulty(f"written, but {said}") if wrong else said
+    return Faulty(f"written, but {summary}") if wrong else summary
 
 
 def errors_in(block: Area) -> list[str]:
     """The cells of a block whose formulas yield an error; the first are told with it."""
-    found = block.range.queryFormulaCells(_ERRORS).RangeAddresses
+    addresses = block.range.queryFormulaCells(_ERRORS).RangeAddresses
     places = [
         (column, row)
-        for each in found
-        for row in range(each.StartRow, each.EndRow + 1)
-        for column in range(each.StartColumn, each.EndColumn + 1)
+        for address in addresses
+        for row in range(address.StartRow, address.EndRow + 1)
+        for column in range(address.StartColumn, address.EndColumn + 1)
     ]
     cells = [Area(block.sheet, *place, *place) for place in places]
     return [

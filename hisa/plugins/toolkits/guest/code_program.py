@@ -39,10 +39,10 @@ def _user() -> Path:
     return Path.home() / ".config" / next(names, "Code") / "User"
 
 
-def _run(*words: str) -> str:
+def _run_editor(*words: str) -> str:
     line = [_command(), *words]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             line,
             capture_output=True,
             text=True,
@@ -53,13 +53,13 @@ def _run(*words: str) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise Refused(f"{Path(line[0]).name} did not end within {_SECONDS:g} s") from error
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip())[-400:]
-        raise Refused(f"{Path(line[0]).name} refuses (exit status {done.returncode}): {said}")
-    return done.stdout
+    if result.returncode:
+        message = (result.stderr.strip() or result.stdout.strip())[-400:]
+        raise Refused(f"{Path(line[0]).name} refuses (exit status {result.returncode}): {message}")
+    return result.stdout
 
 
-def _there(text: str) -> Path:
+def _require_path(text: str) -> Path:
     path = path_of(text)
     if not path.exists():
         raise Refused(f"there is no {str(path)!r}")
@@ -68,22 +68,22 @@ def _there(text: str) -> Path:
 
 def show(path: str, line: int, column: int, window: str) -> Any:
     """Opens a file or folder, and returns its name, which the window's title will have."""
-    there = _there(path)
+    target = _require_path(path)
     words = {"new": ["-n"], "same": ["-r"], "add": ["--add"], "": []}[window]
-    if there.is_dir():
+    if target.is_dir():
         if line:
-            raise Refused(f"{str(there)!r} is a folder; a line is of a file")
-        _run(*words, str(there))
+            raise Refused(f"{str(target)!r} is a folder; a line is of a file")
+        _run_editor(*words, str(target))
     elif line:
-        _run(*words, "-g", f"{there}:{line}:{max(column, 1)}")
+        _run_editor(*words, "-g", f"{target}:{line}:{max(column, 1)}")
     else:
-        _run(*words, str(there))
-    return {"path": str(there), "name": there.name}
+        _run_editor(*words, str(target))
+    return {"path": str(target), "name": target.name}
 
 
 def extensions() -> Any:
     """Returns the installed extensions with their versions."""
-    lines = _run("--list-extensions", "--show-versions").splitlines()
+    lines = _run_editor("--list-extensions", "--show-versions").splitlines()
     pairs = (line.strip().partition("@") for line in lines if "." in line)
     return {name.lower(): version for name, _, version in pairs}
 
@@ -93,15 +93,15 @@ def install(which: str) -> Any:
     before = extensions()
     word = which
     if which.endswith(".vsix"):
-        word = str(_there(which))
+        word = str(_require_path(which))
     elif not re.fullmatch(r"[\w-]+\.[\w.-]+(@[\w.-]+)?", which):
         raise Refused(f"{which!r}: want PUBLISHER.NAME, or a file that ends in .vsix")
-    said = _run("--install-extension", word)
+    output = _run_editor("--install-extension", word)
     after = extensions()
     new = {name: version for name, version in after.items() if before.get(name) != version}
-    asked = which.partition("@")[0].lower()
-    if not new and not (asked in after or "already installed" in said):
-        raise Refused(f"{which!r} is not among the extensions afterwards: {said[-400:]}")
+    extension = which.partition("@")[0].lower()
+    if not new and not (extension in after or "already installed" in output):
+        raise Refused(f"{which!r} is not among the extensions afterwards: {output[-400:]}")
     return {"new": new, "count": len(after)}
 
 
@@ -109,21 +109,21 @@ def uninstall(name: str) -> Any:
     """Uninstalls an extension, and returns how many are left."""
     if name.lower() not in extensions():
         raise Refused(f"no extension {name!r}; there are {', '.join(extensions()) or 'none'}")
-    _run("--uninstall-extension", name)
+    _run_editor("--uninstall-extension", name)
     after = extensions()
     if name.lower() in after:
         raise Refused(f"extension {name!r} is still installed")
     return len(after)
 
 
-def _file(name: str, folder: str) -> Path:
+def _settings_file(name: str, folder: str) -> Path:
     """A file of the user's settings, or of a folder's own."""
     if not folder:
         return _user() / name
-    there = _there(folder)
-    if not there.is_dir():
-        raise Refused(f"{str(there)!r} is no folder")
-    return there / ".vscode" / name
+    root = _require_path(folder)
+    if not root.is_dir():
+        raise Refused(f"{str(root)!r} is no folder")
+    return root / ".vscode" / name
 
 
 def load(path: Path, kind: type) -> Any:
@@ -161,59 +161,61 @@ def write(path: Path, value: Any) -> None:
 
 def settings(words: str, folder: str) -> Any:
     """Returns the settings whose names have all the words."""
-    path = _file("settings.json", folder)
-    kept = load(path, dict)
+    path = _settings_file("settings.json", folder)
+    stored = load(path, dict)
     sought = words.lower().split()
-    found = {key: kept[key] for key in kept if all(word in key.lower() for word in sought)}
-    return {"path": str(path), "set": found}
+    matches = {key: stored[key] for key in stored if all(word in key.lower() for word in sought)}
+    return {"path": str(path), "set": matches}
 
 
 def setting(name: str, value: Any, folder: str) -> Any:
     """Sets a setting, and returns what it was and is."""
-    path = _file("settings.json", folder)
-    kept = load(path, dict)
-    write(path, {**kept, name: value})
-    return {"path": str(path), "before": kept.get(name), "now": load(path, dict)[name]}
+    path = _settings_file("settings.json", folder)
+    stored = load(path, dict)
+    write(path, {**stored, name: value})
+    return {"path": str(path), "before": stored.get(name), "now": load(path, dict)[name]}
 
 
 def unset(name: str, folder: str) -> Any:
     """Takes a setting out, so that the default holds."""
-    path = _file("settings.json", folder)
-    kept = load(path, dict)
-    if name not in kept:
-        raise Refused(f"{path} does not set {name!r}; it sets {', '.join(kept) or 'nothing'}")
-    write(path, {key: value for key, value in kept.items() if key != name})
-    return {"path": str(path), "before": kept[name]}
+    path = _settings_file("settings.json", folder)
+    stored = load(path, dict)
+    if name not in stored:
+        raise Refused(f"{path} does not set {name!r}; it sets {', '.join(stored) or 'nothing'}")
+    write(path, {key: value for key, value in stored.items() if key != name})
+    return {"path": str(path), "before": stored[name]}
 
 
 def keys() -> Any:
     """Returns the user's own keys."""
-    return load(_file("keybindings.json", ""), list)
+    return load(_settings_file("keybindings.json", ""), list)
 
 
 def bind(key: str, command: str, when: str, args: Any) -> Any:
     """Adds a key for a command, and returns all of that key."""
-    path = _file("keybindings.json", "")
-    kept = load(path, list)
+    path = _settings_file("keybindings.json", "")
+    bindings = load(path, list)
     new = {"key": key, "command": command}
     new |= {"when": when} if when else {}
     new |= {"args": args} if args is not None else {}
-    if new not in kept:
-        write(path, [*kept, new])
-    return [each for each in load(path, list) if each.get("key") == key]
+    if new not in bindings:
+        write(path, [*bindings, new])
+    return [binding for binding in load(path, list) if binding.get("key") == key]
 
 
 def unbind(key: str, command: str) -> Any:
     """Takes the user's own keys for a command out, and returns how many went."""
-    path = _file("keybindings.json", "")
-    kept = load(path, list)
+    path = _settings_file("keybindings.json", "")
+    bindings = load(path, list)
     rest = [
-        each for each in kept if each.get("key") != key or command not in ("", each.get("command"))
+        binding
+        for binding in bindings
+        if binding.get("key") != key or command not in ("", binding.get("command"))
     ]
-    if len(rest) == len(kept):
+    if len(rest) == len(bindings):
         raise Refused(f"{path} has no key {key!r}{f' for {command!r}' if command else ''}")
     write(path, rest)
-    return len(kept) - len(rest)
+    return len(bindings) - len(rest)
 
 
 _PLACES = {
@@ -226,17 +228,17 @@ _NAMED = {"tasks": "label", "launch": "name"}
 def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
     """Adds a task or launch configuration, in place of one of the same name."""
     name, key, version = _PLACES[kind]
-    path = _file(name, folder)
-    kept = load(path, dict)
-    named = _NAMED[kind]
-    others = [each for each in kept.get(key, []) if each.get(named) != new[named]]
-    write(path, {"version": version, **kept, key: [*others, new]})
-    return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[key]]}
+    path = _settings_file(name, folder)
+    stored = load(path, dict)
+    name_key = _NAMED[kind]
+    others = [item for item in stored.get(key, []) if item.get(name_key) != new[name_key]]
+    write(path, {"version": version, **stored, key: [*others, new]})
+    return {"path": str(path), "names": [e.get(name_key) for e in load(path, dict)[key]]}
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    each.__name__: each
-    for each in (
+    function.__name__: function
+    for function in (
         *(show, extensions, install, uninstall, settings, setting, unset),
         *(keys, bind, unbind, entry),
     )

@@ -38,7 +38,7 @@ def to_bin(path: Path) -> None:
     Raises:
         Refused: it is not there afterwards.
     """
-    done = subprocess.run(
+    result = subprocess.run(
         ["gio", "trash", "--", os.fspath(path)],
         capture_output=True,
         text=True,
@@ -46,9 +46,9 @@ def to_bin(path: Path) -> None:
         timeout=_BIN_SECONDS,
         check=False,
     )
-    if done.returncode or os.path.lexists(path):
-        said = done.stderr.strip() or "it is still there"
-        raise Refused(f"{str(path)!r} did not go to the bin: {said}")
+    if result.returncode or os.path.lexists(path):
+        reason = result.stderr.strip() or "it is still there"
+        raise Refused(f"{str(path)!r} did not go to the bin: {reason}")
 
 
 def wait_until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
@@ -73,14 +73,14 @@ def serve(
         functions: by name.
         broken: further errors, and what is said before their text.
     """
-    name, told = sys.argv[1:3]
-    arguments = json.loads(Path(told[1:]).read_text("utf-8") if told.startswith("@") else told)
-    said = broken or {}
-    expected: tuple[type[Exception], ...] = (OSError, Refused, subprocess.TimeoutExpired, *said)
+    name, text = sys.argv[1:3]
+    arguments = json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
+    prefixes = broken or {}
+    expected: tuple[type[Exception], ...] = (OSError, Refused, subprocess.TimeoutExpired, *prefixes)
     try:
         answer = {"value": functions[name](**arguments)}
     except expected as error:
-        before = next((said[kind] for kind in type(error).__mro__ if kind in said), "")
+        before = next((prefixes[kind] for kind in type(error).__mro__ if kind in prefixes), "")
         answer = {"error": f"{before}{error}" or type(error).__name__}
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()

@@ -14,7 +14,7 @@ from .files_common import Refused, path_of, serve, to_bin
 
 LARGEST = 64 << 20
 """Bytes of the largest file that is read: larger ones are no text that somebody wrote."""
-TOLD = 200_000
+MOST_CHARACTERS = 200_000
 """Characters of lines that are told; the tool keeps fewer of them."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -23,12 +23,12 @@ MARKS = (
 )
 
 
-def _encoding(data: bytes, asked: str) -> str:
-    if asked:
+def _find_encoding(data: bytes, requested: str) -> str:
+    if requested:
         try:
-            return codecs.lookup(asked).name
+            return codecs.lookup(requested).name
         except LookupError as error:
-            raise Refused(f"no encoding {asked!r}; such as utf-8, utf-16, latin-1") from error
+            raise Refused(f"no encoding {requested!r}; such as utf-8, utf-16, latin-1") from error
     for mark, name in MARKS:
         if data.startswith(mark):
             return name
@@ -41,7 +41,7 @@ def _encoding(data: bytes, asked: str) -> str:
     return "utf-8"
 
 
-def _load(path: Path, asked: str) -> tuple[str, str]:
+def _load(path: Path, requested: str) -> tuple[str, str]:
     """Returns the text of a file and its encoding."""
     if not path.is_file():
         raise Refused(f"there is no file {str(path)!r}")
@@ -49,31 +49,33 @@ def _load(path: Path, asked: str) -> tuple[str, str]:
         raise Refused(f"{str(path)!r} has {path.stat().st_size:,} bytes; {LARGEST:,} are read")
     data = path.read_bytes()
     try:
-        encoding = _encoding(data, asked)
+        encoding = _find_encoding(data, requested)
         return data.decode(encoding), encoding
     except Refused as error:
         raise Refused(f"{str(path)!r}: {error}") from error
     except UnicodeDecodeError:
-        if asked:
-            raise Refused(f"{str(path)!r} is not in {asked}") from None
+        if requested:
+            raise Refused(f"{str(path)!r} is not in {requested}") from None
         return data.decode("latin-1"), "latin-1"
 
 
 def read(path: str, first: int, last: int, encoding: str) -> dict[str, Any]:
     """Returns lines of a text file; numbers below 0 count from its end."""
-    there = path_of(path)
-    text, used = _load(there, encoding)
+    target = path_of(path)
+    text, used = _load(target, encoding)
     lines = text.splitlines()
     count = len(lines)
     begin = max(1, first if first > 0 else count + 1 + first)
     end = min(count, last if last > 0 else count + 1 + last)
-    wanted = "\n".join(lines[begin - 1 : end])
-    half = TOLD // 2
-    if len(wanted) > TOLD:
-        wanted = f"{wanted[:half]}\n… {len(wanted) - TOLD} characters left out …\n{wanted[-half:]}"
+    part = "\n".join(lines[begin - 1 : end])
+    half = MOST_CHARACTERS // 2
+    if len(part) > MOST_CHARACTERS:
+        part = (
+            f"{part[:half]}\n… {len(part) - MOST_CHARACTERS} characters left out …\n{part[-half:]}"
+        )
     return {
-        "path": str(there),
-        "text": wanted,
+        "path": str(target),
+        "text": part,
         "first": begin,
         "last": max(end, begin - 1),
         "lines": count,
@@ -116,40 +118,40 @@ def _mask() -> int:
 
 def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any]:
     """Writes a whole file; one that was there goes to the bin."""
-    there = path_of(path)
-    used = _encoding(b"", encoding or "utf-8")
+    target = path_of(path)
+    used = _find_encoding(b"", encoding or "utf-8")
     note = ""
-    if os.path.lexists(there):
-        if there.is_dir():
-            raise Refused(f"{str(there)!r} is a folder")
+    if os.path.lexists(target):
+        if target.is_dir():
+            raise Refused(f"{str(target)!r} is a folder")
         if not overwrite:
-            raise Refused(f"{str(there)!r} is there already; with overwrite it goes to the bin")
+            raise Refused(f"{str(target)!r} is there already; with overwrite it goes to the bin")
         text.encode(used, "strict" if used.startswith("utf") else "replace")
-        to_bin(there)
+        to_bin(target)
         note = "what was there is in the bin"
-    there.parent.mkdir(parents=True, exist_ok=True)
-    return {**_store(there, text, used), "note": note}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return {**_store(target, text, used), "note": note}
 
 
 def replace(path: str, find: str, replacement: str, *, regex: bool) -> dict[str, Any]:
     """Replaces text in a file; its encoding and line ends stay."""
-    there = path_of(path)
-    before, used = _load(there, "")
+    target = path_of(path)
+    before, used = _load(target, "")
     if "\r\n" in before and "\r\n" not in find and not regex:
-        find, replacement = (each.replace("\n", "\r\n") for each in (find, replacement))
+        find, replacement = (text.replace("\n", "\r\n") for text in (find, replacement))
     try:
         pattern = re.compile(find if regex else re.escape(find), re.MULTILINE)
         new = replacement if regex else replacement.replace("\\", r"\\")
-        after, made = pattern.subn(new, before)
+        after, count = pattern.subn(new, before)
     except (re.error, IndexError) as error:
         raise Refused(f"{find!r} with {replacement!r}: {error}") from error
-    if not find or not made:
-        raise Refused(f"{find!r} is not in {str(there)!r}; nothing was changed")
-    changed = _changed(before, after)
-    return {**_store(there, after, used), "made": made, "changed": changed}
+    if not find or not count:
+        raise Refused(f"{find!r} is not in {str(target)!r}; nothing was changed")
+    changed = _list_changed_lines(before, after)
+    return {**_store(target, after, used), "made": count, "changed": changed}
 
 
-def _changed(before: str, after: str) -> list[str]:
+def _list_changed_lines(before: str, after: str) -> list[str]:
     """Returns the first lines that are other than before, with their numbers."""
     old = set(before.splitlines())
     lines = enumerate(after.splitlines(), 1)

@@ -11,14 +11,14 @@ import uno  # type: ignore[import-not-found]
 from .impress_places import (
     Unrecorded,
     box_of,
-    called,
-    chosen_slides,
     cursor_over,
     cursors,
     fill,
+    find_shape,
     number_of,
-    one_slide,
     place,
+    select_slide,
+    select_slides,
     shapes,
     slides,
 )
@@ -26,11 +26,11 @@ from .office_bridge import Desk, Refused, Unchanged, changes
 from .writer_looks import (
     character,
     color,
+    describe_character,
+    describe_paragraph,
     paragraph,
     put,
     shown_color,
-    told_character,
-    told_paragraph,
 )
 from .writer_parts import graphic, size_of
 from .writer_ranges import excerpt, note_of
@@ -50,19 +50,21 @@ def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> i
 @changes("impress", "Write text")
 def write(desk: Desk, slide: str, shape: str, text: str) -> str:
     """Writes the text of an object anew."""
-    target = called(one_slide(desk, slide), shape)
+    target = find_shape(select_slide(desk, slide), shape)
     if not hasattr(target, "String"):
         raise Refused("that shape holds no text")
     if target.String == text:
         return Unchanged(f"{shape} reads {excerpt(text)} already")
-    fill(one_slide(desk, slide), shape, text)
+    fill(select_slide(desk, slide), shape, text)
     if target.String != text:
         raise Refused("the text does not read back as it was given")
-    return f"{shape} of slide {_on(desk, slide)} is now {excerpt(target.String, 200)}"
+    return (
+        f"{shape} of slide {_find_slide_number(desk, slide)} is now {excerpt(target.String, 200)}"
+    )
 
 
-def _on(desk: Desk, slide: str) -> int:
-    return number_of(desk, one_slide(desk, slide))
+def _find_slide_number(desk: Desk, slide: str) -> int:
+    return number_of(desk, select_slide(desk, slide))
 
 
 @changes("impress", "Insert text box")
@@ -78,7 +80,7 @@ def text_box(
     size: float | None,
 ) -> str:
     """Puts a text box on a slide."""
-    target = one_slide(desk, slide)
+    target = select_slide(desk, slide)
     shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
     with Unrecorded(desk):
         number = _insert(target, shape, (left_cm, top_cm, width_cm, height_cm))
@@ -86,48 +88,51 @@ def text_box(
         shape.String = text
         if size:
             put(cursors(shape, ""), character({"size": size}))
-    return f"shape {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
+    position = _find_slide_number(desk, slide)
+    return f"shape {number} of slide {position}: {excerpt(shape.String)}, {box_of(shape)}"
 
 
 @changes("impress", "Format text")
-def format_text(desk: Desk, slides_: str, shape: str, text: str, **given: Any) -> str:
+def format_text(desk: Desk, slides_: str, shape: str, text: str, **options: Any) -> str:
     """Sets the look of characters: of an object, of a text in it, or of all text of slides."""
-    found = []
-    for slide in chosen_slides(desk, slides_):
+    ranges = []
+    for slide in select_slides(desk, slides_):
         targets = (
-            [called(slide, shape)] if shape else [each for each in shapes(slide) if _words(each)]
+            [find_shape(slide, shape)]
+            if shape
+            else [candidate for candidate in shapes(slide) if _has_text(candidate)]
         )
-        for each in targets:
-            if text and not shape and text not in each.String:
+        for target in targets:
+            if text and not shape and text not in target.String:
                 continue
-            found += cursors(each, text)
-    if not found:
+            ranges += cursors(target, text)
+    if not ranges:
         raise Refused(f"no text{f' {text!r}' if text else ''} on these slides")
-    put(found, character(given))
-    count = note_of(len(found), "place")
-    return f"{count}; {excerpt(found[0].String)} is now {told_character(found[0])}"
+    put(ranges, character(options))
+    count = note_of(len(ranges), "place")
+    return f"{count}; {excerpt(ranges[0].String)} is now {describe_character(ranges[0])}"
 
 
-def _words(shape: Any) -> bool:
+def _has_text(shape: Any) -> bool:
     empty = getattr(shape, "IsEmptyPresentationObject", False)
     return bool(not empty and hasattr(shape, "createTextCursor") and shape.String)
 
 
 @changes("impress", "Format paragraphs")
-def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **given: Any) -> str:
+def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **options: Any) -> str:
     """Sets alignment, spacing and bullets of the paragraphs of an object."""
-    properties = paragraph(given)
-    targets = [called(slide, shape) for slide in chosen_slides(desk, slides_)]
-    found = [cursor for each in targets for cursor in cursors(each, "")]
+    properties = paragraph(options)
+    targets = [find_shape(slide, shape) for slide in select_slides(desk, slides_)]
+    ranges = [cursor for target in targets for cursor in cursors(target, "")]
     if properties:
-        put(found, properties)
-    for each in targets if bullets else ():
-        _mark_all(each, bullets)
+        put(ranges, properties)
+    for target in targets if bullets else ():
+        _mark_all(target, bullets)
     if not (properties or bullets):
         raise Refused("nothing to set was given")
     marks = f", {bullets}" if bullets else ""
     count = note_of(len(targets), "shape")
-    return f"{count}; {excerpt(found[0].String)} is now {told_paragraph(found[0])}{marks}"
+    return f"{count}; {excerpt(ranges[0].String)} is now {describe_paragraph(ranges[0])}{marks}"
 
 
 _NUMBERING = {"bullets": 6, "numbers": 4, "letters": 1}
@@ -138,30 +143,30 @@ def _mark_all(shape: Any, kind: str) -> None:
     """Marks each paragraph alone: a level set over several reaches one of them."""
     walk = shape.createEnumeration()
     while walk.hasMoreElements():
-        one = walk.nextElement()
-        _bullets(one, kind)
-        level = -1 if one.NumberingLevel is None else one.NumberingLevel
+        line = walk.nextElement()
+        _set_bullets(line, kind)
+        level = -1 if line.NumberingLevel is None else line.NumberingLevel
         if (level < 0) != (kind == "none"):
-            raise Refused(f"{excerpt(one.String)} is at level {level} of a list afterwards")
+            raise Refused(f"{excerpt(line.String)} is at level {level} of a list afterwards")
 
 
-def _bullets(cursor: Any, kind: str) -> None:
+def _set_bullets(cursor: Any, kind: str) -> None:
     if kind == "none":
         cursor.NumberingLevel = -1
         return
     rules = cursor.NumberingRules
     level = list(rules.getByIndex(0))
-    wanted = {
+    properties = {
         "NumberingType": _NUMBERING[kind],
         "LeftMargin": 1000,
         "FirstLineOffset": -800,
         "Suffix": "" if kind == "bullets" else ".",
     }
     if kind == "bullets":
-        wanted["BulletChar"] = "•"
-    for each in level:
-        if each.Name in wanted:
-            each.Value = wanted.pop(each.Name)
+        properties["BulletChar"] = "•"
+    for entry in level:
+        if entry.Name in properties:
+            entry.Value = properties.pop(entry.Name)
     value = uno.Any("[]com.sun.star.beans.PropertyValue", tuple(level))
     uno.invoke(rules, "replaceByIndex", (0, value))
     cursor.NumberingRules = rules
@@ -179,14 +184,14 @@ def _paint(shape: Any, fill: str, line: str) -> None:
                 setattr(shape, f"{part}Color", number)
 
 
-def _painted(shape: Any) -> str:
-    said = []
+def _describe_paint(shape: Any) -> str:
+    parts = []
     for kind, part in (("FillStyle", "Fill"), ("LineStyle", "Line")):
         if hasattr(shape, kind):
             style = getattr(shape, kind).value
             shade = shown_color(getattr(shape, f"{part}Color"))
-            said.append(f"{part.lower()} {shade if style == 'SOLID' else style.lower()}")
-    return ", ".join(said)
+            parts.append(f"{part.lower()} {shade if style == 'SOLID' else style.lower()}")
+    return ", ".join(parts)
 
 
 @changes("impress", "Change shape")
@@ -204,24 +209,25 @@ def shape_change(
     line: str,
 ) -> str:
     """Moves, resizes, turns or paints an object."""
-    target_slide = one_slide(desk, slide)
-    target = called(target_slide, shape)
+    target_slide = select_slide(desk, slide)
+    target = find_shape(target_slide, shape)
     with Unrecorded(desk):
         place(target, (left_cm, top_cm, width_cm, height_cm))
         if degrees is not None:
             target.RotateAngle = round(-degrees * 100) % 36000
         _paint(target, fill, line)
     turned = f", turned {(36000 - target.RotateAngle) % 36000 / 100:g} degrees"
-    at = next(at for at, each in enumerate(shapes(target_slide), 1) if each == target)
-    return f"shape {at} is now {box_of(target)}{turned}, {_painted(target)}"
+    at = next(at for at, candidate in enumerate(shapes(target_slide), 1) if candidate == target)
+    return f"shape {at} is now {box_of(target)}{turned}, {_describe_paint(target)}"
 
 
 @changes("impress", "Delete shape")
 def shape_delete(desk: Desk, slide: str, shape: str) -> str:
     """Deletes an object of a slide."""
-    target = one_slide(desk, slide)
-    target.remove(called(target, shape))
-    return f"{shape!r} is gone; slide {_on(desk, slide)} has {note_of(target.Count, 'shape')}"
+    target = select_slide(desk, slide)
+    target.remove(find_shape(target, shape))
+    position = _find_slide_number(desk, slide)
+    return f"{shape!r} is gone; slide {position} has {note_of(target.Count, 'shape')}"
 
 
 @changes("impress", "Insert picture")
@@ -236,7 +242,7 @@ def image_insert(
     height_cm: float | None,
 ) -> str:
     """Puts the picture of a file on a slide, in its middle where no place is given."""
-    target, picture = one_slide(desk, slide), graphic(desk, path)
+    target, picture = select_slide(desk, slide), graphic(desk, path)
     wide, high = size_of(picture, width_cm, height_cm)
     if not (width_cm or height_cm):
         scale = min(1.0, target.Width / wide, target.Height / high)
@@ -247,7 +253,9 @@ def image_insert(
     with Unrecorded(desk):
         number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
         shape.Graphic = picture
-    return f"shape {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
+    return (
+        f"shape {number} of slide {_find_slide_number(desk, slide)} is the picture, {box_of(shape)}"
+    )
 
 
 @changes("impress", "Insert table")
@@ -262,7 +270,7 @@ def table_insert(
     height_cm: float,
 ) -> str:
     """Puts a table on a slide."""
-    target = one_slide(desk, slide)
+    target = select_slide(desk, slide)
     shape = desk.document.createInstance(_TABLE)
     box = (left_cm, top_cm, width_cm, height_cm)
     with Unrecorded(desk):
@@ -273,7 +281,8 @@ def table_insert(
         place(shape, box)
         _fill(model, values, 0, 0)
     size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
-    return f"shape {number} of slide {_on(desk, slide)} is a table: {size}, {box_of(shape)}"
+    position = _find_slide_number(desk, slide)
+    return f"shape {number} of slide {position} is a table: {size}, {box_of(shape)}"
 
 
 def _grow(lines: Any, count: int) -> None:
@@ -299,11 +308,13 @@ def table_write(
     desk: Desk, slide: str, shape: str, row: int, column: int, values: Sequence[Sequence[str]]
 ) -> str:
     """Writes texts into a table's cells, from one cell on; rows are added as needed."""
-    target = one_slide(desk, slide)
-    tables = [each for each in shapes(target) if each.ShapeType == _TABLE]
-    table = called(target, shape) if shape else tables[0] if tables else None
+    target = select_slide(desk, slide)
+    tables = [candidate for candidate in shapes(target) if candidate.ShapeType == _TABLE]
+    table = find_shape(target, shape) if shape else tables[0] if tables else None
     if table is None or table.ShapeType != _TABLE:
-        raise Refused(f"slide {_on(desk, slide)} has no table{f' {shape!r}' if shape else ''}")
+        raise Refused(
+            f"slide {_find_slide_number(desk, slide)} has no table{f' {shape!r}' if shape else ''}"
+        )
     model = table.Model
     widest = max(len(line) for line in values)
     if column + widest - 1 > model.ColumnCount:
@@ -319,7 +330,9 @@ def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
     """Replaces text on all slides; what is around it keeps its look."""
     pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
     count = 0
-    for holder in [each for slide in slides(desk) for each in _holders(shapes(slide))]:
+    for holder in [
+        text_holder for slide in slides(desk) for text_holder in _iterate_holders(shapes(slide))
+    ]:
         for match in reversed(list(pattern.finditer(holder.String))):
             cursor_over(holder, match.start(), match.end()).String = replacement
             count += 1
@@ -328,18 +341,18 @@ def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
     return f"{note_of(count, 'place')} replaced"
 
 
-def _holders(objects: Sequence[Any]) -> Iterator[Any]:
+def _iterate_holders(objects: Sequence[Any]) -> Iterator[Any]:
     """Gives what holds text: objects, those of groups, and the cells of tables."""
-    for each in objects:
-        if each.ShapeType == _TABLE:
-            model = each.Model
+    for shape in objects:
+        if shape.ShapeType == _TABLE:
+            model = shape.Model
             for row in range(model.RowCount):
                 for column in range(model.ColumnCount):
                     yield model.getCellByPosition(column, row)
-        elif each.ShapeType == "com.sun.star.drawing.GroupShape":
-            yield from _holders(shapes(each))
-        elif _words(each):
-            yield each
+        elif shape.ShapeType == "com.sun.star.drawing.GroupShape":
+            yield from _iterate_holders(shapes(shape))
+        elif _has_text(shape):
+            yield shape
 
 
 FUNCTIONS = {

@@ -6,7 +6,16 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .impress_places import chosen_slides, fill, number_of, one_slide, place, shapes, slides, told
+from .impress_places import (
+    describe_shape,
+    fill,
+    number_of,
+    place,
+    select_slide,
+    select_slides,
+    shapes,
+    slides,
+)
 from .office_bridge import Desk, Refused, changes, looks, works
 from .writer_looks import color, shown_color
 from .writer_parts import graphic
@@ -36,16 +45,18 @@ def overview(desk: Desk) -> str:
         f"{number_of(desk, desk.controller.CurrentPage)} is in front; masters: {names}"
     ]
     for at, slide in enumerate(every, 1):
-        lines.append(f"slide {at}{_marks(slide)}:")
-        lines += [f"  {told(number, each)}" for number, each in enumerate(shapes(slide), 1)]
+        lines.append(f"slide {at}{_describe_marks(slide)}:")
+        lines += [
+            f"  {describe_shape(number, shape)}" for number, shape in enumerate(shapes(slide), 1)
+        ]
     return "\n".join(lines)
 
 
-def _marks(slide: Any) -> str:
+def _describe_marks(slide: Any) -> str:
     layout = next((name for name, at in _LAYOUTS.items() if at == slide.Layout), slide.Layout)
     marks = [f"layout {layout}", *(["hidden"] if not slide.Visible else [])]
     marks += [f"transition type {slide.TransitionType}"] if slide.TransitionType else []
-    marks += ["has notes"] if _notes_of(slide) else []
+    marks += ["has notes"] if _read_notes(slide) else []
     return f" ({', '.join(marks)})"
 
 
@@ -53,20 +64,20 @@ def _marks(slide: Any) -> str:
 def read(desk: Desk, slide: str) -> str:
     """Tells all text of slides, notes and tables included."""
     lines = []
-    for each in chosen_slides(desk, slide):
-        lines.append(f"slide {number_of(desk, each)}{_marks(each)}:")
-        for at, shape in enumerate(shapes(each), 1):
-            lines.append(told(at, shape))
+    for page in select_slides(desk, slide):
+        lines.append(f"slide {number_of(desk, page)}{_describe_marks(page)}:")
+        for at, shape in enumerate(shapes(page), 1):
+            lines.append(describe_shape(at, shape))
             if shape.ShapeType == "com.sun.star.drawing.TableShape":
-                lines += _cells(shape.Model)
+                lines += _list_cells(shape.Model)
             elif "\n" in getattr(shape, "String", ""):
                 lines += [f"    {line}" for line in shape.String.split("\n")]
-        if _notes_of(each):
-            lines.append(f"notes: {_notes_of(each)}")
+        if _read_notes(page):
+            lines.append(f"notes: {_read_notes(page)}")
     return "\n".join(lines)
 
 
-def _cells(model: Any) -> list[str]:
+def _list_cells(model: Any) -> list[str]:
     return [
         "    "
         + " | ".join(
@@ -76,16 +87,16 @@ def _cells(model: Any) -> list[str]:
     ]
 
 
-def _notes(slide: Any) -> Any:
+def _find_notes(slide: Any) -> Any:
     """Returns the place for notes of a slide; None where it has none yet."""
-    for each in shapes(slide.NotesPage):
-        if each.ShapeType == "com.sun.star.presentation.NotesShape":
-            return each
+    for shape in shapes(slide.NotesPage):
+        if shape.ShapeType == "com.sun.star.presentation.NotesShape":
+            return shape
     return None
 
 
-def _notes_of(slide: Any) -> str:
-    place_ = _notes(slide)
+def _read_notes(slide: Any) -> str:
+    place_ = _find_notes(slide)
     return "" if place_ is None else str(place_.String)
 
 
@@ -109,7 +120,7 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
         if text:
             fill(slide, word, text)
     desk.controller.CurrentPage = slide
-    return f"slide {number_of(desk, slide)} of {len(slides(desk))}{_marks(slide)} is there"
+    return f"slide {number_of(desk, slide)} of {len(slides(desk))}{_describe_marks(slide)} is there"
 
 
 def _lay_out(desk: Desk, slide: Any, name: str) -> None:
@@ -123,7 +134,7 @@ def _lay_out(desk: Desk, slide: Any, name: str) -> None:
 @changes("impress", "Duplicate slide")
 def duplicate(desk: Desk, slide: str) -> str:
     """Copies a slide; the copy comes behind it."""
-    source = one_slide(desk, slide)
+    source = select_slide(desk, slide)
     before = len(slides(desk))
     desk.controller.CurrentPage = source
     desk.dispatch(".uno:DuplicatePage")  # which undo takes back, as it does not `duplicate`
@@ -136,19 +147,19 @@ def duplicate(desk: Desk, slide: str) -> str:
 @changes("impress", "Delete slide")
 def delete(desk: Desk, slides_: str) -> str:
     """Deletes slides."""
-    picked = chosen_slides(desk, slides_)
+    picked = select_slides(desk, slides_)
     before = len(slides(desk))
     if len(picked) == before:
         raise Refused("a presentation has at least one slide")
-    for each in picked:
-        desk.document.DrawPages.remove(each)
+    for page in picked:
+        desk.document.DrawPages.remove(page)
     return f"{note_of(len(picked), 'slide')} deleted; {len(slides(desk))} of {before} are left"
 
 
 @changes("impress", "Move slide")
 def move(desk: Desk, slide: str, to: int) -> str:
     """Moves a slide to another number."""
-    target = one_slide(desk, slide)
+    target = select_slide(desk, slide)
     if not 1 <= to <= len(slides(desk)):
         raise Refused(f"there is no place {to}; there are 1 to {len(slides(desk))}")
     before = number_of(desk, target)
@@ -171,28 +182,29 @@ def _move(desk: Desk, slide: Any, to: int) -> None:
 @changes("impress", "Slide layout")
 def layout(desk: Desk, slides_: str, name: str) -> str:
     """Gives slides a layout."""
-    picked = chosen_slides(desk, slides_)
-    for each in picked:
-        _lay_out(desk, each, name)
-    return f"{note_of(len(picked), 'slide')}; slide {number_of(desk, picked[0])}{_marks(picked[0])}"
+    picked = select_slides(desk, slides_)
+    for page in picked:
+        _lay_out(desk, page, name)
+    first = f"slide {number_of(desk, picked[0])}{_describe_marks(picked[0])}"
+    return f"{note_of(len(picked), 'slide')}; {first}"
 
 
 @works("impress")
 def show(desk: Desk, slide: str) -> str:
     """Brings a slide to the front of the window."""
-    desk.controller.CurrentPage = one_slide(desk, slide)
+    desk.controller.CurrentPage = select_slide(desk, slide)
     return f"slide {number_of(desk, desk.controller.CurrentPage)} is in front"
 
 
 @changes("impress", "Slide background")
 def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
     """Sets the background of slides: a colour, a picture, or that of the master again."""
-    picked = chosen_slides(desk, slides_)
+    picked = select_slides(desk, slides_)
     number = color(color_) if color_ else -1
     picture = graphic(desk, image) if image else None
-    for each in picked:
+    for page in picked:
         if picture is None and number == -1:
-            each.Background = None
+            page.Background = None
             continue
         ground = desk.document.createInstance("com.sun.star.drawing.Background")
         if picture is not None:
@@ -201,7 +213,7 @@ def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
         else:
             ground.FillStyle = uno.Enum("com.sun.star.drawing.FillStyle", "SOLID")
             ground.FillColor = number
-        each.Background = ground
+        page.Background = ground
     ground = picked[0].Background
     style = "that of the master" if ground is None else ground.FillStyle.value.lower()
     shade = f" {shown_color(ground.FillColor)}" if style == "solid" else ""
@@ -214,8 +226,8 @@ def size(desk: Desk, format_: str) -> str:
     wide, high = _SIZES[format_]
     pages = desk.document.MasterPages
     masters = [pages.getByIndex(at) for at in range(pages.Count)]
-    for each in [*masters, *slides(desk)]:
-        each.Width, each.Height = round(wide * 1000), round(high * 1000)
+    for page in [*masters, *slides(desk)]:
+        page.Width, page.Height = round(wide * 1000), round(high * 1000)
     first = slides(desk)[0]
     return f"slides are now {first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
 
@@ -223,8 +235,8 @@ def size(desk: Desk, format_: str) -> str:
 @changes("impress", "Speaker notes")
 def notes(desk: Desk, slide: str, text: str) -> str:
     """Writes the speaker's notes of a slide."""
-    target = one_slide(desk, slide)
-    holder = _notes(target)
+    target = select_slide(desk, slide)
+    holder = _find_notes(target)
     if holder is None:
         holder = desk.document.createInstance("com.sun.star.presentation.NotesShape")
         page = target.NotesPage
@@ -232,7 +244,7 @@ def notes(desk: Desk, slide: str, text: str) -> str:
         tenth, half = page.Width / 10_000, page.Height / 2000
         place(holder, (tenth, half, 8 * tenth, 0.8 * half))
     holder.String = text
-    return f"notes of slide {number_of(desk, target)}: {excerpt(_notes_of(target), 200)}"
+    return f"notes of slide {number_of(desk, target)}: {excerpt(_read_notes(target), 200)}"
 
 
 @changes("impress", "Header and footer")
@@ -240,19 +252,19 @@ def footer(
     desk: Desk, slides_: str, text: str | None, number: bool | None, date: bool | None
 ) -> str:
     """Shows a footer, slide numbers or the date on slides, or no longer."""
-    picked = chosen_slides(desk, slides_)
-    for each in picked:
+    picked = select_slides(desk, slides_)
+    for page in picked:
         if text is not None:
-            each.FooterText, each.IsFooterVisible = text, bool(text)
+            page.FooterText, page.IsFooterVisible = text, bool(text)
         if number is not None:
-            each.IsPageNumberVisible = number
+            page.IsPageNumberVisible = number
         if date is not None:
-            each.IsDateTimeVisible, each.IsDateTimeFixed = date, False
+            page.IsDateTimeVisible, page.IsDateTimeFixed = date, False
     first = picked[0]
-    said = excerpt(first.FooterText) if first.IsFooterVisible else "none"
+    footer_text = excerpt(first.FooterText) if first.IsFooterVisible else "none"
     numbered, dated = _on_off(first.IsPageNumberVisible), _on_off(first.IsDateTimeVisible)
     marks = f"slide number {numbered}, date {dated}"
-    return f"{note_of(len(picked), 'slide')}; footer {said}, {marks}"
+    return f"{note_of(len(picked), 'slide')}; footer {footer_text}, {marks}"
 
 
 def _on_off(value: bool) -> str:

@@ -14,17 +14,17 @@ __all__ = [
     "KINDS",
     "Unrecorded",
     "box_of",
-    "called",
-    "chosen_slides",
     "cursor_over",
     "cursors",
+    "describe_shape",
     "fill",
+    "find_shape",
     "number_of",
-    "one_slide",
     "place",
+    "select_slide",
+    "select_slides",
     "shapes",
     "slides",
-    "told",
 ]
 
 _NO_NUMBERING = 5
@@ -64,41 +64,41 @@ def slides(desk: Desk) -> list[Any]:
 
 def number_of(desk: Desk, slide: Any) -> int:
     """Returns the number of a slide, from 1."""
-    return next(at for at, each in enumerate(slides(desk), 1) if each == slide)
+    return next(at for at, other in enumerate(slides(desk), 1) if other == slide)
 
 
-def chosen_slides(desk: Desk, numbers: str) -> list[Any]:
+def select_slides(desk: Desk, numbers: str) -> list[Any]:
     """Returns the slides that a text such as "2-4" means.
 
     Raises:
         Refused: it means none.
     """
-    every, wanted = slides(desk), numbers.strip()
-    if wanted in ("", "current"):
+    every, selection = slides(desk), numbers.strip()
+    if selection in ("", "current"):
         return [every[number_of(desk, desk.controller.CurrentPage) - 1]]
-    if wanted == "all":
+    if selection == "all":
         return every
-    if wanted == "last":
+    if selection == "last":
         return every[-1:]
     picked: set[int] = set()
-    for part in wanted.split(","):
-        found = _PART.fullmatch(part.strip())
-        if found is None:
+    for part in selection.split(","):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
             ways = '"3", "2-4", "1,3", "last", "all" or "current"'
             raise Refused(f"{numbers!r} means no slides; such as {ways}")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= len(every):
             raise Refused(f"there is no slide {part.strip()}; there are 1 to {len(every)}")
         picked.update(range(first, last + 1))
     return [every[at - 1] for at in sorted(picked)]
 
 
-def one_slide(desk: Desk, number: str) -> Any:
+def select_slide(desk: Desk, number: str) -> Any:
     """Returns the slide that a text means; the one in front where it is empty."""
-    found = chosen_slides(desk, number)
-    if len(found) != 1:
-        raise Refused(f"{number!r} means {len(found)} slides; give one")
-    return found[0]
+    matches = select_slides(desk, number)
+    if len(matches) != 1:
+        raise Refused(f"{number!r} means {len(matches)} slides; give one")
+    return matches[0]
 
 
 def shapes(slide: Any) -> list[Any]:
@@ -106,27 +106,29 @@ def shapes(slide: Any) -> list[Any]:
     return [slide.getByIndex(at) for at in range(slide.Count)]
 
 
-def called(slide: Any, name: str) -> Any:
+def find_shape(slide: Any, name: str) -> Any:
     """Returns an object of a slide: by number, by name, or as "title", "subtitle" or "content".
 
     Raises:
         Refused: there is none; those that are there are named.
     """
-    every, wanted = shapes(slide), name.strip()
-    if wanted.isdigit() and 1 <= int(wanted) <= len(every):
-        return every[int(wanted) - 1]
-    for each in every:
-        if each.Name == wanted and wanted:
-            return each
-    for kind in KINDS.get(wanted.lower(), ()):
-        for each in every:
-            if each.ShapeType == f"com.sun.star.presentation.{kind}":
-                return each
-    there = "; ".join(f"{at}: {_label(each)}" for at, each in enumerate(every, 1)) or "nothing"
-    raise Refused(f"there is no shape {name!r} on that slide; it has {there}")
+    every, key = shapes(slide), name.strip()
+    if key.isdigit() and 1 <= int(key) <= len(every):
+        return every[int(key) - 1]
+    for shape in every:
+        if shape.Name == key and key:
+            return shape
+    for kind in KINDS.get(key.lower(), ()):
+        for shape in every:
+            if shape.ShapeType == f"com.sun.star.presentation.{kind}":
+                return shape
+    labels = (
+        "; ".join(f"{at}: {_label_shape(shape)}" for at, shape in enumerate(every, 1)) or "nothing"
+    )
+    raise Refused(f"there is no shape {name!r} on that slide; it has {labels}")
 
 
-def _label(shape: Any) -> str:
+def _label_shape(shape: Any) -> str:
     kind = str(shape.ShapeType).rsplit(".", 1)[-1]
     word = next((word for word, names in KINDS.items() if kind in names), kind)
     return f"{word}{f' {shape.Name!r}' if shape.Name else ''}"
@@ -139,7 +141,7 @@ def box_of(shape: Any) -> str:
     return f"at {place_} cm, {size.Width / 1000:.2f} x {size.Height / 1000:.2f} cm"
 
 
-def told(number: int, shape: Any) -> str:
+def describe_shape(number: int, shape: Any) -> str:
     """Returns one line about an object."""
     text = (
         getattr(shape, "String", "") if not getattr(shape, "IsEmptyPresentationObject", 0) else ""
@@ -147,14 +149,14 @@ def told(number: int, shape: Any) -> str:
     if shape.ShapeType == "com.sun.star.drawing.TableShape":
         model = shape.Model
         size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
-        return f"{number} {_label(shape)}: {size}, {box_of(shape)}"
-    said = excerpt(text, 200) if text else "empty"
-    return f"{number} {_label(shape)}: {said}, {box_of(shape)}"
+        return f"{number} {_label_shape(shape)}: {size}, {box_of(shape)}"
+    summary = excerpt(text, 200) if text else "empty"
+    return f"{number} {_label_shape(shape)}: {summary}, {box_of(shape)}"
 
 
 def place(shape: Any, box: tuple[float | None, float | None, float | None, float | None]) -> None:
     """Moves and resizes an object: left, top, width, height in centimetres, or None as it is."""
-    left, top, width, height = (None if each is None else round(each * 1000) for each in box)
+    left, top, width, height = (None if value is None else round(value * 1000) for value in box)
     if width is not None or height is not None:
         size = uno.createUnoStruct("com.sun.star.awt.Size")
         size.Width = shape.Size.Width if width is None else width
@@ -169,7 +171,7 @@ def place(shape: Any, box: tuple[float | None, float | None, float | None, float
 
 def fill(slide: Any, name: str, text: str) -> None:
     """Writes the text of a shape; an empty outline becomes the list that its placeholder is."""
-    shape = called(slide, name)
+    shape = find_shape(slide, name)
     empty = getattr(shape, "IsEmptyPresentationObject", False)
     shape.String = text
     if not empty or shape.ShapeType != "com.sun.star.presentation.OutlinerShape":
@@ -177,7 +179,7 @@ def fill(slide: Any, name: str, text: str) -> None:
     walk = shape.createEnumeration()
     while walk.hasMoreElements():
         line = walk.nextElement()
-        level = {each.Name: each.Value for each in line.NumberingRules.getByIndex(0)}
+        level = {entry.Name: entry.Value for entry in line.NumberingRules.getByIndex(0)}
         if level["NumberingType"] != _NO_NUMBERING:
             line.NumberingLevel = 0
 
@@ -190,29 +192,29 @@ def cursors(shape: Any, text: str) -> list[Any]:
     """
     if not hasattr(shape, "createTextCursor"):
         raise Refused("that shape holds no text")
-    whole = shape.String
+    full_text = shape.String
     if not text:
         cursor = shape.createTextCursor()
         cursor.gotoStart(False)
         cursor.gotoEnd(True)
         return [cursor]
-    matches = re.finditer(re.escape(text), whole)
-    found = [cursor_over(shape, each.start(), each.end()) for each in matches]
-    if not found:
-        raise Refused(f"{text!r} is not in {excerpt(whole)}")
-    return found
+    matches = re.finditer(re.escape(text), full_text)
+    ranges = [cursor_over(shape, match.start(), match.end()) for match in matches]
+    if not ranges:
+        raise Refused(f"{text!r} is not in {excerpt(full_text)}")
+    return ranges
 
 
 def cursor_over(holder: Any, start: int, end: int) -> Any:
     """Returns a cursor over some characters of what holds text."""
-    whole = holder.String
+    full_text = holder.String
     cursor = holder.createTextCursor()
     cursor.gotoStart(False)
-    cursor.goRight(_units(whole[:start]), False)
-    cursor.goRight(_units(whole[start:end]), True)
+    cursor.goRight(_count_units(full_text[:start]), False)
+    cursor.goRight(_count_units(full_text[start:end]), True)
     return cursor
 
 
-def _units(text: str) -> int:
+def _count_units(text: str) -> int:
     """Returns the length of a text as LibreOffice counts: in units of UTF-16."""
     return len(text.encode("utf-16-le")) // 2

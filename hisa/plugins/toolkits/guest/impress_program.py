@@ -5,7 +5,7 @@ from __future__ import annotations
 import uno  # type: ignore[import-not-found]
 
 from . import impress_objects, impress_pages, office_files
-from .impress_places import one_slide
+from .impress_places import select_slide
 from .office_bridge import Desk, serve, setting, works
 
 _ENDINGS = {
@@ -31,11 +31,11 @@ def export(desk: Desk, path: str, slide: str, width: int, overwrite: bool) -> st
         office_files.write_copy(desk, target, endings[ending], FilterData=value)
     else:
         office_files.write_copy(desk, target, endings[ending])
-    return office_files.written(target)
+    return office_files.describe_file(target)
 
 
 def _draw(desk: Desk, url: str, number: str, kind: str, width: int) -> None:
-    slide = one_slide(desk, number)
+    slide = select_slide(desk, number)
     size = (
         setting("PixelWidth", width),
         setting("PixelHeight", width * slide.Height // slide.Width),

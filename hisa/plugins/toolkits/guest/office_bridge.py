@@ -93,15 +93,15 @@ class Desk:
     def dispatch(self, command: str, **settings: Any) -> Any:
         """Do a command of the menus, as ``.uno:Undo``, in the document's window."""
         helper = self.service("com.sun.star.frame.DispatchHelper")
-        given = tuple(setting(name, value) for name, value in settings.items())
-        return helper.executeDispatch(self.controller.Frame, command, "", 0, given)
+        values = tuple(setting(name, value) for name, value in settings.items())
+        return helper.executeDispatch(self.controller.Frame, command, "", 0, values)
 
 
 def setting(name: str, value: Any) -> Any:
     """Returns one named value, as UNO takes them."""
-    made = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
-    made.Name, made.Value = name, value
-    return made
+    named_value = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
+    named_value.Name, named_value.Value = name, value
+    return named_value
 
 
 Function = Callable[..., Any]
@@ -116,7 +116,7 @@ def works(kind: str) -> Callable[[Function], Function]:
     """Mark a function that makes no step of its own: save, undo, choose what is shown."""
 
     def run(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
-        _no_dialog()
+        _require_no_dialog()
         with _Watch():
             return function(desk, **arguments)
 
@@ -132,61 +132,63 @@ def changes(kind: str, title: str) -> Callable[[Function], Function]:
     """
 
     def run(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
-        _no_dialog()
+        _require_no_dialog()
         if desk.document.isReadonly():
             raise Refused(f"{_name(desk.document)} is open read-only; save it under another name")
         with _Watch(), _Step(desk.document, title) as step:
-            said = _explained(desk, function, arguments)
-        if step.recorded or isinstance(said, Unchanged):
-            return said
-        return type(said)(f"{said} (undo does not take this back)")
+            answer = _call_function(desk, function, arguments)
+        if step.recorded or isinstance(answer, Unchanged):
+            return answer
+        return type(answer)(f"{answer} (undo does not take this back)")
 
     return _with_desk(kind, run)
 
 
-def _explained(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
+def _call_function(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
     """The function's answer; a refusal of the office says what may be its reason."""
     try:
         return function(desk, **arguments)
     except UnoError as error:
         sheets = getattr(desk.document, "Sheets", None)
-        held = (
-            [each for each in sheets.ElementNames if sheets.getByName(each).isProtected()]
+        protected = (
+            [name for name in sheets.ElementNames if sheets.getByName(name).isProtected()]
             if sheets is not None
             else []
         )
-        if held:
-            raise Refused(f"{_refusal(error)}; these sheets are protected: {held}") from None
+        if protected:
+            raise Refused(
+                f"{_describe_refusal(error)}; these sheets are protected: {protected}"
+            ) from None
         raise
 
 
 def serve(functions: Mapping[str, Function]) -> None:
     """Do the call of the command line, and print its answer as `call_guest` takes it."""
-    name, told = sys.argv[1:3]
-    arguments = json.loads(Path(told[1:]).read_text() if told.startswith("@") else told)
+    name, text = sys.argv[1:3]
+    arguments = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
     try:
-        said = functions[name](**arguments)
-        answer = {"error" if isinstance(said, Faulty) else "value": said}
+        output = functions[name](**arguments)
+        answer = {"error" if isinstance(output, Faulty) else "value": output}
     except Refused as error:
         answer = {"error": str(error)}
     except UnoError as error:
-        answer = {"error": _refusal(error)}
-    _answer(answer)
+        answer = {"error": _describe_refusal(error)}
+    _print_answer(answer)
 
 
-def _refusal(error: Any) -> str:
+def _describe_refusal(error: Any) -> str:
     if isinstance(error, _Disposed) and "bridge" in str(error.Message):
         return (
             "the connection to LibreOffice broke off in the middle of the call, as when it crashes;"
             " look at the screen, open the document again if it is gone, and see what was done"
         )
     kind = type(error).__name__.rsplit(".", 1)[-1]
-    said = str(error.Message).strip().split("\n", 1)[0]
-    said = "" if said.startswith("at .") else said  # a place in its source
-    return f"LibreOffice refuses ({kind}){': ' if said else ''}{said}"
+    message = str(error.Message).strip().split("\n", 1)[0]
+    message = "" if message.startswith("at .") else message  # a place in its source
+    return f"LibreOffice refuses ({kind}){': ' if message else ''}{message}"
 
 
-def _answer(answer: Mapping[str, Any]) -> None:
+def _print_answer(answer: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
@@ -211,47 +213,47 @@ def _desk(kind: str) -> Desk:
     watch.start()
     try:
         try:
-            return _found(kind)
+            return _find_desk(kind)
         except _Disposed:  # an office that is ending; nothing was done yet
-            return _found(kind)
+            return _find_desk(kind)
     finally:
         watch.cancel()
 
 
-def _found(kind: str) -> Desk:
+def _find_desk(kind: str) -> Desk:
     context = _connect()
     desktop = Desk(context, None).service("com.sun.star.frame.Desktop")
-    return Desk(context, _in_front(desktop, kind))
+    return Desk(context, _find_document(desktop, kind))
 
 
 def _give_up() -> None:
-    _answer({"error": f"LibreOffice does not answer for {_SILENT:g} s: it is busy or hangs"})
+    _print_answer({"error": f"LibreOffice does not answer for {_SILENT:g} s: it is busy or hangs"})
     os._exit(0)
 
 
-def _in_front(desktop: Any, kind: str) -> Any:
-    document = _seen(desktop)
+def _find_document(desktop: Any, kind: str) -> Any:
+    document = _find_front_document(desktop)
     if document is not None and _kind(document) == kind:
         return document
-    wanted = _KINDS[kind][1]
-    listed = [each for each in _documents(desktop) if _kind(each) == kind]
+    noun = _KINDS[kind][1]
+    listed = [candidate for candidate in _documents(desktop) if _kind(candidate) == kind]
     if document is None or not _kind(document):
-        said = f"LibreOffice has no {wanted} in front"
+        problem = f"LibreOffice has no {noun} in front"
     else:
-        said = f"{_name(document)}, a {_KINDS[_kind(document)][1]}, is in front of LibreOffice"
+        problem = f"{_name(document)}, a {_KINDS[_kind(document)][1]}, is in front of LibreOffice"
     if not listed:
-        raise Refused(f"{said}; no {wanted} is open")
-    raise Refused(f"{said}; bring {', '.join(map(_name, listed))} to the front first")
+        raise Refused(f"{problem}; no {noun} is open")
+    raise Refused(f"{problem}; bring {', '.join(map(_name, listed))} to the front first")
 
 
-def _seen(desktop: Any) -> Any:
+def _find_front_document(desktop: Any) -> Any:
     """The document of the window in front; of the office's own last one, where none of its is.
 
     The office learns a moment later than the window manager that another window is in front.
     """
     document = desktop.getCurrentComponent()
     title = front_title(_office())
-    frames = [each for each in _frames(desktop) if title and each.Title == title]
+    frames = [frame for frame in _frames(desktop) if title and frame.Title == title]
     if len(frames) == 1 and frames[0].Controller is not None:
         return frames[0].Controller.Model or document
     return document
@@ -272,8 +274,8 @@ def _kind(document: Any) -> str:
     """One of `_KINDS`; empty for the start page and what else is no document."""
     if not hasattr(document, "supportsService"):
         return ""
-    found = (kind for kind, (service, _) in _KINDS.items() if document.supportsService(service))
-    return next(found, "")
+    kinds = (kind for kind, (service, _) in _KINDS.items() if document.supportsService(service))
+    return next(kinds, "")
 
 
 def _name(document: Any) -> str:
@@ -307,15 +309,15 @@ def _resolve(process: int) -> Any:
     here = uno.getComponentContext()
     name = "com.sun.star.bridge.UnoUrlResolver"
     resolver = here.ServiceManager.createInstanceWithContext(name, here)
-    for accepted in (f"pipe,name={_PIPE};urp;", *_accepted(process)):
+    for address in (f"pipe,name={_PIPE};urp;", *_list_addresses(process)):
         try:
-            return resolver.resolve(f"uno:{accepted.rstrip(';')};StarOffice.ComponentContext")
+            return resolver.resolve(f"uno:{address.rstrip(';')};StarOffice.ComponentContext")
         except UnoError:
             continue
     return None
 
 
-def _accepted(process: int) -> Iterator[str]:
+def _list_addresses(process: int) -> Iterator[str]:
     """Yields the addresses that the office was started to accept, as by a task's own setup."""
     for word in _words(process):
         option, _, value = word.lstrip("-").partition("=")
@@ -353,17 +355,17 @@ class _Watch:
         while not self._over.wait(_LOOK):
             titles = modal_dialogs(process)
             if titles and not self._over.is_set():
-                told = ", ".join(f"“{title}”" for title in titles)
-                said = f"the dialog {told} came up; answer it, then see what was done"
-                _answer({"error": said})
+                names = ", ".join(f"“{title}”" for title in titles)
+                message = f"the dialog {names} came up; answer it, then see what was done"
+                _print_answer({"error": message})
                 os._exit(0)
 
 
-def _no_dialog() -> None:
+def _require_no_dialog() -> None:
     titles = modal_dialogs(_office())
     if titles:
-        told = ", ".join(f"“{title}”" for title in titles)
-        raise Refused(f"the dialog {told} is open in LibreOffice; answer or close it first")
+        names = ", ".join(f"“{title}”" for title in titles)
+        raise Refused(f"the dialog {names} is open in LibreOffice; answer or close it first")
 
 
 # Undo ---------------------------------------------------------------------------------------------

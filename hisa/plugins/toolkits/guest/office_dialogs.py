@@ -66,8 +66,8 @@ class _Display:
         root = self._x11.XDefaultRootWindow(self._handle)
         modal = self._atom("_NET_WM_STATE_MODAL")
         for window in self._longs(root, "_NET_CLIENT_LIST"):
-            its = pid in self._longs(window, "_NET_WM_PID")
-            if its and modal in self._longs(window, "_NET_WM_STATE"):
+            is_own = pid in self._longs(window, "_NET_WM_PID")
+            if is_own and modal in self._longs(window, "_NET_WM_STATE"):
                 yield self._text(window, "_NET_WM_NAME")
 
     def front(self, pid: int) -> str:

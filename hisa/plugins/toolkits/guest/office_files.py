@@ -11,7 +11,7 @@ import uno  # type: ignore[import-not-found]
 
 from .office_bridge import Desk, Refused, setting, works
 
-__all__ = ["save", "target_file", "undo", "write_copy", "written"]
+__all__ = ["describe_file", "save", "target_file", "undo", "write_copy"]
 
 
 def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Path:
@@ -25,16 +25,16 @@ def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Pa
     Raises:
         Refused: it cannot be written there.
     """
-    found = Path(path).expanduser()
-    if not found.is_absolute():
-        raise Refused(f"{path!r}: wanted is a whole path, such as '~/Documents/{found.name}'")
-    if found.suffix.lower() not in endings:
+    target = Path(path).expanduser()
+    if not target.is_absolute():
+        raise Refused(f"{path!r}: wanted is a whole path, such as '~/Documents/{target.name}'")
+    if target.suffix.lower() not in endings:
         raise Refused(f"{path!r}: wanted is a name that ends in {', '.join(endings)}")
-    if not found.parent.is_dir():
-        raise Refused(f"there is no folder {str(found.parent)!r}")
-    if found.exists() and not overwrite:
-        raise Refused(f"{str(found)!r} is there already; overwrite=true replaces it")
-    return found
+    if not target.parent.is_dir():
+        raise Refused(f"there is no folder {str(target.parent)!r}")
+    if target.exists() and not overwrite:
+        raise Refused(f"{str(target)!r} is there already; overwrite=true replaces it")
+    return target
 
 
 def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
@@ -54,19 +54,19 @@ def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
         else:
             document.store()
         changed = "; it still has unsaved changes" if document.isModified() else ""
-        return f"{written(Path(uno.fileUrlToSystemPath(document.URL)))}{changed}"
+        return f"{describe_file(Path(uno.fileUrlToSystemPath(document.URL)))}{changed}"
 
     return store
 
 
 def write_copy(desk: Desk, target: Path, filter_name: str, **settings: Any) -> None:
     """Write a copy of a document to a file; the document itself stays as it is."""
-    given = [setting("FilterName", filter_name)]
-    given += [setting(name, value) for name, value in settings.items()]
-    desk.document.storeToURL(uno.systemPathToFileUrl(str(target)), tuple(given))
+    properties = [setting("FilterName", filter_name)]
+    properties += [setting(name, value) for name, value in settings.items()]
+    desk.document.storeToURL(uno.systemPathToFileUrl(str(target)), tuple(properties))
 
 
-def written(path: Path) -> str:
+def describe_file(path: Path) -> str:
     """Returns what is to be seen of a file that was just written."""
     if not path.is_file():
         raise Refused(f"{str(path)!r} was not written")

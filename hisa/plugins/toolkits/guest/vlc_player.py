@@ -52,7 +52,7 @@ class Player(NamedTuple):
                 return word.partition("=")[2]
             if word == f"--{name}" and at + 1 < len(self.words):
                 return self.words[at + 1]
-        return kept_settings().get(name, "")
+        return read_settings().get(name, "")
 
 
 def rc_file() -> Path:
@@ -61,7 +61,7 @@ def rc_file() -> Path:
     return Path(home, "vlc", "vlcrc")
 
 
-def kept_settings() -> dict[str, str]:
+def read_settings() -> dict[str, str]:
     """Returns what the file of settings sets; what it has as a comment is VLC's default."""
     try:
         lines = rc_file().read_text("utf-8", "replace").splitlines()
@@ -71,23 +71,23 @@ def kept_settings() -> dict[str, str]:
     return {name.strip(): value for name, mark, value in pairs if mark}
 
 
-def running() -> Player:
+def find_player() -> Player:
     """Returns the VLC that runs, the latest where there are several.
 
     Raises:
         Refused: none does.
     """
-    found = []
+    players = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
         except OSError:
             continue
         if words and Path(words[0]).name in ("vlc", "cvlc"):
-            found.append(Player(int(folder.name), words))
-    if not found:
+            players.append(Player(int(folder.name), words))
+    if not players:
         raise Refused("VLC does not run")
-    return max(found)
+    return max(players)
 
 
 def ask(player: Player, page: str = "status", **query: str) -> Any:
@@ -113,28 +113,30 @@ def ask(player: Player, page: str = "status", **query: str) -> Any:
 
 def order(command: str, **query: str) -> Any:
     """Gives VLC an order, and returns its state."""
-    return ask(running(), command=command, **query)
+    return ask(find_player(), command=command, **query)
 
 
-def until(holds: Callable[[dict[str, Any]], bool], seconds: float = _HAPPENS) -> dict[str, Any]:
+def wait_for_state(
+    holds: Callable[[dict[str, Any]], bool], seconds: float = _HAPPENS
+) -> dict[str, Any]:
     """Returns VLC's state as soon as something holds, or as it is after some seconds."""
     deadline = time.monotonic() + seconds
     while True:
-        told: dict[str, Any] = ask(running())
-        if holds(told) or time.monotonic() > deadline:
-            return told
+        state: dict[str, Any] = ask(find_player())
+        if holds(state) or time.monotonic() > deadline:
+            return state
         time.sleep(0.1)
 
 
 def status() -> Any:
     """Returns VLC's state."""
-    told = ask(running())
-    return {**told, "entry": next((e for e in playlist() if e["current"]), None)}
+    state = ask(find_player())
+    return {**state, "entry": next((e for e in playlist() if e["current"]), None)}
 
 
 def playlist() -> Any:
     """Returns the entries of the playlist, in order."""
-    return list(_leaves(ask(running(), "playlist"), ""))
+    return list(_leaves(ask(find_player(), "playlist"), ""))
 
 
 def _leaves(node: dict[str, Any], under: str) -> Iterator[dict[str, Any]]:
@@ -173,53 +175,57 @@ def play(what: str) -> Any:
     uri = medium(what)
     before = {entry["id"] for entry in playlist()}
     order("in_play", input=uri)
-    told = until(lambda s: s["state"] == "playing" and str(s["currentplid"]) not in before)
-    if told["state"] != "playing" or str(told["currentplid"]) in before:
-        raise Refused(f"VLC does not play {what!r}: it is {told['state']}; look at the screen")
-    until(lambda s: s["length"] > 0, 1.0)  # a stream has none
+    state = wait_for_state(
+        lambda s: s["state"] == "playing" and str(s["currentplid"]) not in before
+    )
+    if state["state"] != "playing" or str(state["currentplid"]) in before:
+        raise Refused(f"VLC does not play {what!r}: it is {state['state']}; look at the screen")
+    wait_for_state(lambda s: s["length"] > 0, 1.0)  # a stream has none
     return status()
 
 
 def pause(on: bool) -> Any:
     """Pauses or goes on."""
-    if ask(running())["state"] == "stopped":
+    if ask(find_player())["state"] == "stopped":
         raise Refused("nothing plays")
     order("pl_forcepause" if on else "pl_forceresume")
-    wanted = "paused" if on else "playing"
-    if until(lambda s: s["state"] == wanted)["state"] != wanted:
-        raise Refused(f"VLC is not {wanted}")
+    expected = "paused" if on else "playing"
+    if wait_for_state(lambda s: s["state"] == expected)["state"] != expected:
+        raise Refused(f"VLC is not {expected}")
     return status()
 
 
 def stop() -> Any:
     """Stops."""
     order("pl_stop")
-    if (told := until(lambda s: s["state"] == "stopped"))["state"] != "stopped":
-        raise Refused(f"VLC is still {told['state']}")
+    if (state := wait_for_state(lambda s: s["state"] == "stopped"))["state"] != "stopped":
+        raise Refused(f"VLC is still {state['state']}")
     return status()
 
 
 def select(entry: str) -> Any:
     """Plays an entry of the playlist."""
-    wanted = _entry(entry)
-    order("pl_play", id=wanted["id"])
-    told = until(lambda s: str(s["currentplid"]) == wanted["id"] and s["state"] == "playing")
-    if told["state"] != "playing" or str(told["currentplid"]) != wanted["id"]:
-        raise Refused(f"VLC does not play {wanted['name']!r}: it is {told['state']}")
+    target = _find_entry(entry)
+    order("pl_play", id=target["id"])
+    state = wait_for_state(
+        lambda s: str(s["currentplid"]) == target["id"] and s["state"] == "playing"
+    )
+    if state["state"] != "playing" or str(state["currentplid"]) != target["id"]:
+        raise Refused(f"VLC does not play {target['name']!r}: it is {state['state']}")
     return status()
 
 
-def _entry(text: str) -> dict[str, Any]:
+def _find_entry(text: str) -> dict[str, Any]:
     """The entry that is meant, by number or by a part of its name or address."""
     entries: list[dict[str, Any]] = playlist()
     sought = text.strip().lower()
     if sought.isdigit() and 0 < int(sought) <= len(entries):
         return entries[int(sought) - 1]
-    found = [e for e in entries if sought and sought in f"{e['name']}\n{e['uri']}".lower()]
-    if len(found) != 1:
-        names = ", ".join(repr(e["name"]) for e in (found or entries)[:10]) or "nothing"
-        raise Refused(f"{len(found)} entries fit {text!r}; there is {names}")
-    return found[0]
+    matches = [e for e in entries if sought and sought in f"{e['name']}\n{e['uri']}".lower()]
+    if len(matches) != 1:
+        names = ", ".join(repr(e["name"]) for e in (matches or entries)[:10]) or "nothing"
+        raise Refused(f"{len(matches)} entries fit {text!r}; there is {names}")
+    return matches[0]
 
 
 def add(items: list[str]) -> Any:
@@ -229,11 +235,11 @@ def add(items: list[str]) -> Any:
     for uri in uris:
         order("in_enqueue", input=uri)
     deadline = time.monotonic() + _HAPPENS
-    while len(told := playlist()) < count + len(uris):
+    while len(entries := playlist()) < count + len(uris):
         if time.monotonic() > deadline:
-            raise Refused(f"the playlist has {len(told)} entries, not {count + len(uris)}")
+            raise Refused(f"the playlist has {len(entries)} entries, not {count + len(uris)}")
         time.sleep(0.1)
-    return told
+    return entries
 
 
 def clear() -> Any:
@@ -250,42 +256,45 @@ def clear() -> Any:
 def seek(to: str) -> Any:
     """Goes to a time, a share of the whole, or so many seconds on or back."""
     text = to.strip()
-    before = ask(running())
+    before = ask(find_player())
     if before["state"] == "stopped":
         raise Refused("nothing plays")
     if re.fullmatch(r"\d+(\.\d+)?%", text):
-        value, wanted = text, round(before["length"] * float(text[:-1]) / 100)
+        value, position = text, round(before["length"] * float(text[:-1]) / 100)
     elif re.fullmatch(r"[+-]\d+", text):
-        wanted = before["time"] + int(text)
-        value = str(max(0, wanted))
+        position = before["time"] + int(text)
+        value = str(max(0, position))
     elif re.fullmatch(r"(\d+:)?(\d+:)?\d+", text):
-        wanted = 0
+        position = 0
         for part in text.split(":"):
-            wanted = wanted * 60 + int(part)
-        value = str(wanted)
+            position = position * 60 + int(part)
+        value = str(position)
     else:
         raise Refused(f"{to!r}: want seconds as 90, a time as 1:30, a share as 50%, or +10, -10")
-    wanted = max(0, wanted)
-    if before["length"] > 0 and wanted > before["length"]:
+    position = max(0, position)
+    if before["length"] > 0 and position > before["length"]:
         raise Refused(f"{to!r} is beyond the end, {before['length']} s")
     for _ in range(3):
         order("seek", val=value)
-        until(lambda s: abs(s["time"] - wanted) <= 3, 3.0)
+        wait_for_state(lambda s: abs(s["time"] - position) <= 3, 3.0)
         time.sleep(_STAYS)
-        told = ask(running())
-        if abs(told["time"] - wanted) <= 3 + _STAYS * told["rate"]:
+        state = ask(find_player())
+        if abs(state["time"] - position) <= 3 + _STAYS * state["rate"]:
             return status()
-        value = f"{wanted:g}"
-    raise Refused(f"VLC is at {told['time']} s: the medium may not be one to go about in")
+        value = f"{position:g}"
+    raise Refused(f"VLC is at {state['time']} s: the medium may not be one to go about in")
 
 
 def volume(percent: int) -> Any:
     """Sets the volume."""
-    wanted = round(percent * 2.56)
-    order("volume", val=str(wanted))
-    if abs((told := until(lambda s: abs(s["volume"] - wanted) <= 2))["volume"] - wanted) > 2:
+    level = round(percent * 2.56)
+    order("volume", val=str(level))
+    if (
+        abs((state := wait_for_state(lambda s: abs(s["volume"] - level) <= 2))["volume"] - level)
+        > 2
+    ):
         raise Refused(
-            f"the volume is {round(told['volume'] / 2.56)} %: VLC sets it while sound plays"
+            f"the volume is {round(state['volume'] / 2.56)} %: VLC sets it while sound plays"
         )
     return status()
 
@@ -293,38 +302,38 @@ def volume(percent: int) -> Any:
 def switch(name: str, on: bool) -> Any:
     """Switches full screen or random order."""
     command = {"fullscreen": "fullscreen", "random": "pl_random"}[name]
-    if bool(ask(running())[name]) != on:
+    if bool(ask(find_player())[name]) != on:
         order(command)
-    if bool(until(lambda s: bool(s[name]) == on)[name]) != on:
+    if bool(wait_for_state(lambda s: bool(s[name]) == on)[name]) != on:
         raise Refused(f"{name} stays {'off' if on else 'on'}")
     return status()
 
 
 def repeat(what: str) -> Any:
     """Repeats one entry, all, or nothing."""
-    wanted = {"repeat": what == "one", "loop": what == "all"}
+    modes = {"repeat": what == "one", "loop": what == "all"}
     for _ in range(4):  # one switches the other off
-        told = ask(running())
-        wrong = [name for name, on in wanted.items() if bool(told[name]) != on]
+        state = ask(find_player())
+        wrong = [name for name, on in modes.items() if bool(state[name]) != on]
         if not wrong:
             return status()
         order(f"pl_{wrong[0]}")
-        until(lambda s, name=wrong[0]: bool(s[name]) == wanted[name], 2.0)  # type: ignore[misc]
+        wait_for_state(lambda s, name=wrong[0]: bool(s[name]) == modes[name], 2.0)  # type: ignore[misc]
     raise Refused(f"VLC does not repeat {what}")
 
 
 def number(command: str, name: str, value: float) -> Any:
     """Sets the speed or a delay."""
     order(command, val=f"{value:g}")
-    told = until(lambda s: abs(s[name] - value) < 0.01)
-    if abs(told[name] - value) >= 0.01:
-        raise Refused(f"{name} is {told[name]:g}, not {value:g}")
+    state = wait_for_state(lambda s: abs(s[name] - value) < 0.01)
+    if abs(state[name] - value) >= 0.01:
+        raise Refused(f"{name} is {state[name]:g}, not {value:g}")
     return status()
 
 
-def known() -> dict[str, tuple[str, str]]:
+def list_options() -> dict[str, tuple[str, str]]:
     """Returns the options that VLC knows, by name: the kind of value, and a line of help."""
-    said = subprocess.run(
+    result = subprocess.run(
         ["vlc", "-H", "--no-color"],
         capture_output=True,
         text=True,
@@ -332,36 +341,36 @@ def known() -> dict[str, tuple[str, str]]:
         timeout=60,
         check=False,
     )
-    found: dict[str, tuple[str, str]] = {}
-    lines = said.stdout.splitlines()
+    options: dict[str, tuple[str, str]] = {}
+    lines = result.stdout.splitlines()
     for at, line in enumerate(lines):
-        told = re.match(r" +(?:-\w, )?--([a-z0-9-]+)(, --no-\S+| <[^>]*>| \{.*\})? *(.*)", line)
-        if told:
-            kind = (told[2] or "").strip(" ,<>")
-            text = told[3] or (lines[at + 1].strip() if at + 1 < len(lines) else "")
-            found[told[1]] = ("boolean" if kind.startswith("--no-") else kind or "string", text)
-    return found
+        match = re.match(r" +(?:-\w, )?--([a-z0-9-]+)(, --no-\S+| <[^>]*>| \{.*\})? *(.*)", line)
+        if match:
+            kind = (match[2] or "").strip(" ,<>")
+            text = match[3] or (lines[at + 1].strip() if at + 1 < len(lines) else "")
+            options[match[1]] = ("boolean" if kind.startswith("--no-") else kind or "string", text)
+    return options
 
 
 def settings(words: str) -> Any:
     """Returns the options whose name or help has all the words, and what the file sets of them."""
-    sought, kept = words.lower().split(), kept_settings()
+    sought, stored = words.lower().split(), read_settings()
     return [
-        {"name": name, "kind": kind, "help": text, "value": kept.get(name)}
-        for name, (kind, text) in known().items()
+        {"name": name, "kind": kind, "help": text, "value": stored.get(name)}
+        for name, (kind, text) in list_options().items()
         if all(word in f"{name} {text}".lower() for word in sought)
     ]
 
 
 def setting(name: str, value: str) -> Any:
     """Writes an option into the file of settings, and returns what that says before and after."""
-    options = known()
+    options = list_options()
     if name not in options:
         raise Refused(f"VLC has no option {name!r}; vlc_settings finds them")
-    line = f"{name}={_fitting(name, options[name][0], value)}"
-    before = kept_settings().get(name)
+    line = f"{name}={_check_value(name, options[name][0], value)}"
+    before = read_settings().get(name)
     _write(name, line.partition("=")[2])
-    now = kept_settings().get(name)
+    now = read_settings().get(name)
     if f"{name}={now}" != line:
         raise Refused(f"{rc_file()} says {name}={now}")
     return {"before": before, "now": now, "path": str(rc_file())}
@@ -383,7 +392,7 @@ def _write(name: str, value: str) -> None:
     fresh.replace(file)
 
 
-def _fitting(name: str, kind: str, value: str) -> str:
+def _check_value(name: str, kind: str, value: str) -> str:
     if "\n" in value or "\0" in value:
         raise Refused(f"{name}: a value is one line")
     if kind == "boolean":
@@ -400,16 +409,16 @@ def _fitting(name: str, kind: str, value: str) -> str:
 
 def restart() -> Any:
     """Ends VLC and starts it again with its HTTP interface, and with what it played."""
-    old = running()
-    entries, at, place = _kept(old)
+    old = find_player()
+    entries, at, place = _read_playlist(old)
     program = os.readlink(f"/proc/{old.number}/exe")
-    settings = kept_settings()
+    settings = read_settings()
     os.kill(old.number, signal.SIGTERM)
     wait_until(lambda: not Path("/proc", str(old.number)).exists(), _ENDS, "VLC does not end")
     for name, value in settings.items():
-        if name not in _OWN and kept_settings().get(name) != value:
+        if name not in _OWN and read_settings().get(name) != value:
             _write(name, value)
-    line = [program, *_flags(old.words[1:]), *_http(old)]
+    line = [program, *_list_flags(old.words[1:]), *_build_http_options(old)]
     line += ["--no-playlist-autostart", "--", *entries]
     subprocess.Popen(
         line,
@@ -431,20 +440,20 @@ def restart() -> Any:
     return status()
 
 
-def _kept(old: Player) -> tuple[list[str], int | None, int]:
+def _read_playlist(old: Player) -> tuple[list[str], int | None, int]:
     """The addresses of the playlist, which of them plays, and where; none without an interface."""
     try:
-        told, entries = ask(old), list(_leaves(ask(old, "playlist"), ""))
+        state, entries = ask(old), list(_leaves(ask(old, "playlist"), ""))
     except Refused:
         return [], None, 0
-    playing = [at for at, each in enumerate(entries) if each["current"]]
-    at = playing[0] if playing and told["state"] != "stopped" else None
-    return [each["uri"] for each in entries], at, int(told["time"])
+    playing = [at for at, entry in enumerate(entries) if entry["current"]]
+    at = playing[0] if playing and state["state"] != "stopped" else None
+    return [entry["uri"] for entry in entries], at, int(state["time"])
 
 
-def _flags(words: list[str]) -> list[str]:
+def _list_flags(words: list[str]) -> list[str]:
     """The options of a command line but those of the HTTP interface; media are left out."""
-    options, kept, at = known(), [], 0
+    options, flags, at = list_options(), [], 0
     while at < len(words) and words[at] != "--":
         word, width = words[at], 1
         name = word[2:].partition("=")[0]
@@ -452,12 +461,12 @@ def _flags(words: list[str]) -> list[str]:
         if word in ("-I", "-V", "-A") or (word.startswith("--") and takes):
             width = 2
         if word.startswith("-") and not name.startswith("http-") and name != "extraintf":
-            kept += words[at : at + width]
+            flags += words[at : at + width]
         at += width
-    return [word for word in kept if word != "--no-playlist-autostart"]
+    return [word for word in flags if word != "--no-playlist-autostart"]
 
 
-def _http(old: Player) -> list[str]:
+def _build_http_options(old: Player) -> list[str]:
     """The options by which the new one has the interface, on loopback alone."""
     secret = old.option("http-password") or secrets.token_hex(16)
     port = old.option("http-port") or "8080"
@@ -469,14 +478,14 @@ def _http(old: Player) -> list[str]:
 
 def _answers() -> bool:
     try:
-        return bool(ask(running()))
+        return bool(ask(find_player()))
     except Refused:
         return False
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    each.__name__: each
-    for each in (
+    function.__name__: function
+    for function in (
         *(status, playlist, play, pause, stop, select, add, clear, seek, volume),
         *(switch, repeat, number, settings, setting, restart),
     )

@@ -7,12 +7,12 @@ from typing import Any
 from .office_bridge import Desk, changes
 from .writer_looks import (
     character,
+    describe_character,
+    describe_paragraph,
     paragraph,
     put,
-    told_character,
-    told_paragraph,
 )
-from .writer_ranges import chosen, excerpt, note_of, places, style_called
+from .writer_ranges import excerpt, find_style, note_of, places, select_paragraphs
 
 __all__ = ["FUNCTIONS"]
 
@@ -23,55 +23,56 @@ _LISTS = {
 
 
 @changes("writer", "Format text")
-def format_text(desk: Desk, paragraphs: str, text: str, **given: Any) -> str:
+def format_text(desk: Desk, paragraphs: str, text: str, **options: Any) -> str:
     """Sets the look of characters."""
-    found = places(desk, paragraphs, text)
-    put(found, character(given))
-    first = found[0]
-    said = told_character(first.Start if first.String == "" else first)
-    return f"{note_of(len(found), 'place')}; {excerpt(first.String)} is now {said}"
+    ranges = places(desk, paragraphs, text)
+    put(ranges, character(options))
+    first = ranges[0]
+    look = describe_character(first.Start if first.String == "" else first)
+    return f"{note_of(len(ranges), 'place')}; {excerpt(first.String)} is now {look}"
 
 
 @changes("writer", "Format paragraphs")
-def format_paragraphs(desk: Desk, paragraphs: str, **given: Any) -> str:
+def format_paragraphs(desk: Desk, paragraphs: str, **options: Any) -> str:
     """Sets alignment, spacing and indents."""
-    picked = chosen(desk, paragraphs)
-    properties = paragraph(given)
-    put([each for _, each in picked], properties)
+    picked = select_paragraphs(desk, paragraphs)
+    properties = paragraph(options)
+    put([element for _, element in picked], properties)
     number, first = picked[0]
     count = note_of(len(picked), "paragraph")
-    return f"{count}; paragraph {number} is now {told_paragraph(first)}"
+    return f"{count}; paragraph {number} is now {describe_paragraph(first)}"
 
 
 @changes("writer", "Apply style")
 def style(desk: Desk, paragraphs: str, name: str) -> str:
     """Gives paragraphs a style."""
-    inner = style_called(desk, "ParagraphStyles", name)
-    picked = chosen(desk, paragraphs)
-    put([each for _, each in picked], {"ParaStyleName": inner})
+    inner = find_style(desk, "ParagraphStyles", name)
+    picked = select_paragraphs(desk, paragraphs)
+    put([element for _, element in picked], {"ParaStyleName": inner})
     number, first = picked[0]
     count = note_of(len(picked), "paragraph")
     return f"{count}; {number} {excerpt(first.String)} has the style {first.ParaStyleName}"
 
 
 @changes("writer", "Change style")
-def change_style(desk: Desk, name: str, **given: Any) -> str:
+def change_style(desk: Desk, name: str, **options: Any) -> str:
     """Changes how a paragraph style looks, and so all that has it."""
     styles = desk.document.StyleFamilies.getByName("ParagraphStyles")
-    each = styles.getByName(style_called(desk, "ParagraphStyles", name))
-    put([each], character(given) | paragraph(given))
-    return f"the style {each.Name} is now {told_character(each)}; {told_paragraph(each)}"
+    target_style = styles.getByName(find_style(desk, "ParagraphStyles", name))
+    put([target_style], character(options) | paragraph(options))
+    look = f"{describe_character(target_style)}; {describe_paragraph(target_style)}"
+    return f"the style {target_style.Name} is now {look}"
 
 
 @changes("writer", "Bullets and numbering")
 def make_list(desk: Desk, paragraphs: str, kind: str, level: int) -> str:
     """Makes paragraphs a list, or no list."""
-    picked = chosen(desk, paragraphs)
-    name = "" if kind == "none" else style_called(desk, "NumberingStyles", _LISTS[kind])
-    for _, each in picked:
-        each.NumberingStyleName = name
+    picked = select_paragraphs(desk, paragraphs)
+    name = "" if kind == "none" else find_style(desk, "NumberingStyles", _LISTS[kind])
+    for _, element in picked:
+        element.NumberingStyleName = name
         if name:
-            each.NumberingLevel = level - 1
+            element.NumberingLevel = level - 1
     number, first = picked[0]
     count = note_of(len(picked), "paragraph")
     if not name:

@@ -9,7 +9,15 @@ import uno  # type: ignore[import-not-found]
 
 from .office_bridge import Refused
 
-__all__ = ["COLORS", "character", "color", "paragraph", "put", "told_character", "told_paragraph"]
+__all__ = [
+    "COLORS",
+    "character",
+    "color",
+    "describe_character",
+    "describe_paragraph",
+    "paragraph",
+    "put",
+]
 
 _SCRIPTS = ("", "Asian", "Complex")
 """Western, Asian and right-to-left scripts have properties of their own."""
@@ -40,7 +48,7 @@ def color(text: str) -> int:
         return COLORS[word]
     digits = word.removeprefix("#")
     if len(digits) == 3:
-        digits = "".join(each * 2 for each in digits)
+        digits = "".join(digit * 2 for digit in digits)
     try:
         if len(digits) == 6:
             return int(digits, 16)
@@ -54,36 +62,38 @@ def shown_color(number: int) -> str:
     return "automatic" if number == _AUTOMATIC else f"#{number & 0xFFFFFF:06x}"
 
 
-def character(given: Mapping[str, Any]) -> dict[str, Any]:
+def character(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the properties of characters that were asked for; None asks for nothing.
 
     Raises:
         Refused: a value is none that there is.
     """
-    made: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     wide = {}
-    if given.get("bold") is not None:
-        wide["CharWeight"] = _BOLD if given["bold"] else _NORMAL
-    if given.get("italic") is not None:
-        slant = "ITALIC" if given["italic"] else "NONE"
+    if options.get("bold") is not None:
+        wide["CharWeight"] = _BOLD if options["bold"] else _NORMAL
+    if options.get("italic") is not None:
+        slant = "ITALIC" if options["italic"] else "NONE"
         wide["CharPosture"] = uno.Enum("com.sun.star.awt.FontSlant", slant)
-    if given.get("size") is not None:
-        wide["CharHeight"] = float(given["size"])
-    if given.get("font"):
-        wide["CharFontName"] = given["font"]
+    if options.get("size") is not None:
+        wide["CharHeight"] = float(options["size"])
+    if options.get("font"):
+        wide["CharFontName"] = options["font"]
     for name, value in wide.items():
-        made.update({f"{name}{script}": value for script in _SCRIPTS})
-    if given.get("underline"):
-        made["CharUnderline"] = _UNDERLINES[given["underline"]]
-    if given.get("strike") is not None:
-        made["CharStrikeout"] = 1 if given["strike"] else 0
-    if given.get("color"):
-        made["CharColor"] = color(given["color"])
-    if given.get("highlight"):
-        made["CharBackColor"] = color(given["highlight"])
-    if given.get("position"):
-        made["CharEscapement"], made["CharEscapementHeight"] = _SHIFTS[given["position"]]
-    return made
+        properties.update({f"{name}{script}": value for script in _SCRIPTS})
+    if options.get("underline"):
+        properties["CharUnderline"] = _UNDERLINES[options["underline"]]
+    if options.get("strike") is not None:
+        properties["CharStrikeout"] = 1 if options["strike"] else 0
+    if options.get("color"):
+        properties["CharColor"] = color(options["color"])
+    if options.get("highlight"):
+        properties["CharBackColor"] = color(options["highlight"])
+    if options.get("position"):
+        properties["CharEscapement"], properties["CharEscapementHeight"] = _SHIFTS[
+            options["position"]
+        ]
+    return properties
 
 
 def hundredths(centimetres: float) -> int:
@@ -91,25 +101,27 @@ def hundredths(centimetres: float) -> int:
     return round(centimetres * 1000)
 
 
-def paragraph(given: Mapping[str, Any]) -> dict[str, Any]:
+def paragraph(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the properties of paragraphs that were asked for; None asks for nothing."""
-    made: dict[str, Any] = {}
-    if given.get("align"):
-        made["ParaAdjust"] = uno.Enum("com.sun.star.style.ParagraphAdjust", _ADJUST[given["align"]])
-    if given.get("line_spacing") is not None:
+    properties: dict[str, Any] = {}
+    if options.get("align"):
+        properties["ParaAdjust"] = uno.Enum(
+            "com.sun.star.style.ParagraphAdjust", _ADJUST[options["align"]]
+        )
+    if options.get("line_spacing") is not None:
         spacing = uno.createUnoStruct("com.sun.star.style.LineSpacing")
-        spacing.Mode, spacing.Height = 0, round(given["line_spacing"] * 100)
-        made["ParaLineSpacing"] = spacing
+        spacing.Mode, spacing.Height = 0, round(options["line_spacing"] * 100)
+        properties["ParaLineSpacing"] = spacing
     for name, property_ in (
         ("left_cm", "ParaLeftMargin"),
         ("first_line_cm", "ParaFirstLineIndent"),
     ):
-        if given.get(name) is not None:
-            made[property_] = hundredths(given[name])
+        if options.get(name) is not None:
+            properties[property_] = hundredths(options[name])
     for name, property_ in (("before_pt", "ParaTopMargin"), ("after_pt", "ParaBottomMargin")):
-        if given.get(name) is not None:
-            made[property_] = hundredths(given[name] * 2.54 / 72)
-    return made
+        if options.get(name) is not None:
+            properties[property_] = hundredths(options[name] * 2.54 / 72)
+    return properties
 
 
 _PAPERS = {
@@ -152,40 +164,42 @@ def _same(value: Any, now: Any) -> bool:
     return now is not None and abs(float(value) - float(now)) <= 2  # kept in twips
 
 
-def told_character(target: Any) -> str:
+def describe_character(target: Any) -> str:
     """Returns how a text looks now, by its properties."""
-    said = [f"{target.CharFontName} {target.CharHeight:g} pt"]
-    said += ["bold"] if target.CharWeight > _NORMAL else []
-    said += ["italic"] if target.CharPosture.value == "ITALIC" else []
-    said += [f"underline {_key(_UNDERLINES, target.CharUnderline)}"] * bool(target.CharUnderline)
-    said += ["struck out"] if target.CharStrikeout else []
-    said += [f"colour {shown_color(target.CharColor)}"]
+    parts = [f"{target.CharFontName} {target.CharHeight:g} pt"]
+    parts += ["bold"] if target.CharWeight > _NORMAL else []
+    parts += ["italic"] if target.CharPosture.value == "ITALIC" else []
+    parts += [f"underline {_name_of(_UNDERLINES, target.CharUnderline)}"] * bool(
+        target.CharUnderline
+    )
+    parts += ["struck out"] if target.CharStrikeout else []
+    parts += [f"colour {shown_color(target.CharColor)}"]
     behind = getattr(target, "CharBackColor", _AUTOMATIC)
-    said += [f"highlight {shown_color(behind)}"] if behind != _AUTOMATIC else []
+    parts += [f"highlight {shown_color(behind)}"] if behind != _AUTOMATIC else []
     shift = getattr(target, "CharEscapement", 0)
-    said += ["superscript" if shift > 0 else "subscript"] if shift else []
-    return ", ".join(said)
+    parts += ["superscript" if shift > 0 else "subscript"] if shift else []
+    return ", ".join(parts)
 
 
-def _key(table: Mapping[str, int], number: int) -> str:
+def _name_of(table: Mapping[str, int], number: int) -> str:
     return next((name for name, value in table.items() if value == number), str(number))
 
 
-def told_paragraph(target: Any) -> str:
+def describe_paragraph(target: Any) -> str:
     """Returns how a paragraph looks now, by its properties."""
     align = {value: name for name, value in _ADJUST.items()}
     adjust = target.ParaAdjust
     word = getattr(adjust, "value", None) or ("LEFT", "RIGHT", "BLOCK", "CENTER", "BLOCK")[adjust]
     spacing = target.ParaLineSpacing
     lines = f"{spacing.Height / 100:g}" if spacing.Mode == 0 else f"{spacing.Height / 1000:g} cm"
-    said = [f"align {align.get(word, word.lower())}", f"line spacing {lines}"]
+    parts = [f"align {align.get(word, word.lower())}", f"line spacing {lines}"]
     for name, label in (
         ("ParaLeftMargin", "left"),
         ("ParaFirstLineIndent", "first line"),
     ):
         value = getattr(target, name)
-        said += [f"{label} {value / 1000:g} cm"] if value else []
+        parts += [f"{label} {value / 1000:g} cm"] if value else []
     for name, label in (("ParaTopMargin", "before"), ("ParaBottomMargin", "after")):
         value = getattr(target, name)
-        said += [f"{label} {value / 1000 / 2.54 * 72:.1f} pt"] if value else []
-    return ", ".join(said)
+        parts += [f"{label} {value / 1000 / 2.54 * 72:.1f} pt"] if value else []
+    return ", ".join(parts)

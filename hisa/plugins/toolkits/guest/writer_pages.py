@@ -7,7 +7,7 @@ from typing import Any
 
 from .office_bridge import Desk, Refused, changes, works
 from .writer_looks import hundredths, put, set_paper
-from .writer_ranges import chosen, enum, excerpt, note_of
+from .writer_ranges import enum, excerpt, note_of, select_paragraphs
 
 __all__ = ["FUNCTIONS"]
 
@@ -27,7 +27,7 @@ def _page_style(desk: Desk) -> Any:
     return styles.getByName(str(desk.controller.ViewCursor.PageStyleName))
 
 
-def _begin(desk: Desk) -> int:
+def _count_undo_steps(desk: Desk) -> int:
     """Returns the length of the undo list before a page style changes.
 
     Such a change is no step: LibreOffice empties the list with it, as it does from its own dialog
@@ -41,7 +41,7 @@ def _begin(desk: Desk) -> int:
     return len(desk.document.UndoManager.getAllUndoActionTitles())
 
 
-def _forgotten(desk: Desk, before: int) -> str:
+def _describe_lost_steps(desk: Desk, before: int) -> str:
     """Says what became of the undo list."""
     gone = before - len(desk.document.UndoManager.getAllUndoActionTitles())
     lost = f", and LibreOffice forgot {note_of(gone, 'earlier step')} with it" if gone > 0 else ""
@@ -57,7 +57,7 @@ def page(
     **margins: float | None,
 ) -> str:
     """Sets size, margins, orientation and columns of a page style."""
-    target, steps = _page_style(desk), _begin(desk)
+    target, steps = _page_style(desk), _count_undo_steps(desk)
     if paper or landscape is not None:
         set_paper(target, paper, landscape)
     properties = {
@@ -72,16 +72,17 @@ def page(
         parts.ColumnCount = columns
         parts.AutomaticDistance = 500
         target.TextColumns = parts
-    return f"page style {target.DisplayName} is now {_told(target)}{_forgotten(desk, steps)}"
+    lost = _describe_lost_steps(desk, steps)
+    return f"page style {target.DisplayName} is now {_describe_page(target)}{lost}"
 
 
-def _told(target: Any) -> str:
+def _describe_page(target: Any) -> str:
     way = "landscape" if target.IsLandscape else "portrait"
     margins = (target.TopMargin, target.BottomMargin, target.LeftMargin, target.RightMargin)
     count = target.TextColumns.ColumnCount
     return (
         f"{target.Width / 1000:.2f} x {target.Height / 1000:.2f} cm {way}, margins top, bottom, "
-        f"left, right {', '.join(f'{each / 1000:.2f}' for each in margins)} cm, "
+        f"left, right {', '.join(f'{margin / 1000:.2f}' for margin in margins)} cm, "
         f"{note_of(max(count, 1), 'column')}"
     )
 
@@ -89,14 +90,16 @@ def _told(target: Any) -> str:
 @works("writer")
 def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> str:
     """Sets the header or footer of a page style, with fields in it; or takes it away."""
-    target, steps = _page_style(desk), _begin(desk)
+    target, steps = _page_style(desk), _count_undo_steps(desk)
     _check_fields(text)
     part = which.capitalize()
     if not on:
         if not getattr(target, f"{part}IsOn"):
             return f"page style {target.DisplayName} has no {which} already"
         setattr(target, f"{part}IsOn", False)
-        return f"page style {target.DisplayName} has no {which} now{_forgotten(desk, steps)}"
+        return (
+            f"page style {target.DisplayName} has no {which} now{_describe_lost_steps(desk, steps)}"
+        )
     setattr(target, f"{part}IsOn", True)
     setattr(target, f"{part}IsShared", True)
     inside = getattr(target, f"{part}Text")
@@ -121,26 +124,26 @@ def _check_fields(template: str) -> None:
 def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
     """Inserts text in which {page} and the like become fields."""
     at = 0
-    for found in _PLACE.finditer(template):
-        cursor.Text.insertString(cursor, template[at : found.start()], False)
-        kind, properties = _FIELDS[found[1]]
+    for match in _PLACE.finditer(template):
+        cursor.Text.insertString(cursor, template[at : match.start()], False)
+        kind, properties = _FIELDS[match[1]]
         field = document.createInstance(f"com.sun.star.text.TextField.{kind}")
         for name, value in properties.items():
             setattr(field, name, value)
         if kind == "PageNumber":
             field.SubType = enum("text.PageNumberType", "CURRENT")
         cursor.Text.insertTextContent(cursor, field, False)
-        at = found.end()
+        at = match.end()
     cursor.Text.insertString(cursor, template[at:], False)
 
 
 @changes("writer", "Page break")
 def page_break(desk: Desk, paragraph: str, remove: bool) -> str:
     """Begins a page with a paragraph, or no longer."""
-    picked = chosen(desk, paragraph)
-    for _, each in picked:
-        each.BreakType = enum("style.BreakType", "NONE" if remove else "PAGE_BEFORE")
-        each.PageDescName = ""
+    picked = select_paragraphs(desk, paragraph)
+    for _, element in picked:
+        element.BreakType = enum("style.BreakType", "NONE" if remove else "PAGE_BEFORE")
+        element.PageDescName = ""
     number, first = picked[0]
     begins = first.BreakType.value != "NONE"
     pages = note_of(desk.controller.PageCount, "page")

@@ -27,10 +27,10 @@ def graphic(desk: Desk, path: str) -> Any:
     if not file.is_file():
         raise Refused(f"there is no file {str(file)!r}")
     provider = desk.service("com.sun.star.graphic.GraphicProvider")
-    found = provider.queryGraphic((setting("URL", uno.systemPathToFileUrl(os.fspath(file))),))
-    if found is None:
+    picture = provider.queryGraphic((setting("URL", uno.systemPathToFileUrl(os.fspath(file))),))
+    if picture is None:
         raise Refused(f"{str(file)!r} is no picture that LibreOffice knows")
-    return found
+    return picture
 
 
 def size_of(picture: Any, width: float | None, height: float | None) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def size_of(picture: Any, width: float | None, height: float | None) -> tuple[in
     if not wide or not high:
         pixels = picture.SizePixel
         wide, high = (
-            round(each * 2540 / _PIXELS_AN_INCH) for each in (pixels.Width, pixels.Height)
+            round(length * 2540 / _PIXELS_AN_INCH) for length in (pixels.Width, pixels.Height)
         )
     if width and height:
         return hundredths(width), hundredths(height)

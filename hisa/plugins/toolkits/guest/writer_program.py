@@ -30,7 +30,7 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
         office_files.write_copy(desk, target, endings[ending], FilterOptions=_UTF8)
     else:
         office_files.write_copy(desk, target, endings[ending])
-    return office_files.written(target)
+    return office_files.describe_file(target)
 
 
 if __name__ == "__main__":

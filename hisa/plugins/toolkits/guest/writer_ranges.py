@@ -14,17 +14,17 @@ from .office_bridge import Desk, Refused
 __all__ = [
     "PARAGRAPH_BREAK",
     "body",
-    "chosen",
     "elements",
     "enum",
     "excerpt",
+    "find_member",
+    "find_style",
     "is_table",
-    "named",
     "new_paragraph",
     "note_of",
     "place_of_its_own",
     "places",
-    "style_called",
+    "select_paragraphs",
 ]
 
 PARAGRAPH_BREAK = 0
@@ -34,7 +34,7 @@ _WAYS = 'such as "3", "2-5", "1,4-6", "last", "all" or "style:Heading 1"'
 
 def body(document: Any) -> list[Any]:
     """Returns the paragraphs of the text itself, without those in tables, notes and headers."""
-    return [each for each in elements(document) if not is_table(each)]
+    return [element for element in elements(document) if not is_table(element)]
 
 
 def elements(document: Any) -> Iterator[Any]:
@@ -49,35 +49,35 @@ def is_table(element: Any) -> bool:
     return bool(element.supportsService("com.sun.star.text.TextTable"))
 
 
-def chosen(desk: Desk, numbers: str) -> list[tuple[int, Any]]:
+def select_paragraphs(desk: Desk, numbers: str) -> list[tuple[int, Any]]:
     """Returns the paragraphs that a text such as "2-5" means, with their numbers.
 
     Raises:
         Refused: it means none.
     """
     every = list(enumerate(body(desk.document), 1))
-    wanted = numbers.strip()
-    if wanted == "all":
+    selection = numbers.strip()
+    if selection == "all":
         return every
-    if wanted == "last":
+    if selection == "last":
         return every[-1:]
-    if wanted.startswith("style:"):
-        name = style_called(desk, "ParagraphStyles", wanted[6:])
-        found = [(at, each) for at, each in every if each.ParaStyleName == name]
-        if not found:
-            raise Refused(f"no paragraph has the style {wanted[6:].strip()!r}")
-        return found
-    picked = sorted(_numbers(wanted, len(every)))
+    if selection.startswith("style:"):
+        name = find_style(desk, "ParagraphStyles", selection[6:])
+        matches = [(at, paragraph) for at, paragraph in every if paragraph.ParaStyleName == name]
+        if not matches:
+            raise Refused(f"no paragraph has the style {selection[6:].strip()!r}")
+        return matches
+    picked = sorted(_parse_numbers(selection, len(every)))
     return [every[number - 1] for number in picked]
 
 
-def _numbers(wanted: str, count: int) -> set[int]:
+def _parse_numbers(selection: str, count: int) -> set[int]:
     picked: set[int] = set()
-    for part in wanted.split(","):
-        found = _PART.fullmatch(part.strip())
-        if found is None:
-            raise Refused(f"{wanted!r} means no paragraphs; {_WAYS}")
-        first, last = int(found[1]), int(found[2] or found[1])
+    for part in selection.split(","):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
+            raise Refused(f"{selection!r} means no paragraphs; {_WAYS}")
+        first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= count:
             raise Refused(f"there is no paragraph {part.strip()}; the text has 1 to {count}")
         picked.update(range(first, last + 1))
@@ -89,7 +89,7 @@ def places(desk: Desk, paragraphs: str, text: str, *, regex: bool = False) -> li
 
     Args:
         desk: with the document.
-        paragraphs: as for `chosen`; empty: everywhere, tables included.
+        paragraphs: as for `select_paragraphs`; empty: everywhere, tables included.
         text: found in them; empty: the whole paragraphs.
         regex: the text is a regular expression.
 
@@ -99,18 +99,22 @@ def places(desk: Desk, paragraphs: str, text: str, *, regex: bool = False) -> li
     if not paragraphs and not text:
         raise Refused("name paragraphs or text")
     if not text:
-        found = [_whole(each) for _, each in chosen(desk, paragraphs)]
+        ranges = [
+            _cover_paragraph(paragraph) for _, paragraph in select_paragraphs(desk, paragraphs)
+        ]
     else:
-        found = list(_found(desk, text, regex=regex))
+        ranges = list(_find_text(desk, text, regex=regex))
         if paragraphs:
-            inside = [each for _, each in chosen(desk, paragraphs)]
-            found = [each for each in found if any(_holds(one, each) for one in inside)]
-        if not found:
+            inside = [paragraph for _, paragraph in select_paragraphs(desk, paragraphs)]
+            ranges = [
+                place for place in ranges if any(_holds(paragraph, place) for paragraph in inside)
+            ]
+        if not ranges:
             raise Refused(f"{text!r} is not found{' there' if paragraphs else ''}")
-    return found
+    return ranges
 
 
-def _whole(paragraph: Any) -> Any:
+def _cover_paragraph(paragraph: Any) -> Any:
     """Returns a cursor over a paragraph: what is set by it is the same as by hand."""
     if not paragraph.String:
         return paragraph
@@ -119,7 +123,7 @@ def _whole(paragraph: Any) -> Any:
     return cursor
 
 
-def _found(desk: Desk, text: str, *, regex: bool) -> Iterator[Any]:
+def _find_text(desk: Desk, text: str, *, regex: bool) -> Iterator[Any]:
     search = desk.document.createSearchDescriptor()
     search.SearchString = text
     search.SearchRegularExpression = regex
@@ -149,7 +153,7 @@ def new_paragraph(desk: Desk, before: int) -> Any:
     """
     text = desk.document.Text
     if before:
-        ((_, paragraph),) = chosen(desk, str(before))
+        ((_, paragraph),) = select_paragraphs(desk, str(before))
         cursor = text.createTextCursorByRange(paragraph.Start)
         text.insertControlCharacter(cursor, PARAGRAPH_BREAK, False)
         cursor.gotoPreviousParagraph(False)
@@ -163,33 +167,33 @@ def new_paragraph(desk: Desk, before: int) -> Any:
 def place_of_its_own(desk: Desk, before: int) -> Any:
     """Returns a cursor for a table or the like: before a paragraph, or in an empty last one."""
     if before:
-        ((_, paragraph),) = chosen(desk, str(before))
+        ((_, paragraph),) = select_paragraphs(desk, str(before))
         return desk.document.Text.createTextCursorByRange(paragraph.Start)
     cursor = new_paragraph(desk, 0)
     cursor.ParaStyleName = "Standard"
     return cursor
 
 
-def style_called(desk: Desk, family: str, name: str) -> str:
+def find_style(desk: Desk, family: str, name: str) -> str:
     """Returns the inner name of a style, told by that or by the name that menus show.
 
     Raises:
         Refused: there is none; the nearest are named.
     """
     styles = desk.document.StyleFamilies.getByName(family)
-    wanted = name.strip().lower()
+    key = name.strip().lower()
     shown = {}
     for inner in styles.ElementNames:
         shown[inner.lower()] = inner
     for inner in styles.ElementNames:
         shown.setdefault(styles.getByName(inner).DisplayName.lower(), inner)
-    if wanted in shown:
-        return str(shown[wanted])
-    near = difflib.get_close_matches(wanted, shown, n=8, cutoff=0.4) or sorted(shown)[:12]
+    if key in shown:
+        return str(shown[key])
+    near = difflib.get_close_matches(key, shown, n=8, cutoff=0.4) or sorted(shown)[:12]
     raise Refused(f"there is no style {name!r}; there are {', '.join(near)}")
 
 
-def named(collection: Any, name: str, noun: str) -> Any:
+def find_member(collection: Any, name: str, noun: str) -> Any:
     """Returns an object of a collection by its name or its number from 1.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 from .calc_places import letters, number
 from .office_bridge import Desk, Refused, changes, looks
 from .writer_looks import character, put
-from .writer_ranges import named, note_of, place_of_its_own
+from .writer_ranges import find_member, note_of, place_of_its_own
 from .writer_text import size_of
 
 __all__ = ["FUNCTIONS"]
@@ -23,7 +23,7 @@ def _table(desk: Desk, name: str) -> Any:
     tables = desk.document.TextTables
     if not tables.ElementNames:
         raise Refused("the document has no table")
-    return named(tables, name or tables.ElementNames[0], "table")
+    return find_member(tables, name or tables.ElementNames[0], "table")
 
 
 @changes("writer", "Insert table")
@@ -55,9 +55,9 @@ def read(desk: Desk, table: str) -> str:
     lines = [f"table {target.Name}: {size_of(target)}"]
     rows: dict[int, list[str]] = {}
     for name in target.CellNames:
-        found = _CELL.match(name)
+        match = _CELL.match(name)
         text = target.getCellByName(name).String.replace("\n", " / ")
-        rows.setdefault(int(found[2]) if found else 0, []).append(f"{name}: {text}")
+        rows.setdefault(int(match[2]) if match else 0, []).append(f"{name}: {text}")
     return "\n".join([*lines, *(" | ".join(rows[at]) for at in sorted(rows))])
 
 
@@ -70,20 +70,20 @@ def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) ->
         raise Refused(f'{cell!r} is no cell; such as "B2"')
     column, row = number(corner[1]), int(corner[2])
     names = set(target.CellNames)
-    wanted = [
+    cells = [
         (f"{letters(column + right)}{row + down}", value)
         for down, line in enumerate(values)
         for right, value in enumerate(line)
     ]
-    outside = [name for name, _ in wanted if name not in names]
+    outside = [name for name, _ in cells if name not in names]
     if outside:
         raise Refused(f"table {target.Name} has no cell {outside[0]}: {size_of(target)}")
-    for name, value in wanted:
+    for name, value in cells:
         target.getCellByName(name).String = value
-    wrong = [name for name, value in wanted if target.getCellByName(name).String != value]
+    wrong = [name for name, value in cells if target.getCellByName(name).String != value]
     if wrong:
         raise Refused(f"{wrong[0]} does not read back as it was given")
-    return f"{note_of(len(wanted), 'cell')} of {target.Name} read back as written, from {cell} on"
+    return f"{note_of(len(cells), 'cell')} of {target.Name} read back as written, from {cell} on"
 
 
 FUNCTIONS = {

@@ -9,14 +9,14 @@ from .office_bridge import Desk, Refused, Unchanged, changes, looks
 from .writer_ranges import (
     PARAGRAPH_BREAK,
     body,
-    chosen,
     elements,
     excerpt,
+    find_style,
     is_table,
     new_paragraph,
     note_of,
     places,
-    style_called,
+    select_paragraphs,
 )
 
 __all__ = ["FUNCTIONS", "size_of"]
@@ -40,21 +40,22 @@ def overview(desk: Desk) -> str:
         f"{desk.controller.ViewCursor.PageStyleName}",
     ]
     lines += [
-        f"heading, level {level}, paragraph {at}: {text}" for at, level, text in _outline(document)
+        f"heading, level {level}, paragraph {at}: {text}"
+        for at, level, text in _list_headings(document)
     ]
-    lines += [f"table {name}: {size_of(table)}" for name, table in _all(document.TextTables)]
+    lines += [f"table {name}: {size_of(table)}" for name, table in _list_named(document.TextTables)]
     lines += [
         f"picture {name}: {picture.Width / 1000:.2f} x {picture.Height / 1000:.2f} cm"
-        for name, picture in _all(document.GraphicObjects)
+        for name, picture in _list_named(document.GraphicObjects)
     ]
     lines += [
         f"comment, {field.Author}: {excerpt(field.Content)}"
-        for field in _listed(document.TextFields)
+        for field in _iterate_members(document.TextFields)
         if field.supportsService("com.sun.star.text.textfield.Annotation")
     ]
     notes = document.Footnotes.Count, document.Endnotes.Count
     lines += [f"{note_of(notes[0], 'footnote')}, {note_of(notes[1], 'endnote')}"] * any(notes)
-    changed = len(list(_listed(document.Redlines)))
+    changed = len(list(_iterate_members(document.Redlines)))
     recording = "changes are being tracked" if document.RecordChanges else ""
     lines += [f"{note_of(changed, 'tracked change')}; {recording}"] * bool(changed or recording)
     return "\n".join(lines)
@@ -65,21 +66,21 @@ def size_of(table: Any) -> str:
     return f"{note_of(table.Rows.Count, 'row')}, {note_of(table.Columns.Count, 'column')}"
 
 
-def _all(collection: Any) -> Iterator[tuple[str, Any]]:
+def _list_named(collection: Any) -> Iterator[tuple[str, Any]]:
     for name in collection.ElementNames[:_LISTED]:
         yield name, collection.getByName(name)
 
 
-def _outline(document: Any) -> list[tuple[int, int, str]]:
-    found = [
-        (at, each.OutlineLevel, excerpt(each.String))
-        for at, each in enumerate(body(document), 1)
-        if each.OutlineLevel
+def _list_headings(document: Any) -> list[tuple[int, int, str]]:
+    headings = [
+        (at, paragraph.OutlineLevel, excerpt(paragraph.String))
+        for at, paragraph in enumerate(body(document), 1)
+        if paragraph.OutlineLevel
     ]
-    return found[:_LISTED]
+    return headings[:_LISTED]
 
 
-def _listed(collection: Any) -> Iterator[Any]:
+def _iterate_members(collection: Any) -> Iterator[Any]:
     walk = collection.createEnumeration()
     while walk.hasMoreElements():
         yield walk.nextElement()
@@ -88,15 +89,15 @@ def _listed(collection: Any) -> Iterator[Any]:
 @looks("writer")
 def read(desk: Desk, paragraphs: str) -> str:
     """Tells paragraphs with their numbers, styles and texts; tables between them."""
-    wanted = {number for number, _ in chosen(desk, paragraphs)}
+    numbers = {number for number, _ in select_paragraphs(desk, paragraphs)}
     lines, number = [], 0
     for element in elements(desk.document):
         if is_table(element):
-            if number in wanted or number + 1 in wanted:
+            if number in numbers or number + 1 in numbers:
                 lines.append(f"[table {element.Name}: {size_of(element)}]")
             continue
         number += 1
-        if number in wanted:
+        if number in numbers:
             lines.append(f"{number} [{_marks(element)}] {element.String}")
     return "\n".join(lines)
 
@@ -110,7 +111,7 @@ def _marks(paragraph: Any) -> str:
 @changes("writer", "Insert text")
 def insert(desk: Desk, text: str, before: int, style: str) -> str:
     """Inserts paragraphs before another, or at the end."""
-    name = style_called(desk, "ParagraphStyles", style) if style else ""
+    name = find_style(desk, "ParagraphStyles", style) if style else ""
     lines = text.split("\n")
     cursor = new_paragraph(desk, before)
     if not name and cursor.OutlineLevel:
@@ -123,7 +124,7 @@ def insert(desk: Desk, text: str, before: int, style: str) -> str:
         if name:
             cursor.ParaStyleName = name
     now = body(desk.document)[first - 1 : first - 1 + len(lines)]
-    if [each.String for each in now] != lines:
+    if [paragraph.String for paragraph in now] != lines:
         raise Refused("the text does not read back as it was given")
     span = f"s {first} to {first + len(lines) - 1}" if len(lines) > 1 else f" {first}"
     return f"paragraph{span}: {excerpt(now[0].String)}, style {now[0].ParaStyleName}"
@@ -132,7 +133,7 @@ def insert(desk: Desk, text: str, before: int, style: str) -> str:
 @changes("writer", "Write text")
 def write(desk: Desk, paragraphs: str, text: str) -> str:
     """Writes the text of one paragraph anew; its style and look stay."""
-    picked = chosen(desk, paragraphs)
+    picked = select_paragraphs(desk, paragraphs)
     if len(picked) != 1:
         raise Refused(f"{paragraphs!r} means {len(picked)} paragraphs; give one")
     number, paragraph = picked[0]
@@ -147,7 +148,7 @@ def write(desk: Desk, paragraphs: str, text: str) -> str:
 @changes("writer", "Delete text")
 def delete(desk: Desk, paragraphs: str) -> str:
     """Deletes paragraphs."""
-    picked = chosen(desk, paragraphs)
+    picked = select_paragraphs(desk, paragraphs)
     before = len(body(desk.document))
     for _, paragraph in reversed(picked):
         if len(body(desk.document)) == 1:
@@ -167,21 +168,21 @@ def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bo
     search.SearchCaseSensitive = match_case
     if not desk.document.findFirst(search):
         return Unchanged(f"{find!r} is not found; nothing was changed")
-    made = desk.document.replaceAll(search)
+    count = desk.document.replaceAll(search)
     left = desk.document.findAll(search).Count
     rest = f"; {note_of(left, 'place')} match still, since the replacement does" if left else ""
-    return f"{note_of(made, 'place')} replaced{rest}"
+    return f"{note_of(count, 'place')} replaced{rest}"
 
 
 @looks("writer")
 def find(desk: Desk, text: str, regex: bool) -> str:
     """Tells where a text is found."""
-    found = places(desk, "", text, regex=regex)
+    ranges = places(desk, "", text, regex=regex)
     every = list(enumerate(body(desk.document), 1))
-    lines = [f"{note_of(len(found), 'place')}"]
-    for each in found[:_LISTED]:
-        around = excerpt(_around(each), 100)
-        lines.append(f"{_number(desk, every, each)}: {around}")
+    lines = [f"{note_of(len(ranges), 'place')}"]
+    for place in ranges[:_LISTED]:
+        around = excerpt(_around(place), 100)
+        lines.append(f"{_number(desk, every, place)}: {around}")
     return "\n".join(lines)
 
 
@@ -214,9 +215,9 @@ _CASES = {
 @changes("writer", "Change case")
 def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
     """Writes text in capital or small letters, by the menu's command: each part keeps its look."""
-    found = places(desk, paragraphs, text)
-    before = [place.String for place in found]
-    for place in found:
+    ranges = places(desk, paragraphs, text)
+    before = [place.String for place in ranges]
+    for place in ranges:
         desk.controller.select(place)
         desk.dispatch(_CASES[to])
     cursor = desk.controller.ViewCursor
@@ -224,7 +225,7 @@ def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
     cursor.collapseToEnd()
     if now == before[-1]:
         return Unchanged(f"{excerpt(now)} is written so already")
-    return f"{note_of(len(found), 'place')} in {to} case; the last is now {excerpt(now)}"
+    return f"{note_of(len(ranges), 'place')} in {to} case; the last is now {excerpt(now)}"
 
 
 FUNCTIONS = {

@@ -15,17 +15,17 @@ _SIDE = 40
 class KioskCorner:
     """The corner of a kiosk's window that calls for help when it is touched: nothing shows it."""
 
-    def listed(
+    def list_things(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
         """The things and the corner of each window that belongs to a kiosk."""
-        found = list(things)
+        extended = list(things)
         for window in observation.windows:
             if window.app == "kiosk" and window.box is not None:
                 right, bottom = window.box.right, window.box.bottom
                 box = BoundingBox(right - _SIDE, bottom - _SIDE, right, bottom, "screen")
-                found.append(Thing(Element("push button", "help corner", box), box))
-        return found
+                extended.append(Thing(Element("push button", "help corner", box), box))
+        return extended
 
 
 CORNER = KioskCorner()

@@ -12,7 +12,9 @@ def shared_words(result: Path, expected: Path, options: Mapping[str, Any]) -> tu
     texts = [path.read_text("utf-8") for path in (expected, result)]
     if options.get("case") is False:
         texts = [text.casefold() for text in texts]
-    wanted, found = (set(text.split()) for text in texts)
-    if not wanted:
+    expected_words, result_words = (set(text.split()) for text in texts)
+    if not expected_words:
         raise ValueError("the expected file has no words")
-    return len(wanted & found) / len(wanted), f"lacks {sorted(wanted - found)}"
+    return len(expected_words & result_words) / len(
+        expected_words
+    ), f"lacks {sorted(expected_words - result_words)}"

@@ -18,7 +18,7 @@ _ANSWERS = {"france": "Paris", "italy": "Rome"}
 class Capitals(TaskFormat):
     """``riddle:COUNTRY``, or a file with ``riddle: COUNTRY``: what is its capital?"""
 
-    def named(self, name: str, *, seed: int = 0) -> Task:
+    def make_task(self, name: str, *, seed: int = 0) -> Task:
         """The task about a country."""
         if name not in _ANSWERS:
             raise UsageError(f"no riddle about {name!r}; there are {', '.join(_ANSWERS)}")
@@ -31,7 +31,7 @@ class Capitals(TaskFormat):
 
     def read(self, path: Path, tree: Mapping[str, Any]) -> Task:
         """The task of a file."""
-        return self.named(str(tree["riddle"]))
+        return self.make_task(str(tree["riddle"]))
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """Put the question on the machine."""
@@ -39,14 +39,14 @@ class Capitals(TaskFormat):
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
         """1 for the right answer and nothing else."""
-        wanted = (context.task.check or {})["answer"]
+        answer = (context.task.check or {})["answer"]
         try:
             left = (await context.environment.read_file("/tmp/answer.txt")).decode("utf-8")
         except FileNotFoundError:
             return Grade(0.0, "there is no answer")
         except UnicodeDecodeError as error:
             raise Unreadable(f"the answer is no text: {error}") from error
-        return Grade(float(left.strip() == wanted), f"wanted: {wanted}")
+        return Grade(float(left.strip() == answer), f"wanted: {answer}")
 
 
 CAPITALS = Capitals()

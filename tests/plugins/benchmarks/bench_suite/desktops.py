@@ -17,7 +17,7 @@ from hisa.protocols import CommandResult, Environment, Task
 __all__ = ["desktop"]
 
 
-class _Killed(DesktopEnvironment):
+class _KilledDesktop(DesktopEnvironment):
     """Its guest is killed from outside while the agent's command runs."""
 
     async def execute(
@@ -35,6 +35,6 @@ class _Killed(DesktopEnvironment):
 @asynccontextmanager
 async def desktop(settings: Settings, task: Task) -> AsyncIterator[Environment]:
     """A desktop with the limits of the settings."""
-    kind = _Killed if task.id == "outside" else DesktopEnvironment
+    kind = _KilledDesktop if task.id == "outside" else DesktopEnvironment
     async with kind(limits=settings.environment.limits) as environment:
         yield environment

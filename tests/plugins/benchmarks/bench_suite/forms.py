@@ -14,12 +14,12 @@ from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 PARTS = "tests.plugins.benchmarks.bench_suite.parts:form"
 
 
-def write_task(folder: Path, name: str, *, wanted: str | None = None) -> Path:
+def write_task(folder: Path, name: str, *, expected: str | None = None) -> Path:
     """A task whose words type its own name; it scores 1 where that is what is wanted."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"
     steps = f'Click the "Name" field. Type "{name}". Click the "Save" button.'
-    check = {"file": "/home/user/form.txt", "equals": wanted or name}
+    check = {"file": "/home/user/form.txt", "equals": expected or name}
     domain = "left" if name.endswith(("0", "2", "4")) else "right"
     tree = {"id": name, "instruction": steps, "domain": domain, "check": [check]}
     path.write_text(yaml.safe_dump(tree), "utf-8")
@@ -31,9 +31,9 @@ def settings() -> Settings:
     return load(environ={}, overrides={"patterns": {"enabled": False}})
 
 
-def job(folder: Path, name: str, *, wanted: str | None = None) -> Job:
+def job(folder: Path, name: str, *, expected: str | None = None) -> Job:
     return Job(
-        task=str(write_task(folder / "tasks", name, wanted=wanted)),
+        task=str(write_task(folder / "tasks", name, expected=expected)),
         settings=settings().model_dump(mode="json"),
         runs=str(folder / "runs"),
         environment=PARTS,

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-__all__ = ["HOSTILE", "TARGETS", "draw", "published", "write_suite"]
+__all__ = ["HOSTILE", "TARGETS", "draw", "write_published", "write_suite"]
 
 HOSTILE = '<img src=x onerror="alert(1)"> {{ 7*7 }} the thing on the shelf'
 Box = tuple[int, int, int, int]
@@ -94,7 +94,7 @@ def _screen(
     (folder / "screens" / f"{name}.json").write_text(json.dumps(tree))
 
 
-def published(folder: Path, name: str) -> Path:
+def write_published(folder: Path, name: str) -> Path:
     """One of the published suites, with a screen that says Archive at (280, 190, 110, 40)."""
     rows, lists, pictures = _PUBLISHED[name]
     draw(folder / pictures, {"Archive": (280, 190, 110, 40)}, (640, 360))

@@ -16,7 +16,7 @@ from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 
 
-class _Paced(FakeEnvironment):
+class _SlowForm(FakeEnvironment):
     """A form that takes its time to show itself."""
 
     def __init__(self, seconds: float, fail_after: int | None) -> None:
@@ -28,7 +28,7 @@ class _Paced(FakeEnvironment):
         return await super().observe(elements=elements, settle=settle)
 
 
-class _Closed(FakeEnvironment):
+class _UnreadableForm(FakeEnvironment):
     """A form that breaks when its files are looked at."""
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
@@ -56,8 +56,8 @@ async def form(settings: Settings, task: Task) -> AsyncIterator[Environment]:
     if first and kind == "deadly":
         os.kill(os.getpid(), signal.SIGKILL)
     if first and kind == "unscored":
-        yield _Closed()
+        yield _UnreadableForm()
         return
     if first and kind == "stuck":
         seconds = 3600.0
-    yield _Paced(seconds, 3 if first and kind == "broken" else None)
+    yield _SlowForm(seconds, 3 if first and kind == "broken" else None)

@@ -46,15 +46,15 @@ def write_run(
             tool = "termination" if last else "bash_execution" if number % 4 == 0 else "gui_action"
             log.emit(Planned(thought="On.", tool=tool, input=""))
             tokens = 3000 + 200 * (number % EVERY)
-            log.emit(_called("planner", tokens, 250, images=1))
-            log.emit(_called("grounder", 2000, 10, images=1))
-            log.emit(_called("state", 1100, 90, images=2))
+            log.emit(_build_call("planner", tokens, 250, images=1))
+            log.emit(_build_call("grounder", 2000, 10, images=1))
+            log.emit(_build_call("state", 1100, 90, images=2))
             log.emit(StepFinished(seconds={"plan": 1.0}))
         log.emit(RunFinished(exit_status=status, score=score))
         return log.id
 
 
-def _called(role: str, tokens_in: int, tokens_out: int, *, images: int) -> ModelCalled:
+def _build_call(role: str, tokens_in: int, tokens_out: int, *, images: int) -> ModelCalled:
     usd = None if role == "grounder" else 2e-6 * tokens_in
     return ModelCalled(
         role=role, model=role, tokens_in=tokens_in, tokens_out=tokens_out, images=images, usd=usd
@@ -76,12 +76,18 @@ def fill(
     ledger.write(AttemptStarted.model_validate({**key, "worker": "host:1"}))
     run = write_run(ledger.runs, slot, steps=steps, status=status, score=score)
     ledger.write(AttemptRunning.model_validate({**key, "run": run}))
-    ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
+    end_fields = {
+        "run": run,
+        "status": status,
+        "score": score,
+        "steps": steps,
+        "message": "said so",
+    }
     if score is not None:
-        ended["score_state"] = "scored"
+        end_fields["score_state"] = "scored"
     elif status == "succeeded":
-        ended["score_state"] = "no_check"
-    ledger.write(AttemptFinished.model_validate({**key, **ended, "judged_by": judged_by}))
+        end_fields["score_state"] = "no_check"
+    ledger.write(AttemptFinished.model_validate({**key, **end_fields, "judged_by": judged_by}))
 
 
 def lose(ledger: AttemptLedger, slot: Slot) -> None:
@@ -129,8 +135,8 @@ def build(
         if at == 6:
             fill(ledger, slot, steps=3, status="succeeded", score=None)
             continue
-        done = dice.random() < chance
-        status = "succeeded" if done or dice.random() < 0.3 else "max_steps"
-        fill(ledger, slot, steps=steps, status=status, score=float(done))
+        has_succeeded = dice.random() < chance
+        status = "succeeded" if has_succeeded or dice.random() < 0.3 else "max_steps"
+        fill(ledger, slot, steps=steps, status=status, score=float(has_succeeded))
     ledger.close()
     return folder

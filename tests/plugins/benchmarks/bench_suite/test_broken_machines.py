@@ -38,15 +38,15 @@ def suite(folder: Path) -> Path:
 def test_a_machine_that_the_agent_broke_is_a_failure_and_another_is_none(tmp_path: Path) -> None:
     command, out = Command(tmp_path), tmp_path / "bench"
     command.environ["PYTHONPATH"] = str(ROOT)
-    chosen = [
+    options = [
         "--environment",
         "tests.plugins.benchmarks.bench_suite.desktops:desktop",
         "--out",
         str(out),
     ]
-    settings = ["patterns.enabled=false", *(f"environment.limits.{each}" for each in LIMITS)]
-    chosen += [word for each in settings for word in ("--set", each)]
-    sums = command.json("bench", "run", f"own:{suite(tmp_path / 'tasks')}", *chosen, code=3)
+    settings = ["patterns.enabled=false", *(f"environment.limits.{limit}" for limit in LIMITS)]
+    options += [word for setting in settings for word in ("--set", setting)]
+    sums = command.json("bench", "run", f"own:{suite(tmp_path / 'tasks')}", *options, code=3)
     rows = [json.loads(line) for line in (out / "attempts.jsonl").read_text().splitlines()]
     ends = {
         name: [

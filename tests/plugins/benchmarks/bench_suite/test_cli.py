@@ -44,39 +44,41 @@ def await_that(holds: Callable[[], bool], process: subprocess.Popen[str]) -> Non
         time.sleep(0.02)
 
 
-def test_attempts_survive_the_death_of_a_worker_and_of_the_whole_command(
+def test_attempts_survive_the_death_of_a_worker_and_of_the_command(
     tmp_path: Path,
 ) -> None:
     """No attempt is lost, none is counted twice, and every try is kept."""
     for number in range(8):
-        write_task(tmp_path / "tasks", f"form{number:02}", wanted="x" if number == 3 else None)
+        write_task(tmp_path / "tasks", f"form{number:02}", expected="x" if number == 3 else None)
     out = tmp_path / "bench"
     suite = f"own:{tmp_path / 'tasks'}"
     options = ("--workers", "4", "--repeat", "2", "--out", str(out), *FIXED)
     arguments = ("bench", "run", suite, *options)
     slow = hisa(tmp_path, seconds=0.1)
 
-    def finished() -> int:
+    def count_finished() -> int:
         return sum(row["type"] == "finished" for row in lines(out))
 
     process = slow.start(*arguments)
-    await_that(lambda: finished() >= 2, process)
+    await_that(lambda: count_finished() >= 2, process)
     running = [row for row in lines(out) if row["type"] == "running"]
     assert running
-    ended = {(row["task"], row["repeat"]) for row in lines(out) if row["type"] == "finished"}
+    finished_slots = {
+        (row["task"], row["repeat"]) for row in lines(out) if row["type"] == "finished"
+    }
     open_now = [
         row
         for row in lines(out)
-        if row["type"] == "started" and (row["task"], row["repeat"]) not in ended
+        if row["type"] == "started" and (row["task"], row["repeat"]) not in finished_slots
     ]
     os.kill(int(open_now[-1]["worker"].rsplit(":", 1)[1]), signal.SIGKILL)
     await_that(lambda: any(row["type"] == "lost" for row in lines(out)), process)
-    before = finished()
-    await_that(lambda: finished() >= before + 2, process)
+    before = count_finished()
+    await_that(lambda: count_finished() >= before + 2, process)
     process.kill()
     process.communicate(timeout=60)
-    whole = finished()
-    assert whole < 16
+    finished_count = count_finished()
+    assert finished_count < 16
 
     sums = hisa(tmp_path).json(*arguments)
     assert (sums["slots"], sums["scored"], sums["succeeded"]) == (16, 16, 14)
@@ -94,10 +96,10 @@ def test_attempts_survive_the_death_of_a_worker_and_of_the_whole_command(
     assert 1 <= causes["bench"] <= 4
     assert len(started) == 16 + causes["worker"] + causes["bench"]
     # The worker tells of its run folder a moment after it made it: a kill may fall in between.
-    named = {row["run"] for row in rows if row["type"] == "running"}
-    made = {folder.name for folder in list_runs(out / "runs")}
-    assert named <= made
-    assert len(made) <= len(started)
+    running_runs = {row["run"] for row in rows if row["type"] == "running"}
+    run_names = {folder.name for folder in list_runs(out / "runs")}
+    assert running_runs <= run_names
+    assert len(run_names) <= len(started)
     scored = Counter(
         read_manifest(out / "runs" / row["run"]).score for row in rows if row["type"] == "finished"
     )
@@ -143,7 +145,7 @@ def test_real_desktops_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("run", "own:none"), "no folder 'none'"),
         (("run", "own:examples", "--env", "display=:0"), "a bench asks nobody"),
@@ -159,9 +161,9 @@ def test_real_desktops_side_by_side(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_one_line_and_the_fix(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
+    tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     out = ("--out", str(tmp_path / "bench")) if arguments[0] == "run" else ()
-    errors = hisa(tmp_path).refused("bench", *arguments, *out)
-    assert said in errors
+    errors = hisa(tmp_path).run_refused("bench", *arguments, *out)
+    assert message in errors
     assert "try:" in errors

@@ -59,15 +59,15 @@ def attempt(
         log.emit(RunFinished.model_validate({"exit_status": "max_steps", **scored}))
         folder = log.folder
     book.write(AttemptRunning.model_validate({**key, "run": folder.name}))
-    told = {"run": folder.name, "status": "max_steps", "steps": len(steps)}
-    told |= {"score": 0.0, "score_state": "scored"}
-    book.write(AttemptFinished.model_validate({**key, **told, "partial": partial, **more}))
+    fields = {"run": folder.name, "status": "max_steps", "steps": len(steps)}
+    fields |= {"score": 0.0, "score_state": "scored"}
+    book.write(AttemptFinished.model_validate({**key, **fields, "partial": partial, **more}))
     return folder
 
 
 def table(report: Report) -> Table:
-    (found,) = [each for each in tables(report) if each.title == TITLE]
-    return found
+    (match,) = [candidate for candidate in tables(report) if candidate.title == TITLE]
+    return match
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def book(tmp_path: Path) -> AttemptLedger:
 
 def group(book: AttemptLedger) -> Group:
     book.close()
-    (found,) = build_report(book.folder).variants
-    return found
+    (variant,) = build_report(book.folder).variants
+    return variant
 
 
 def test_actions_are_those_that_ran_and_steps_without_any_are_left_out(
@@ -94,10 +94,10 @@ def test_actions_are_those_that_ran_and_steps_without_any_are_left_out(
     ]
     attempt(book, "task-00", steps)
     attempt(book, "task-01", [([CLICK, DONE], {"plan": 1.0})])
-    found = group(book).actions
-    assert found.value == pytest.approx((1 + 3 + 1 + 1) / 4)
-    assert (found.n, found.unknown) == (4, 0)
-    assert found.low == 1.0, "no step that acted has less than one action"
+    estimate = group(book).actions
+    assert estimate.value == pytest.approx((1 + 3 + 1 + 1) / 4)
+    assert (estimate.n, estimate.unknown) == (4, 0)
+    assert estimate.low == 1.0, "no step that acted has less than one action"
 
 
 DOUBLE = Acted(tool="gui_action", input="pyautogui.click(1, 1, clicks=2)", ok=True)
@@ -122,10 +122,10 @@ def test_each_click_text_key_and_drag_in_a_source_is_an_action(book: AttemptLedg
     """As in OS-Catalyst's action space: a double click and a drag are one action each."""
     acts: list[Step] = [([act], {}) for act in (DOUBLE, FILLED, DRAGGED, HELD, TAKEN_OUT)]
     attempt(book, "task-00", [*acts, ([FILLED, COMMAND], {}), ([FILLED], {})])
-    found = group(book)
-    assert found.actions.value == pytest.approx((1 + 2 + 1 + 2 + 1 + 3 + 2) / 7)
-    assert found.multi_action.value == pytest.approx(4 / 7)
-    assert found.sequences == {
+    variant = group(book)
+    assert variant.actions.value == pytest.approx((1 + 2 + 1 + 2 + 1 + 3 + 2) / 7)
+    assert variant.multi_action.value == pytest.approx(4 / 7)
+    assert variant.sequences == {
         "click, write": 2,
         "click, press": 1,
         "click, write, bash_execution": 1,
@@ -136,40 +136,40 @@ def test_sequences_and_actions_by_domain_are_printed_of_a_bench(book: AttemptLed
     attempt(book, "task-00", [([FILLED], {}), ([CLICK], {})])
     attempt(book, "task-01", [([CLICK, CLICK], {}), ([FILLED], {}), ([FILLED], {})])
     book.close()
-    told = printed(book, "Sequences of actions")
-    assert "| click, write | 3 (75.0%) |" in told
-    assert "| click, click | 1 (25.0%) |" in told
-    head, _, *rows = [line.split(" | ") for line in printed(book, "By domain").splitlines()[2:]]
+    output = print_table(book, "Sequences of actions")
+    assert "| click, write | 3 (75.0%) |" in output
+    assert "| click, click | 1 (25.0%) |" in output
+    head, _, *rows = [line.split(" | ") for line in print_table(book, "By domain").splitlines()[2:]]
     assert {row[0]: row[head.index("A/S")].split()[0] for row in rows} == {
         "| excel": "1.50",
         "| jupyter": "2.00",
         "| Overall": "1.80",
     }
-    assert "no table" in printed(book, "Sequences")
+    assert "no table" in print_table(book, "Sequences")
 
 
-def printed(book: AttemptLedger, title: str) -> str:
-    ran = CliRunner().invoke(cli, ["bench", "report", str(book.folder), "--print", title])
-    assert ran.exit_code == 0, ran.output
+def print_table(book: AttemptLedger, title: str) -> str:
+    result = CliRunner().invoke(cli, ["bench", "report", str(book.folder), "--print", title])
+    assert result.exit_code == 0, result.output
     assert not (book.folder / "report.html").exists()
-    return ran.output
+    return result.output
 
 
 def test_step_time_is_the_planners_and_task_time_that_of_all_phases(book: AttemptLedger) -> None:
     attempt(book, "task-00", [([CLICK], {"plan": 2.0, "act": 1.0}), ([DONE], {"plan": 4.0})])
     attempt(book, "task-00", [([CLICK], {"plan": 3.0, "observe": 0.5})], repeat=2)
     attempt(book, "task-01", [([CLICK], {"plan": 7.0, "ground": 3.0})])
-    found = group(book)
-    assert found.step_time.value == pytest.approx((2 + 4 + 3 + 7) / 4)
-    assert found.step_time.n == 4
-    assert found.task_time.value == pytest.approx((7 + 3.5 + 10) / 3)
-    assert found.task_time.n == 3
+    variant = group(book)
+    assert variant.step_time.value == pytest.approx((2 + 4 + 3 + 7) / 4)
+    assert variant.step_time.n == 4
+    assert variant.task_time.value == pytest.approx((7 + 3.5 + 10) / 3)
+    assert variant.task_time.n == 3
     spread = math.sqrt(2 * 2 * (10.5 - 2 * 41 / 6) ** 2) / 3  # two tasks, of two and one attempts
-    assert found.task_time.high == pytest.approx(41 / 6 + t95(1) * spread)
-    assert found.task_time.low == 0.0
+    assert variant.task_time.high == pytest.approx(41 / 6 + t95(1) * spread)
+    assert variant.task_time.low == 0.0
 
 
-def test_what_is_not_known_is_said_and_counts_as_nothing(book: AttemptLedger) -> None:
+def test_unknown_values_are_reported_and_not_counted(book: AttemptLedger) -> None:
     gone = attempt(book, "task-00", [([CLICK], {"plan": 1.0})])
     (gone / "run.json").unlink()
     attempt(book, "task-01", [([CLICK, CLICK], {})], partial=0.5)

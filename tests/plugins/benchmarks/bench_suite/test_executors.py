@@ -41,31 +41,31 @@ def ray() -> Iterator[None]:
 
 @pytest.fixture(params=["local", RAY])
 async def executor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Executor]:
-    made: Executor
+    new_executor: Executor
     if request.param == "ray":
         request.getfixturevalue("ray")
         from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
 
-        made = RayExecutor()
+        new_executor = RayExecutor()
     else:
-        made = LocalExecutor(tmp_path / "workers.log")
-    yield made
-    await made.close()
+        new_executor = LocalExecutor(tmp_path / "workers.log")
+    yield new_executor
+    await new_executor.close()
 
 
-async def test_one_worker_does_job_after_job_and_tells(executor: Executor, tmp_path: Path) -> None:
+async def test_one_worker_does_jobs_in_turn_and_reports(executor: Executor, tmp_path: Path) -> None:
     worker = await executor.start_worker()
     for name, score in (("ada", 1.0), ("bob", 0.0)):
-        wanted = name if score else "somebody else"
-        told = [message async for message in worker.do(job(tmp_path, name, wanted=wanted))]
-        made, *steps, ended, free = told
+        expected = name if score else "somebody else"
+        messages = [message async for message in worker.do(job(tmp_path, name, expected=expected))]
+        first, *steps, run_end, free = messages
         assert isinstance(free, JobDone)
-        assert isinstance(made, RunMade)
+        assert isinstance(first, RunMade)
         assert [step.step for step in steps if isinstance(step, StepDone)] == [1, 2, 3, 4]
-        assert isinstance(ended, RunEnded)
-        assert (ended.status, ended.score, ended.steps) == ("succeeded", score, 4)
-        assert worker.name == f"{made.host}:{made.process}"
-        assert load_run(tmp_path / "runs" / made.run).score == score
+        assert isinstance(run_end, RunEnded)
+        assert (run_end.status, run_end.score, run_end.steps) == ("succeeded", score, 4)
+        assert worker.name == f"{first.host}:{first.process}"
+        assert load_run(tmp_path / "runs" / first.run).score == score
     await worker.close()
 
 
@@ -84,20 +84,20 @@ async def test_a_killed_worker_is_lost_and_another_goes_on(
     await worker.close()
     second = await executor.start_worker()
     assert second.name != worker.name
-    told = [message async for message in second.do(job(tmp_path, "ada"))]
-    assert isinstance(told[-2], RunEnded)
-    assert told[-2].score == 1.0
+    messages = [message async for message in second.do(job(tmp_path, "ada"))]
+    assert isinstance(messages[-2], RunEnded)
+    assert messages[-2].score == 1.0
     await second.close()
 
 
 async def test_closing_a_worker_at_work_stops_its_run(executor: Executor, tmp_path: Path) -> None:
     worker = await executor.start_worker()
-    made: list[RunMade] = []
+    runs: list[RunMade] = []
 
     async def listen() -> None:
         async for message in worker.do(job(tmp_path, "slow")):
             if isinstance(message, RunMade):
-                made.append(message)
+                runs.append(message)
                 begun.set()
 
     begun = asyncio.Event()
@@ -106,4 +106,4 @@ async def test_closing_a_worker_at_work_stops_its_run(executor: Executor, tmp_pa
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     await worker.close()
-    assert load_run(tmp_path / "runs" / made[0].run).status == "stopped"
+    assert load_run(tmp_path / "runs" / runs[0].run).status == "stopped"

@@ -23,7 +23,7 @@ WHY = "B2 is empty"
 
 
 @pytest.fixture
-def failed(tmp_path: Path) -> list[Path]:
+def failed_folders(tmp_path: Path) -> list[Path]:
     """Run folders of a bench: three failures, and one success that is no part of them."""
     book = AttemptLedger(tmp_path / "bench", plan(tasks=4, repeat=1))
     folders = [attempt(book, f"task-0{n}", [([CLICK], {})], score_detail=WHY) for n in range(3)]
@@ -38,15 +38,15 @@ def run(folder: Path, *options: str, url: str = "") -> Result:
     return CliRunner(env=environ).invoke(cli, words, standalone_mode=False)
 
 
-def test_a_class_given_by_hand_is_kept_listed_shown_and_counted(failed: list[Path]) -> None:
-    bench, first = failed[0].parent.parent, failed[0]
+def test_a_class_set_by_hand_is_stored_listed_shown_and_counted(failed_folders: list[Path]) -> None:
+    bench, first = failed_folders[0].parent.parent, failed_folders[0]
     mark = f"bench failures {first.parent} --mark {first.name}=CLASS"
     assert mark in render_report(load_run(first))
-    told = run(bench, "--mark", f"{first.name}=illusion")
-    assert told.return_value == 0, told.output
-    assert [line.split()[1] for line in told.output.splitlines()[:1]] == ["illusion"]
-    *listed, counts = told.output.splitlines()
-    assert "\n".join(listed).count("no class") == 2
+    result = run(bench, "--mark", f"{first.name}=illusion")
+    assert result.return_value == 0, result.output
+    assert [line.split()[1] for line in result.output.splitlines()[:1]] == ["illusion"]
+    *rows, counts = result.output.splitlines()
+    assert "\n".join(rows).count("no class") == 2
     assert counts.endswith("illusion: 1 of 3, other: 0 of 3, no class: 2 of 3")
     assert failure_of(first).by == "hand"
     assert "illusion" in render_report(load_run(first))
@@ -58,49 +58,53 @@ def test_a_class_given_by_hand_is_kept_listed_shown_and_counted(failed: list[Pat
 
 
 @pytest.mark.parametrize("mark", ["nobody=other", "RUN=slow", "RUN"])
-def test_a_mark_that_fits_nothing_says_what_does(failed: list[Path], mark: str) -> None:
-    told = run(failed[0].parent, "--mark", mark.replace("RUN", failed[0].name))
-    assert isinstance(told.exception, UsageError)
-    assert not failure_of(failed[0]).kind
+def test_a_mark_that_fits_nothing_says_what_does(failed_folders: list[Path], mark: str) -> None:
+    result = run(failed_folders[0].parent, "--mark", mark.replace("RUN", failed_folders[0].name))
+    assert isinstance(result.exception, UsageError)
+    assert not failure_of(failed_folders[0]).kind
 
 
-def test_a_model_classifies_those_that_have_no_class_and_is_told_why_they_failed(
-    failed: list[Path],
+def test_a_model_classifies_runs_without_a_class_and_reads_why_they_failed(
+    failed_folders: list[Path],
 ) -> None:
-    bench = failed[0].parent.parent
-    run(bench, "--mark", f"{failed[0].name}=applications")
+    bench = failed_folders[0].parent.parent
+    run(bench, "--mark", f"{failed_folders[0].name}=applications")
     answers = [
         judgement(1, "Step 1 clicked beside it."),
         judgement(None, "Nobody knows."),
     ]
     with FakeServer(answers) as server:
-        told = run(bench, "--model", "gpt-4.1", url=server.url)
-    assert told.return_value == 3, "one has no class still"
-    assert ": Nobody knows." in told.output
-    assert [failure_of(folder).kind for folder in failed] == ["applications", "perception", ""]
-    assert failure_of(failed[1]).reason == "Step 1 clicked beside it."
+        result = run(bench, "--model", "gpt-4.1", url=server.url)
+    assert result.return_value == 3, "one has no class still"
+    assert ": Nobody knows." in result.output
+    assert [failure_of(folder).kind for folder in failed_folders] == [
+        "applications",
+        "perception",
+        "",
+    ]
+    assert failure_of(failed_folders[1]).reason == "Step 1 clicked beside it."
     first, _ = (request.text for request in server.requests)
     assert "1. perception: it misread the screen" in first
     assert WHY in first
 
 
 def test_sequences_that_failed_are_listed_by_the_three_classes_of_os_catalyst(
-    failed: list[Path],
+    failed_folders: list[Path],
 ) -> None:
     """Appendix C.2 and figures 7 to 9: too long, too short, at a wrong place."""
-    bench = failed[0].parent.parent
-    run(bench, "--mark", f"{failed[0].name}=illusion")
-    run(bench, "--sequences", "--mark", f"{failed[0].name}=under-compression")
+    bench = failed_folders[0].parent.parent
+    run(bench, "--mark", f"{failed_folders[0].name}=illusion")
+    run(bench, "--sequences", "--mark", f"{failed_folders[0].name}=under-compression")
     answers = [judgement(1, "Step 2 went on after a page had opened."), judgement(3, "Beside it.")]
     with FakeServer(answers) as server:
-        listed = run(bench, "--sequences", "--model", "gpt-4.1", url=server.url)
-    assert listed.return_value == 0, listed.output
-    kinds = [line.split()[1] for line in listed.output.splitlines()[:3]]
+        result = run(bench, "--sequences", "--model", "gpt-4.1", url=server.url)
+    assert result.return_value == 0, result.output
+    kinds = [line.split()[1] for line in result.output.splitlines()[:3]]
     assert kinds == ["under-compression", "over-compression", "wrong-location"]
-    assert listed.output.splitlines()[-1] == (
+    assert result.output.splitlines()[-1] == (
         "over-compression: 1 of 3, under-compression: 1 of 3, wrong-location: 1 of 3, "
         "no class: 0 of 3"
     )
-    assert failure_of(failed[0]).kind == "illusion", "ComputerRL's class stays beside it"
+    assert failure_of(failed_folders[0]).kind == "illusion", "ComputerRL's class stays beside it"
     assert "1. over-compression: " in server.requests[0].text
     assert "perception" not in server.requests[0].text

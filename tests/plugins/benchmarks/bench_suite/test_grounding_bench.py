@@ -25,7 +25,7 @@ from tests.plugins.benchmarks.bench_suite.grounding_suite import (
     HOSTILE,
     TARGETS,
     draw,
-    published,
+    write_published,
     write_suite,
 )
 
@@ -40,33 +40,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_suite(tmp_path_factory.mktemp("suite"))
 
 
-async def asked(
+async def collect_answers(
     suite: GroundingSuite, way: str, settings: Settings | None = None
 ) -> dict[tuple[str, str], Answer]:
-    async with open_way(way, settings or Settings()) as opened:
-        found = [each async for each in answers(suite.targets, opened, LIMIT)]
-    assert len(found) == len(suite.targets)
-    return {(each.screen, each.description): each for each in found}
+    async with open_way(way, settings or Settings()) as opened_way:
+        answer_list = [answer async for answer in answers(suite.targets, opened_way, LIMIT)]
+    assert len(answer_list) == len(suite.targets)
+    return {(answer.screen, answer.description): answer for answer in answer_list}
 
 
 async def outcomes(suite: GroundingSuite, way: str) -> list[str]:
-    return [each.outcome for each in (await asked(suite, way)).values()]
+    return [answer.outcome for answer in (await collect_answers(suite, way)).values()]
 
 
 @needs_tesseract
-async def test_right_wrong_refused_and_absent_are_told_apart(folder: Path) -> None:
-    found = await asked(open_grounding_suite(folder), "elements")
-    right = found["form", "the Save button"]
+async def test_right_wrong_refused_and_absent_are_distinguished(folder: Path) -> None:
+    by_target = await collect_answers(open_grounding_suite(folder), "elements")
+    right = by_target["form", "the Save button"]
     assert (right.outcome, right.point, right.source) == ("right", (85, 55), "accessibility")
-    part = found["form", "push button 'Open'"]
+    part = by_target["form", "push button 'Open'"]
     assert (part.outcome, part.point, part.inner) == ("wrong", (205, 55), (240, 40, 250, 70))
-    refused = found["form", HOSTILE]
+    refused = by_target["form", HOSTILE]
     assert (refused.outcome, refused.point, refused.missed) == ("refused", None, True)
     assert refused.reason
-    assert not found["form", "the Zebra menu"].missed
-    clicked = found["form", "the Cancel button"]
+    assert not by_target["form", "the Zebra menu"].missed
+    clicked = by_target["form", "the Cancel button"]
     assert (clicked.outcome, clicked.present, clicked.missed) == ("wrong", False, True)
-    read = found["plain", "Archive"]
+    read = by_target["plain", "Archive"]
     assert (read.outcome, read.source) == ("right", "ocr")
 
 
@@ -74,8 +74,8 @@ async def test_right_wrong_refused_and_absent_are_told_apart(folder: Path) -> No
 async def test_a_large_screen_is_shown_as_large_as_in_a_run_and_judged_in_its_own_pixels(
     folder: Path,
 ) -> None:
-    found = await asked(open_grounding_suite(folder), "elements")
-    large = found["large", "the Save button"]
+    by_target = await collect_answers(open_grounding_suite(folder), "elements")
+    large = by_target["large", "the Save button"]
     assert (large.outcome, large.point, large.box) == ("right", (255, 165), (120, 120, 390, 210))
 
 
@@ -83,34 +83,34 @@ async def test_a_large_screen_is_shown_as_large_as_in_a_run_and_judged_in_its_ow
 async def test_each_way_sees_what_it_may(folder: Path) -> None:
     suite = open_grounding_suite(folder)
     assert await outcomes(suite, "settings") == await outcomes(suite, "elements")
-    read = await asked(suite, "ocr")
+    read = await collect_answers(suite, "ocr")
     assert read["plain", "Archive"].outcome == "right"
-    assert {each.source for each in read.values()} <= {"ocr", ""}
+    assert {answer.source for answer in read.values()} <= {"ocr", ""}
 
 
-async def test_a_configured_model_is_asked_and_its_tokens_counted(folder: Path) -> None:
+async def test_a_configured_model_is_called_and_its_tokens_counted(folder: Path) -> None:
     with FakeServer(then=lambda received: "(85,55)") as server:
         model = {"model": "gta1-7b", "base_url": server.url}
         settings = Settings.model_validate({"models": {"grounder": model}})
-        found = await asked(open_grounding_suite(folder), "vision", settings)
-    assert found["form", "the Save button"].outcome == "right"
-    assert found["form", "the Zebra menu"].outcome == "wrong"
-    assert all(each.calls == 1 and each.tokens_in > 0 for each in found.values())
+        by_target = await collect_answers(open_grounding_suite(folder), "vision", settings)
+    assert by_target["form", "the Save button"].outcome == "right"
+    assert by_target["form", "the Zebra menu"].outcome == "wrong"
+    assert all(answer.calls == 1 and answer.tokens_in > 0 for answer in by_target.values())
     assert len(server.requests) == len(TARGETS)
 
 
 async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
     suite = open_grounding_suite(folder)
-    found = await asked(suite, "choice:1")
-    sure = found["form", "the Save button"]
+    by_target = await collect_answers(suite, "choice:1")
+    sure = by_target["form", "the Save button"]
     assert (sure.outcome, sure.calls, sure.source) == ("right", 0, "accessibility")
-    assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
-    assert {each.calls for each in found.values()} <= {0, 1}
-    assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
-    wrong = await asked(suite, "choice:0")
-    asked_about = [each for each in wrong.values() if each.calls]
-    assert asked_about
-    assert "right" not in {each.outcome for each in asked_about}
+    assert {answer.outcome for answer in by_target.values() if answer.calls} <= {"right", "refused"}
+    assert {answer.calls for answer in by_target.values()} <= {0, 1}
+    assert {e.outcome for e in by_target.values() if e.calls and not e.present} == {"refused"}
+    wrong = await collect_answers(suite, "choice:0")
+    model_answers = [answer for answer in wrong.values() if answer.calls]
+    assert model_answers
+    assert "right" not in {answer.outcome for answer in model_answers}
 
 
 @pytest.mark.parametrize("way", ["eyes", "choice:2", "choice:", "elements:1"])
@@ -139,7 +139,7 @@ def answer(outcome: str, *, box: bool = True, split: str = "train", **more: Any)
 
 
 def test_the_numbers_by_hand() -> None:
-    found = [
+    answer_list = [
         *(answer("right", source="ocr", seconds=n / 1000, tokens_in=7, calls=1) for n in range(6)),
         answer("wrong", source="accessibility", seconds=1.0),
         answer("refused", candidates=("button",)),
@@ -148,7 +148,7 @@ def test_the_numbers_by_hand() -> None:
         answer("wrong", box=False, source="ocr"),
         answer("right", split="held"),
     ]
-    report = build_grounding_report("suite", "elements", found)
+    report = build_grounding_report("suite", "elements", answer_list)
     train, held = report.parts
     assert (train.name, held.name, held.total.right.of) == ("train", "held", 1)
     right = train.total.right
@@ -171,20 +171,20 @@ def test_the_command_prints_the_sums_and_writes_the_answers(folder: Path, tmp_pa
     tree = json.loads(data.read_text())
     assert len(tree["answers"]) == len(TARGETS)
     assert [part["name"] for part in tree["parts"]] == ["train", "held"]
-    misses = [each for each in tree["answers"] if Answer.model_validate(each).missed]
+    misses = [row for row in tree["answers"] if Answer.model_validate(row).missed]
     assert len(misses) == 3
 
 
 @pytest.mark.process
 @needs_tesseract
-def test_the_command_asks_only_for_what_is_wanted(folder: Path, tmp_path: Path) -> None:
+def test_the_command_queries_only_the_chosen_targets(folder: Path, tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    held = hisa.run("bench", "grounding", str(folder), "--split", "held", "--limit", "1")
-    assert re.search(r"held +1 +100\.0", held)
-    assert "train" not in held
-    said = hisa.refused("bench", "grounding", str(folder), "--kind", "spin")
-    assert "kinds are absent, icon, name, role; splits are held, train" in said
-    assert "no grounding suite" in hisa.refused("bench", "grounding", str(tmp_path))
+    output = hisa.run("bench", "grounding", str(folder), "--split", "held", "--limit", "1")
+    assert re.search(r"held +1 +100\.0", output)
+    assert "train" not in output
+    errors = hisa.run_refused("bench", "grounding", str(folder), "--kind", "spin")
+    assert "kinds are absent, icon, name, role; splits are held, train" in errors
+    assert "no grounding suite" in hisa.run_refused("bench", "grounding", str(tmp_path))
 
 
 @pytest.mark.process
@@ -193,7 +193,7 @@ def test_a_model_that_breaks_does_not_take_the_answers_with_it(
 ) -> None:
     data = tmp_path / "answers.json"
     with FakeServer(["(85,55)", "(205,55)"]) as server:  # then it runs out of script
-        said = Command(tmp_path, url=server.url).refused(
+        errors = Command(tmp_path, url=server.url).run_refused(
             "--set",
             "models.grounder.model=gta1-7b",
             "bench",
@@ -205,13 +205,13 @@ def test_a_model_that_breaks_does_not_take_the_answers_with_it(
             str(data),
             code=3,
         )
-    assert f"stopped: 2 of {len(TARGETS)} descriptions" in said
+    assert f"stopped: 2 of {len(TARGETS)} descriptions" in errors
     assert len(json.loads(data.read_text())["answers"]) == 2
 
 
-def changed(folder: Path, target: Path, number: int, **fields: Any) -> Path:
+def write_changed_suite(folder: Path, target: Path, number: int, **fields: Any) -> Path:
     """A copy of the targets in a suite of its own, one line changed; returns its folder."""
-    lines = [dict(each) for each in TARGETS]
+    lines = [dict(row) for row in TARGETS]
     lines[number - 1] |= fields
     target.mkdir()
     (target / "screens").symlink_to(folder / "screens")
@@ -220,7 +220,7 @@ def changed(folder: Path, target: Path, number: int, **fields: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"kind": "colour"}, "kind 'colour'; known are name, role"),
         ({"screen": "../screens/form"}, "no screen '../screens/form'"),
@@ -231,16 +231,18 @@ def changed(folder: Path, target: Path, number: int, **fields: Any) -> Path:
     ],
 )
 def test_a_bad_line_is_named(
-    folder: Path, tmp_path: Path, fields: dict[str, Any], said: str
+    folder: Path, tmp_path: Path, fields: dict[str, Any], message: str
 ) -> None:
-    bad = changed(folder, tmp_path / "bad", 2, **fields)
+    bad = write_changed_suite(folder, tmp_path / "bad", 2, **fields)
     with pytest.raises(UsageError, match=re.escape(f"{bad}/targets.jsonl:2: ") + ".*") as caught:
         open_grounding_suite(bad)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:
-    suite = open_grounding_suite(published(tmp_path, "osworld-g") / "benchmark" / "OSWorld-G.json")
+    suite = open_grounding_suite(
+        write_published(tmp_path, "osworld-g") / "benchmark" / "OSWorld-G.json"
+    )
     _, outline, refusal = suite.targets
     assert outline.region is not None
     assert outline.region.holds(Point(285, 192, "screen"))
@@ -250,7 +252,7 @@ def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"bbox": [1, 2, 3]}, "row 1: bbox"),
         ({"img_filename": "gone.png"}, "picture 'gone.png' is not in"),
@@ -258,12 +260,12 @@ def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:
         ({"instruction": ""}, "row 1: instruction"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    home = published(tmp_path / "suite", "screenspot-v2")
+def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    home = write_published(tmp_path / "suite", "screenspot-v2")
     draw(tmp_path / "secret.png", {}, (9, 9))
     path = home / "screenspot_desktop_v2.json"
     rows = json.loads(path.read_text())
     rows[0] |= row
     path.write_text(json.dumps(rows))
-    with pytest.raises(UsageError, match=re.escape(said)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         open_grounding_suite(home)

@@ -37,8 +37,8 @@ def run_form(folder: Path, guest: StockGuest, *, code: int = 0, **more: Any) -> 
     task = write_task(folder / "tasks", "ada")
     words = ("run", str(task), "--no-report", "--env", f"guest={guest.url}", *FIXED)
     result = hisa(folder, **more).json(*words, code=code)
-    (made,) = list_runs(folder / "runs")
-    return result, load_run(made)
+    (run_folder,) = list_runs(folder / "runs")
+    return result, load_run(run_folder)
 
 
 def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(tmp_path: Path) -> None:
@@ -54,11 +54,11 @@ def test_an_act_whose_answer_is_lost_ends_the_run_and_scores_nothing(tmp_path: P
 def test_a_machine_that_is_not_reverted_is_noted_and_is_somebodys(tmp_path: Path) -> None:
     with StockGuest() as guest:
         words = ("run", "Wait.", "--env", f"guest={guest.url}", *FIXED)
-        assert "standard input is no terminal" in hisa(tmp_path, revert="").refused(*words)
-        kept = hisa(tmp_path, revert="").json(
+        assert "standard input is no terminal" in hisa(tmp_path, revert="").run_refused(*words)
+        result = hisa(tmp_path, revert="").json(
             *words, "--no-report", "--confirm", "never", "--max-steps", "1", code=1
         )
-        run = load_run(Path(kept["folder"]))
+        run = load_run(Path(result["folder"]))
     assert any("left as it is" in event.text for event in run.events if isinstance(event, Noted))
 
 
@@ -76,30 +76,30 @@ def test_two_workers_on_two_guests_that_break(tmp_path: Path) -> None:
     for name in names:
         write_task(tmp_path / "tasks", name)
     good = [None] * 6
-    one = StockGuest({"/execute": [*good, GuestFault("after", stays=True)]})
+    first = StockGuest({"/execute": [*good, GuestFault("after", stays=True)]})
     web = GuestFault("html", stays=True)
-    other = StockGuest({"/screenshot": [*good, web], "/file": [web]})
+    second = StockGuest({"/screenshot": [*good, web], "/file": [web]})
     out = tmp_path / "bench"
-    with one, other:
+    with first, second:
         sums = hisa(tmp_path).json(
             "bench",
             "run",
             f"own:{tmp_path / 'tasks'}",
             "--env",
-            f"guest={one.url},{other.url}",
+            f"guest={first.url},{second.url}",
             "--workers",
             "2",
             "--out",
             str(out),
             *FIXED,
         )
-        reverted = one.restored + other.restored
+        reverted = first.restored + second.restored
     assert (sums["slots"], sums["scored"], sums["succeeded"]) == (4, 4, 4)
     assert sums["environment_errors"] >= 2
     assert sums["attempts"] == 4 + sums["environment_errors"]
     assert reverted == sums["attempts"], "each attempt begins with a reverted machine"
     manifests = [read_manifest(folder) for folder in list_runs(out / "runs")]
-    assert {manifest.environment for manifest in manifests} == {one.url, other.url}
+    assert {manifest.environment for manifest in manifests} == {first.url, second.url}
     broken = [m.score for m in manifests if m.exit_status == "environment_error"]
     assert set(broken) == {None}
     assert 0.0 not in [manifest.score for manifest in manifests]
@@ -122,12 +122,12 @@ def test_a_machine_that_cannot_be_reverted_gives_up_without_a_score(tmp_path: Pa
         )
     assert (sums["scored"], sums["given_up"], sums["environment_errors"]) == (0, 1, 3)
     rows = [json.loads(line) for line in (out / "attempts.jsonl").read_text().splitlines()]
-    said = [row["message"] for row in rows if row["type"] == "finished"]
-    assert all(re.search("revert failed: sh ended with 7: no snapshot", line) for line in said)
+    messages = [row["message"] for row in rows if row["type"] == "finished"]
+    assert all(re.search("revert failed: sh ended with 7: no snapshot", line) for line in messages)
 
 
 @pytest.mark.parametrize(
-    ("revert", "arguments", "said"),
+    ("revert", "arguments", "message"),
     [
         ("", ("--env", "guest=a"), "environment.remote.revert"),
         ("x", ("--env", "guest=a", "--workers", "2"), "2 workers and 1 guest"),
@@ -136,9 +136,9 @@ def test_a_machine_that_cannot_be_reverted_gives_up_without_a_score(tmp_path: Pa
     ],
 )
 def test_a_bench_that_cannot_be_is_refused_before_it_starts(
-    tmp_path: Path, revert: str, arguments: tuple[str, ...], said: str
+    tmp_path: Path, revert: str, arguments: tuple[str, ...], message: str
 ) -> None:
     command = hisa(tmp_path, revert=revert)
-    errors = command.refused("bench", "run", "own:examples", *arguments, "--out", str(tmp_path))
-    assert said in errors
+    errors = command.run_refused("bench", "run", "own:examples", *arguments, "--out", str(tmp_path))
+    assert message in errors
     assert "try:" in errors

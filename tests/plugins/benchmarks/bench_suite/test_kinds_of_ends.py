@@ -46,12 +46,12 @@ def bench(command: Command, folder: Path, tasks: Path, url: str) -> Any:
 def ends(folder: Path, read: Callable[[dict[str, Any]], Any]) -> dict[str, list[Any]]:
     """What the ledger says of the tries of each task."""
     rows = [json.loads(line) for line in (folder / "attempts.jsonl").read_text().splitlines()]
-    done = [row for row in rows if row["type"] == "finished"]
-    return {name: [read(row) for row in done if row["task"] == name] for name in TASKS}
+    finished = [row for row in rows if row["type"] == "finished"]
+    return {name: [read(row) for row in finished if row["task"] == name] for name in TASKS}
 
 
 @pytest.mark.process
-def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path) -> None:
+def test_every_kind_of_end_is_distinguished_in_all_bench_output(tmp_path: Path) -> None:
     command, out = hisa(tmp_path), tmp_path / "bench"
     tasks = suite(tmp_path / "tasks")
     dies = GuestFault("reset", stays=True)
@@ -101,5 +101,5 @@ def test_every_kind_of_end_is_told_apart_in_all_that_a_bench_says(tmp_path: Path
         "d-wrong": "scored",
         "e-dies": "unscored",
     }
-    shown = command.run("--set", f"run.folder={out}/runs", "runs", "show", rows["e-dies"]["id"])
-    assert "environment_error, not scored" in shown
+    output = command.run("--set", f"run.folder={out}/runs", "runs", "show", rows["e-dies"]["id"])
+    assert "environment_error, not scored" in output

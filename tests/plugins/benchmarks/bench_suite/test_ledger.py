@@ -42,7 +42,7 @@ def end(book: AttemptLedger, status: str, score: float | None = None, *, steps: 
     book.write(AttemptFinished.model_validate(record))
 
 
-def reopened(book: AttemptLedger) -> AttemptLedger:
+def reopen(book: AttemptLedger) -> AttemptLedger:
     book.close()
     return AttemptLedger(book.folder, book.plan)
 
@@ -51,17 +51,17 @@ def reopened(book: AttemptLedger) -> AttemptLedger:
 def test_a_result_is_never_made_again(book: AttemptLedger, status: str) -> None:
     end(book, status, 0.0)
     assert SLOT not in book.pending()
-    assert SLOT not in reopened(book).pending()
+    assert SLOT not in reopen(book).pending()
 
 
-def test_a_broken_machine_is_no_result_and_is_given_up_after_three_tries(
+def test_a_broken_machine_is_no_result_and_is_dropped_after_three_tries(
     book: AttemptLedger,
 ) -> None:
     for _ in range(MAX_TRIES):
         assert SLOT in book.pending()
         end(book, "environment_error")
     assert SLOT not in book.pending()
-    slot_state = reopened(book).slot_state(SLOT)
+    slot_state = reopen(book).slot_state(SLOT)
     assert (slot_state.given_up, slot_state.result, len(slot_state.attempts)) == (
         True,
         None,
@@ -69,17 +69,17 @@ def test_a_broken_machine_is_no_result_and_is_given_up_after_three_tries(
     )
 
 
-def test_an_attempt_without_an_end_is_lost_kept_and_made_again(book: AttemptLedger) -> None:
+def test_an_attempt_without_an_end_is_lost_stored_and_repeated(book: AttemptLedger) -> None:
     for number in range(1, 6):
         begin(book)
-        book = reopened(book)
+        book = reopen(book)
         slot_state = book.slot_state(SLOT)
         assert [attempt.lost.cause for attempt in slot_state.attempts if attempt.lost] == [
             "bench"
         ] * number
         assert SLOT in book.pending(), "a bench that was stopped often has broken nothing"
     end(book, "succeeded", 1.0)
-    result = reopened(book).slot_state(SLOT).result
+    result = reopen(book).slot_state(SLOT).result
     assert result is not None
     assert result.number == 6
 
@@ -91,9 +91,9 @@ def test_every_cut_of_the_file_leaves_each_slot_with_at_most_one_result(
     end(book, "succeeded", 1.0)
     book.close()
     path = book.folder / "attempts.jsonl"
-    whole = path.read_bytes()
-    for length in range(len(whole) + 1):
-        path.write_bytes(whole[:length])
+    full_content = path.read_bytes()
+    for length in range(len(full_content) + 1):
+        path.write_bytes(full_content[:length])
         again = AttemptLedger(book.folder, book.plan)
         pending = SLOT in again.pending()
         assert pending is (again.slot_state(SLOT).result is None)
@@ -106,8 +106,8 @@ def test_a_damaged_line_in_the_middle_is_named(book: AttemptLedger) -> None:
     path = book.folder / "attempts.jsonl"
     path.write_bytes(b"nonsense\n" + path.read_bytes())
     wrong = "not a record of an attempt: Invalid JSON: expected ident at line 1 column 2"
-    said = f"{path} line 1: {wrong}"
-    assert refusal(book.folder, book.plan) == (said, "give another --out, or put the line right")
+    message = f"{path} line 1: {wrong}"
+    assert refusal(book.folder, book.plan) == (message, "give another --out, or put the line right")
     path.write_bytes(path.read_bytes().removeprefix(b"nonsense\n"))
     AttemptLedger(book.folder, book.plan).close()
 
@@ -121,8 +121,8 @@ def refusal(folder: Path, plan: Plan) -> tuple[str, str]:
 
 def test_a_folder_has_one_writer(book: AttemptLedger) -> None:
     wait = "wait for it, or give another --out"
-    said = f"process {os.getpid()} runs the bench in {str(book.folder)!r}"
-    assert [refusal(book.folder, book.plan) for _ in range(2)] == [(said, wait)] * 2
+    message = f"process {os.getpid()} runs the bench in {str(book.folder)!r}"
+    assert [refusal(book.folder, book.plan) for _ in range(2)] == [(message, wait)] * 2
     book.close()
     AttemptLedger(book.folder, book.plan).close()
 
@@ -180,11 +180,11 @@ def test_a_run_that_ended_before_its_first_step_is_made_again(
     assert book.slot_state(SLOT).given_up
     assert book.again(["refused"]) == 0
     assert book.again([status]) == 1
-    assert SLOT in reopened(book).pending()
+    assert SLOT in reopen(book).pending()
 
 
 @pytest.mark.process
-def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_complete_records(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
@@ -203,7 +203,7 @@ except EnvironmentFailed as error:
     print(error)
     print(error.fix)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, tmp_path],
         capture_output=True,
         text=True,
@@ -211,7 +211,7 @@ except EnvironmentFailed as error:
         cwd=ROOT,
     )
     path = tmp_path / "bench" / "attempts.jsonl"
-    assert done.stdout == f"cannot write {path}: the disk took only a part of it\ndf -h\n"
+    assert process.stdout == f"cannot write {path}: the disk took only a part of it\ndf -h\n"
     lines = (tmp_path / "bench" / "attempts.jsonl").read_bytes()
     assert lines.endswith(b"\n")
     (slot_state,) = read_attempts(tmp_path / "bench").values()

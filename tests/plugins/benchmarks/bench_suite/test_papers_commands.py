@@ -13,7 +13,7 @@ import pytest
 from hisa.cli import cli
 from hisa.config import Settings
 from hisa.plugins.benchmarks.bench.attempt_records import Plan
-from hisa.plugins.benchmarks.cli.bench import planned, run_command
+from hisa.plugins.benchmarks.cli.bench import prepare_plan, run_command
 from tests.cli.command import ROOT
 
 OSWORLD_TASK = {
@@ -31,7 +31,7 @@ def plans(paper: str, table: str, folder: Path, tasks: str) -> list[Plan]:
     text = (ROOT / "docs" / "papers.md").read_text("utf-8")
     section = text.partition(f"\n## {paper}\n")[2].partition("\n## ")[0]
     (row,) = re.findall(rf"^\| {table} \|.*", section, re.M)
-    found = []
+    plan_list = []
     for line in re.findall(r"`(hisa bench run [^`]+)`", row):
         words = shlex.split(line)[3:]
         words = [tasks if word.endswith(":DIR") else word for word in words]
@@ -39,9 +39,9 @@ def plans(paper: str, table: str, folder: Path, tasks: str) -> list[Plan]:
         above = click.Context(cli)
         above.meta["hisa.settings"] = (None, ())
         context = run_command.make_context("run", words, parent=above)
-        found.append(planned(context, **context.params)[0])
-    assert found
-    return found
+        plan_list.append(prepare_plan(context, **context.params)[0])
+    assert plan_list
+    return plan_list
 
 
 def settings(plan: Plan) -> dict[str, Settings]:
@@ -71,8 +71,10 @@ def test_the_ablations_of_table_5_differ_from_the_papers_system_by_one_part(
     assert variants["no-roi"].state.roi is False
     assert variants["no-refinement"].state.window == 5
     assert variants["original-resolution"].run.image_width == 1920
-    assert all(one.models == full.models for one in variants.values())
-    own = {one.patterns.collection for one in variants.values()} | {full.patterns.collection}
+    assert all(variant.models == full.models for variant in variants.values())
+    own = {variant.patterns.collection for variant in variants.values()} | {
+        full.patterns.collection
+    }
     assert len(own) == len(plan.variants), "none learns from another on one Qdrant server"
 
 
@@ -80,8 +82,11 @@ def test_the_ablations_of_table_5_differ_from_the_papers_system_by_one_part(
 def test_table_6_varies_the_interval_alone(tmp_path: Path) -> None:
     (plan,) = plans("HiSA", "table 6", tmp_path, f"spider2v:{ROOT / 'tests/data/spider2v'}")
     variants = settings(plan)
-    assert [one.state.refine_every for one in variants.values()] == [3, 5, 7, 9]
-    assert len({one.state.model_copy(update={"refine_every": 5}) for one in variants.values()}) == 1
+    assert [variant.state.refine_every for variant in variants.values()] == [3, 5, 7, 9]
+    assert (
+        len({variant.state.model_copy(update={"refine_every": 5}) for variant in variants.values()})
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("table", "samples"), [("table 4", [8]), ("figure 4", [1, 8, 16, 32] * 3)])
@@ -93,15 +98,15 @@ def test_gta1s_runs_have_its_grounder_and_its_chooser(
     path.write_text(json.dumps(OSWORLD_TASK))
     for plan in plans("GTA1", table, tmp_path, f"osworld:{tmp_path}"):
         variants = list(settings(plan).values())
-        assert [one.planner.samples for one in variants] == samples
-        for one in variants:
-            assert one.models.grounder is not None
-            assert one.models.grounder.model == "HelloKKMe/GTA1-7B"
-            assert (one.grounder.kind, one.planner.scaling) == ("vision", "constant")
+        assert [variant.planner.samples for variant in variants] == samples
+        for variant in variants:
+            assert variant.models.grounder is not None
+            assert variant.models.grounder.model == "HelloKKMe/GTA1-7B"
+            assert (variant.grounder.kind, variant.planner.scaling) == ("vision", "constant")
         assert variants[-1].run.max_steps == 100
 
 
 def test_help_of_bench_run_names_the_presets() -> None:
-    shown = run_command.get_help(click.Context(run_command))
-    assert "hisa-paper" in shown
-    assert "gta1" in shown
+    help_text = run_command.get_help(click.Context(run_command))
+    assert "hisa-paper" in help_text
+    assert "gta1" in help_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.model_server import FakeServer, ReceivedRequest
 from tests.cli.command import Command
 
 RIGHT, WRONG, LOST = "(150,60)", "(5,5)", "nothing there"
@@ -17,11 +17,11 @@ RIGHT, WRONG, LOST = "(150,60)", "(5,5)", "nothing there"
 ANSWERS = {"right": RIGHT, "wrong": WRONG, "lost": LOST}
 
 
-def answer(request: Received) -> str:
-    return ANSWERS[request.said_by("user").split()[0]]
+def answer(request: ReceivedRequest) -> str:
+    return ANSWERS[request.text_by("user").split()[0]]
 
 
-def asked(home: Path, suite: Path) -> tuple[str, list[dict[str, Any]]]:
+def run_command(home: Path, suite: Path) -> tuple[str, list[dict[str, Any]]]:
     """What the command prints, and the cells that it writes."""
     data = home / "answers.json"
     with FakeServer(then=answer) as server:
@@ -43,8 +43,8 @@ def asked(home: Path, suite: Path) -> tuple[str, list[dict[str, Any]]]:
 
 def cells(columns: list[dict[str, Any]]) -> dict[tuple[str, str], tuple[int, int]]:
     return {
-        (each["domain"], each["type"]): (each["right"]["count"], each["right"]["of"])
-        for each in columns
+        (column["domain"], column["type"]): (column["right"]["count"], column["right"]["of"])
+        for column in columns
     }
 
 
@@ -84,16 +84,16 @@ def test_screenspot_pro_has_six_domains_by_text_and_icon(tmp_path: Path) -> None
     ]
     write(tmp_path / "pro" / "annotations" / "app_linux.json", rows)
     draw(tmp_path / "pro" / "images" / "app" / "1.png")
-    printed, columns = asked(tmp_path, tmp_path / "pro")
+    printed, columns = run_command(tmp_path, tmp_path / "pro")
     domains = ["CAD", "Creative", "Development", "OS", "Office", "Scientific", ""]
     assert list(dict.fromkeys(column["domain"] for column in columns)) == domains
-    found = cells(columns)
-    assert found["Development", "text"] == (1, 1)
-    assert found["Development", "icon"] == (0, 1)
-    assert found["Development", ""] == (1, 2)
-    assert found["CAD", "text"] == (1, 2)  # a refusal of what is there is a miss
-    assert found["CAD", "icon"] == (1, 2)
-    assert (found["", "text"], found["", "icon"], found["", ""]) == ((6, 7), (1, 7), (7, 14))
+    counts = cells(columns)
+    assert counts["Development", "text"] == (1, 1)
+    assert counts["Development", "icon"] == (0, 1)
+    assert counts["Development", ""] == (1, 2)
+    assert counts["CAD", "text"] == (1, 2)  # a refusal of what is there is a miss
+    assert counts["CAD", "icon"] == (1, 2)
+    assert (counts["", "text"], counts["", "icon"], counts["", ""]) == ((6, 7), (1, 7), (7, 14))
     assert "all: as published" in printed
     (row,) = (line for line in printed.splitlines() if line.strip().startswith("Development"))
     assert "100.0 [20.7, 100.0] of 1" in row
@@ -116,13 +116,13 @@ def test_screenspot_v2_has_three_domains_by_the_names_of_its_lists(tmp_path: Pat
         draw(tmp_path / "v2" / "screenspotv2_image" / picture)
         rows = [row(picture, "text", f"{answers} text"), row(picture, "icon", "wrong icon")]
         write(tmp_path / "v2" / f"screenspot_{name}_v2.json", rows)
-    _, columns = asked(tmp_path, tmp_path / "v2")
-    found = cells(columns)
-    assert list(dict.fromkeys(domain for domain, _ in found)) == ["Desktop", "Mobile", "Web", ""]
-    texts = [found[domain, "text"] for domain in ("Mobile", "Desktop", "Web", "")]
+    _, columns = run_command(tmp_path, tmp_path / "v2")
+    counts = cells(columns)
+    assert list(dict.fromkeys(domain for domain, _ in counts)) == ["Desktop", "Mobile", "Web", ""]
+    texts = [counts[domain, "text"] for domain in ("Mobile", "Desktop", "Web", "")]
     assert texts == [(1, 1), (0, 1), (1, 1), (2, 3)]
-    assert found["", "icon"] == (0, 3)
-    assert found["", ""] == (2, 6)
+    assert counts["", "icon"] == (0, 3)
+    assert counts["", ""] == (2, 6)
 
 
 def osworld_g(home: Path) -> Path:
@@ -153,14 +153,14 @@ def osworld_g(home: Path) -> Path:
         "fine_grained_manipulation": ["a-2"],
         "refusal": ["a-3", "a-4"],
     }
-    classified = {name: [{"id": ident} for ident in found] for name, found in names.items()}
+    classified = {name: [{"id": ident} for ident in idents] for name, idents in names.items()}
     write(home / "classification_result.json", {"classified": classified, "unclassified": []})
     return home
 
 
 @pytest.mark.process
 def test_osworld_g_has_five_capabilities_and_a_thing_may_be_in_two(tmp_path: Path) -> None:
-    _, columns = asked(tmp_path, osworld_g(tmp_path / "g"))
+    _, columns = run_command(tmp_path, osworld_g(tmp_path / "g"))
     assert cells(columns) == {
         ("Text matching", ""): (1, 1),
         ("Element recognition", ""): (1, 1),

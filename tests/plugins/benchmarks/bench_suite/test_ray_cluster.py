@@ -24,14 +24,14 @@ pytestmark = [
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """A head that takes no work, and two nodes."""
-    made: Any = import_module("ray.cluster_utils").Cluster()
+    ray_cluster: Any = import_module("ray.cluster_utils").Cluster()
     try:
-        made.add_node(num_cpus=0)
+        ray_cluster.add_node(num_cpus=0)
         for _ in range(2):
-            made.add_node(num_cpus=2)
-        yield made
+            ray_cluster.add_node(num_cpus=2)
+        yield ray_cluster
     finally:
-        made.shutdown()
+        ray_cluster.shutdown()
 
 
 def node_of(task: str, nodes: Sequence[Any], out: Path) -> Any:

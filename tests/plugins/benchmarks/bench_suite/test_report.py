@@ -25,7 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return build_report(root / "ours", root / "theirs")
 
 
-def one(folder: Path, *rows: tuple[str, int, int, str, float | None]) -> Report:
+def build_from_rows(folder: Path, *rows: tuple[str, int, int, str, float | None]) -> Report:
     """A report of attempts given as task, repeat, steps, status and score."""
     book = AttemptLedger(folder, plan(tasks=8, repeat=2))
     for task, repeat, steps, status, score in rows:
@@ -35,7 +35,7 @@ def one(folder: Path, *rows: tuple[str, int, int, str, float | None]) -> Report:
 
 
 def test_the_numbers_by_hand(tmp_path: Path) -> None:
-    report = one(
+    report = build_from_rows(
         tmp_path,
         ("task-00", 1, 4, "succeeded", 1.0),
         ("task-00", 2, 4, "succeeded", 0.0),
@@ -138,7 +138,7 @@ def test_an_empty_bench_has_a_report(tmp_path: Path) -> None:
     assert "nan" not in html_page(report).lower().replace("finance", "")
 
 
-def test_what_was_given_up_stands_beside_the_rate_with_what_it_is_of(tmp_path: Path) -> None:
+def test_abandoned_slots_are_shown_beside_the_rate(tmp_path: Path) -> None:
     book = AttemptLedger(tmp_path, plan(tasks=2))
     fill(book, Slot("full", "task-00", 1), steps=2, status="succeeded", score=1.0)
     for _ in range(3):
@@ -149,7 +149,7 @@ def test_what_was_given_up_stands_beside_the_rate_with_what_it_is_of(tmp_path: P
     assert tables(report)[0].rows[0][1].endswith("1 of 2 given up")
 
 
-def allowed(folder: Path, limit: int, *, independent: bool = False) -> Report:
+def build_limited_report(folder: Path, limit: int, *, independent: bool = False) -> Report:
     """Two repeats of three tasks, of runs that were allowed so many steps."""
     planned = plan(tasks=3, repeat=2)
     tree = planned.variants["full"]
@@ -171,24 +171,31 @@ def allowed(folder: Path, limit: int, *, independent: bool = False) -> Report:
 
 
 def test_success_by_steps_counts_what_had_ended_by_then(tmp_path: Path) -> None:
-    report = allowed(tmp_path, 100)
+    report = build_limited_report(tmp_path, 100)
     within = report.variants[0].within
-    rates = {steps: found.value for steps, found in within.items()}
+    rates = {steps: estimate.value for steps, estimate in within.items()}
     assert rates == pytest.approx({15: 0.5 / 3, 50: 1.5 / 3, 100: 2.5 / 3})
     assert within[100].value == pytest.approx(report.variants[0].rate)
     assert list(report.domains[0].within) == [15]  # its attempts took 15 and 16 steps
-    (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
+    (table,) = (
+        candidate for candidate in tables(report) if candidate.title == "By steps and by repeats"
+    )
     assert table.header == ("Variant", "@15", "@50", "@100", "#1", "#2", "Spread")
     assert table.rows[0][2].startswith("50.0 [")
     assert table.rows[0][2].endswith("(n 3)")
 
 
 @pytest.mark.parametrize("independent", [False, True])
-def test_repeats_are_told_each_with_their_spread(tmp_path: Path, independent: bool) -> None:
-    report = allowed(tmp_path, 100, independent=independent)
-    rates = {repeat: (found.n, found.value) for repeat, found in report.variants[0].repeats.items()}
+def test_repeats_are_reported_with_their_spread(tmp_path: Path, independent: bool) -> None:
+    report = build_limited_report(tmp_path, 100, independent=independent)
+    rates = {
+        repeat: (estimate.n, estimate.value)
+        for repeat, estimate in report.variants[0].repeats.items()
+    }
     assert rates == {1: (3, 1.0), 2: (3, pytest.approx(2 / 3))}
-    (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
+    (table,) = (
+        candidate for candidate in tables(report) if candidate.title == "By steps and by repeats"
+    )
     # The sample standard deviation of 100 and 66.7 is half their distance times the root of 2.
     assert table.rows[0][-3:] == ("100.0", "66.7", "23.6")
     assert ("learned for itself alone" in table.note) == independent

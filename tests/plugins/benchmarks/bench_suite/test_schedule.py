@@ -25,22 +25,25 @@ from tests.plugins.benchmarks.bench_suite.forms import PARTS, ledger, plan
 pytestmark = pytest.mark.process
 
 
-def bench(book: AttemptLedger, workers: int, told: list[Progress] | None = None) -> Bench:
-    heard = (lambda _: None) if told is None else told.append
+def bench(book: AttemptLedger, workers: int, progress_list: list[Progress] | None = None) -> Bench:
+    on_progress = (lambda _: None) if progress_list is None else progress_list.append
     executor = LocalExecutor(book.folder / "workers.log")
-    return Bench(book, executor, workers=workers, environment=PARTS, heard=heard)
+    return Bench(book, executor, workers=workers, environment=PARTS, on_progress=on_progress)
 
 
 async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_path: Path) -> None:
     names = ["ada", "bob", "broken-1", "broken-9", "deadly-1", "unscored-1"]
     book = ledger(tmp_path, *names, repeat=1)
-    told: list[Progress] = []
-    await bench(book, 2, told).run()
+    progress_list: list[Progress] = []
+    await bench(book, 2, progress_list).run()
     sums = summarise(book.slot_state(slot) for slot in book.plan.slots)
     assert (sums.slots, sums.scored, sums.succeeded, sums.given_up) == (6, 5, 5, 1)
     assert (sums.lost, sums.environment_errors, sums.missing) == (1, 5, 0)
     assert sums.attempts == 6 + 5
-    tries = {slot.task: len(found.attempts) for slot, found in read_attempts(book.folder).items()}
+    tries = {
+        slot.task: len(slot_state.attempts)
+        for slot, slot_state in read_attempts(book.folder).items()
+    }
     assert tries == {
         "ada": 1,
         "bob": 1,
@@ -51,16 +54,16 @@ async def test_every_slot_gets_one_result_and_every_try_its_own_run_folder(tmp_p
     }
     attempts = [a for s in read_attempts(book.folder).values() for a in s.attempts]
     assert len(list_runs(book.runs)) == len(attempts)
-    ended = [attempt.run for attempt in attempts if attempt.finished]
-    assert len(set(ended)) == len(attempts) - 1
-    assert set(ended) <= {folder.name for folder in list_runs(book.runs)}
+    finished_runs = [attempt.run for attempt in attempts if attempt.finished]
+    assert len(set(finished_runs)) == len(attempts) - 1
+    assert set(finished_runs) <= {folder.name for folder in list_runs(book.runs)}
     first, second = book.slot_state(Slot("full", "unscored-1", 1)).attempts
     assert first.finished is not None
     assert (first.finished.status, first.finished.score_state) == ("environment_error", "unscored")
     assert "could not be scored (succeeded)" in first.finished.message
     assert second.finished is not None
     assert (second.finished.status, second.finished.score_state) == ("succeeded", "scored")
-    ends = [(p.slot.task, p.end) for p in told if p.end]
+    ends = [(p.slot.task, p.end) for p in progress_list if p.end]
     assert ends.count(("deadly-1", "lost")) == 1
     assert ends.count(("broken-9", "environment_error")) == 3
     lines = (book.folder / "attempts.jsonl").read_text().splitlines()
@@ -93,12 +96,14 @@ async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_agai
     (task.parent / "c.py").write_text("def f(): return True")
     tree = yaml.safe_load(task.read_text("utf-8"))
     task.write_text(yaml.safe_dump({**tree, "check": [{"python": "c.py:f"}]}), "utf-8")
-    told: list[Progress] = []
-    await bench(book, 1, told).run()
+    progress_list: list[Progress] = []
+    await bench(book, 1, progress_list).run()
     sums = summarise(book.slot_state(slot) for slot in book.plan.slots)
     assert (sums.scored, sums.succeeded, sums.score_failed) == (1, 1, 1)
     assert (sums.no_check, sums.unscored, sums.unusable, sums.missing) == (0, 0, 0, 0)
-    (failed,) = [progress for progress in told if progress.end and progress.slot.task == "ada"]
+    (failed,) = [
+        progress for progress in progress_list if progress.end and progress.slot.task == "ada"
+    ]
     assert (failed.end, failed.score_state, failed.success) == ("succeeded", "score_failed", False)
     report = build_report(book.folder)
     (trouble,) = report.troubles
@@ -143,12 +148,12 @@ async def test_a_worker_that_dies_while_it_learns_keeps_its_result_and_is_replac
     tmp_path: Path,
 ) -> None:
     book = ledger(tmp_path, "ada", "bob")
-    executor, told = Learners(), list[Progress]()
-    await Bench(book, executor, heard=told.append).run()
+    executor, progress_list = Learners(), list[Progress]()
+    await Bench(book, executor, on_progress=progress_list.append).run()
     sums = summarise(book.slot_state(slot) for slot in book.plan.slots)
     assert (sums.scored, sums.succeeded, sums.attempts, sums.lost) == (2, 2, 2, 0)
     assert executor.hired == 2
-    assert [progress.end for progress in told if progress.end] == ["succeeded"] * 2
+    assert [progress.end for progress in progress_list if progress.end] == ["succeeded"] * 2
 
 
 class NoRoom:

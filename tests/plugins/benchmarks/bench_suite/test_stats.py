@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.plugins.benchmarks.bench.stats import (
+    compare_pairs,
     length_buckets,
-    paired,
     ratio_over_tasks,
     sign_test,
     t95,
@@ -42,8 +42,8 @@ def test_students_quantile_is_the_published_one(freedom: int, quantile: float) -
 
 
 def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:
-    found = ratio_over_tasks([(1.0, 1), (3.0, 1)], least=1.0)
-    assert found.low == 1.0
+    estimate = ratio_over_tasks([(1.0, 1), (3.0, 1)], least=1.0)
+    assert estimate.low == 1.0
     alone = ratio_over_tasks([(30.0, 20)])
     assert (alone.value, alone.low, alone.high) == (1.5, None, None)
 
@@ -59,20 +59,20 @@ def test_the_sign_test_is_the_share_of_all_coin_throws_as_uneven(wins: int, loss
 def test_two_benches_are_compared_on_the_tasks_that_both_have() -> None:
     first = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.5, "only": 1.0}
     second = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 1.0, "other": 0.0}
-    found = paired(first, second)
-    assert found is not None
-    assert (found.tasks, found.wins, found.losses, found.ties) == (4, 2, 1, 1)
-    assert found.difference == pytest.approx((1 + 0 + 1 - 0.5) / 4)
-    assert found.p == 1.0
+    comparison = compare_pairs(first, second)
+    assert comparison is not None
+    assert (comparison.tasks, comparison.wins, comparison.losses, comparison.ties) == (4, 2, 1, 1)
+    assert comparison.difference == pytest.approx((1 + 0 + 1 - 0.5) / 4)
+    assert comparison.p == 1.0
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 12).map(float), max_size=40))
 def test_buckets_hold_every_task_once_in_order_and_never_part_equal_lengths(
     lengths: dict[str, float],
 ) -> None:
-    found = length_buckets(lengths)
-    assert len(found) <= 3
-    assert sorted(task for bucket in found for task in bucket.tasks) == sorted(lengths)
-    assert all(bucket.tasks for bucket in found)
-    for one, other in itertools.pairwise(found):
-        assert one.first <= one.last < other.first <= other.last
+    buckets = length_buckets(lengths)
+    assert len(buckets) <= 3
+    assert sorted(task for bucket in buckets for task in bucket.tasks) == sorted(lengths)
+    assert all(bucket.tasks for bucket in buckets)
+    for before, after in itertools.pairwise(buckets):
+        assert before.first <= before.last < after.first <= after.last

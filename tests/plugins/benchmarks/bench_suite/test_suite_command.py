@@ -54,13 +54,13 @@ def test_files_are_fetched_once_and_a_missing_one_is_named(tmp_path: Path, site:
     task(tmp_path, "b", f"{site}/data.txt")
     hisa = Command(tmp_path)
     words = ["bench", "prefetch", f"osworld:{tmp_path}/suite", "--cache", str(tmp_path / "cache")]
-    assert "--set 'tasks.allow_private_downloads=" in hisa.refused(*words, code=3)
+    assert "--set 'tasks.allow_private_downloads=" in hisa.run_refused(*words, code=3)
     words = ["--set", f'tasks.allow_private_downloads=["{site}/"]', *words]
     assert "2 tasks, 1 files, 1 in the cache" in hisa.run(*words)
     (tmp_path / "site" / "data.txt").unlink()
     assert "1 in the cache" in hisa.run(*words)
     task(tmp_path, "c", f"{site}/gone.txt")
-    errors = hisa.refused(*words, code=3)
+    errors = hisa.run_refused(*words, code=3)
     assert f"{site}/gone.txt" in errors
 
 
@@ -82,6 +82,6 @@ def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
     assert rows["compare_pdfs"]["source"] == "theirs"
     assert rows["googledrive_file"]["source"] == "missing"
     assert sum(sum(counts.values()) for counts in report["domains"].values()) == 369
-    shown = hisa.run("bench", "coverage", "--public", "osworld")
-    assert "369 published tasks of osworld" in shown
-    assert "theirs metric  compare_pdfs" in shown
+    output = hisa.run("bench", "coverage", "--public", "osworld")
+    assert "369 published tasks of osworld" in output
+    assert "theirs metric  compare_pdfs" in output

@@ -134,8 +134,8 @@ def test_left_out_tasks_are_one_line_with_a_command_that_lists_them(tmp_path: Pa
     assert "\n" not in line
     assert "left out: 31 task files (30 of them: no metric 'compare_dreams' here" in line
     assert line.endswith(f"hisa bench tasks osworld:{tmp_path} --left-out")
-    ran = CliRunner().invoke(cli, ["bench", "tasks", suite.name, "--left-out"])
-    assert ran.stdout.count("no metric 'compare_dreams'") == 30
+    result = CliRunner().invoke(cli, ["bench", "tasks", suite.name, "--left-out"])
+    assert result.stdout.count("no metric 'compare_dreams'") == 30
     assert left_out_line(open_suite(f"osworld:{tmp_path}", ["good"])) == line
 
 

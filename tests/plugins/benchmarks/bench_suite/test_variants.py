@@ -30,13 +30,13 @@ def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> 
 @pytest.mark.process
 async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
-    seen = replace(look(), windows=(calc,))
+    observation = replace(look(), windows=(calc,))
     registries = {
         name: ToolRegistry(allowed_tools(settings(name).tools), capabilities=("execute",))
         for name in expand(["api-gui"])
     }
-    assert "calc_" in registries["full"].offer(TASK, seen)
-    assert registries["gui-only"].offer(TASK, seen) == ""
+    assert "calc_" in registries["full"].offer(TASK, observation)
+    assert registries["gui-only"].offer(TASK, observation) == ""
     assert registries["gui-only"].find("tool_help") is None
     with pytest.raises(InvalidReply, match="unknown tool 'calc_read'; known: bash_execution"):
         registries["gui-only"].check(ToolCall("", "calc_read", {"cells": "A1"}))

@@ -14,11 +14,11 @@ from hisa.plugins.benchmarks.bench.watch import show_ending
 def test_what_ended_is_a_line_of_plain_text() -> None:
     written = io.StringIO()
     console = Console(file=written, width=100, soft_wrap=True)
-    one, two, hostile = (Slot("full", name, 1) for name in ("one", "two", "[red]x[/red]"))
-    show_ending(console, Progress(one, 1, "host:1"))
+    first, second, hostile = (Slot("full", name, 1) for name in ("one", "two", "[red]x[/red]"))
+    show_ending(console, Progress(first, 1, "host:1"))
     assert not written.getvalue()
-    show_ending(console, Progress(one, 1, "host:1", 4, "succeeded", 1.0, score_state="scored"))
-    show_ending(console, Progress(two, 2, "host:2", 1, "lost", None, "first\nworker was killed"))
+    show_ending(console, Progress(first, 1, "host:1", 4, "succeeded", 1.0, score_state="scored"))
+    show_ending(console, Progress(second, 2, "host:2", 1, "lost", None, "first\nworker was killed"))
     show_ending(console, Progress(hostile, 1, "host:1", 1, "succeeded", 1.0))
     text = written.getvalue()
     assert "full/one#1 score 1.00, 4 steps" in text

@@ -63,8 +63,8 @@ class Machine(FakeEnvironment):
         """The first answer whose pattern is found; else success without output."""
         line = command if isinstance(command, str) else " ".join(command)
         self._alive()
-        if asked := re.fullmatch(r"command -v (\S+)", line):
-            return CommandResult(0 if asked[1] in self._programs else 1, "")
+        if query := re.fullmatch(r"command -v (\S+)", line):
+            return CommandResult(0 if query[1] in self._programs else 1, "")
         if line.startswith(_LOOKED_AT):
             return OK
         if line.startswith("command_not_found_handle()"):
@@ -74,14 +74,14 @@ class Machine(FakeEnvironment):
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """The form's picture with this machine's windows."""
-        seen = await super().observe(elements=elements, settle=settle)
+        observation = await super().observe(elements=elements, settle=settle)
         windows = tuple(
             Window(
                 hex(16 + n), title, title.split()[-1], BoundingBox(0, 0, 300, 200, "screen"), not n
             )
             for n, title in enumerate(self.titles)
         )
-        return dataclasses.replace(seen, windows=windows)
+        return dataclasses.replace(observation, windows=windows)
 
 
 def context(

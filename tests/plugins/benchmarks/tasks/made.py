@@ -33,7 +33,7 @@ Case = tuple[str, Any, Any, Mapping[str, Any], float]
 """Metric, result, expected, options, score; what is to be a file is a `File`."""
 
 
-def made(value: Any, folder: Path) -> Any:
+def build_value(value: Any, folder: Path) -> Any:
     if isinstance(value, list):
-        return [made(item, folder) for item in value]
+        return [build_value(item, folder) for item in value]
     return value(folder) if callable(value) else value

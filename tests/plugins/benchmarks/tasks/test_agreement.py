@@ -16,12 +16,12 @@ import pytest
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     PACKAGE,
+    find_installation,
     find_osworld_metric,
-    installed,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import Call, run_calls
 from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
-from tests.plugins.benchmarks.tasks.made import Case, made
+from tests.plugins.benchmarks.tasks.made import Case, build_value
 from tests.plugins.benchmarks.tasks.test_metrics import CASES
 
 DIFFERENT: Mapping[str, str] = {
@@ -43,7 +43,7 @@ def label(case: Case) -> str:
 
 def as_call(case: Case, folder: Path) -> Call:
     folder.mkdir()
-    return case[0], made(case[1], folder), made(case[2], folder), case[3]
+    return case[0], build_value(case[1], folder), build_value(case[2], folder), case[3]
 
 
 def our_score(call: Call) -> float:
@@ -57,9 +57,9 @@ def our_score(call: Call) -> float:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, dict[str, Any]]]:
+def score_pairs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, dict[str, Any]]]:
     """Our score and their verdict for each case; all of theirs come from one process."""
-    if not installed().folder:
+    if not find_installation().folder:
         pytest.skip(f"OSWorld's package is not installed: pip install --no-deps {PACKAGE}")
     folder = tmp_path_factory.mktemp("cases")
     calls = [as_call(case, folder / str(number)) for number, case in enumerate(BOTH_HAVE)]
@@ -69,9 +69,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, dict[str
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", range(len(BOTH_HAVE)), ids=lambda n: f"{n}-{BOTH_HAVE[n][0]}")
-def test_both_give_the_same_score(both: list[tuple[float, dict[str, Any]]], number: int) -> None:
+def test_both_give_the_same_score(
+    score_pairs: list[tuple[float, dict[str, Any]]], number: int
+) -> None:
     case = BOTH_HAVE[number]
-    score, verdict = both[number]
+    score, verdict = score_pairs[number]
     if "is not installed" in verdict.get("broken", ""):
         pytest.skip(verdict["broken"])
     same = verdict == {"score": pytest.approx(score, abs=1e-3)}

@@ -34,7 +34,7 @@ def load(folder: Path, **changes: Any) -> Task:
     return load_task(write(folder, tree(**changes)))
 
 
-def test_a_whole_osworld_file_loads_with_keys_that_are_not_ours(tmp_path: Path) -> None:
+def test_a_full_osworld_file_loads_with_foreign_keys(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         tree(
@@ -58,7 +58,7 @@ def test_a_whole_osworld_file_loads_with_keys_that_are_not_ours(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("{", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
@@ -75,8 +75,8 @@ def test_a_whole_osworld_file_loads_with_keys_that_are_not_ours(tmp_path: Path) 
         (tree(evaluator={"func": "a", "postconfig": [{"kind": "x"}]}), "postconfig"),
     ],
 )
-def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, value: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_bad_file_is_refused_with_its_reason(tmp_path: Path, value: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         load_task(write(tmp_path, value))
 
 
@@ -85,12 +85,12 @@ def step(kind: str, **parameters: Any) -> dict[str, Any]:
 
 
 def scoring(**evaluator: Any) -> dict[str, Any]:
-    given = {"func": "exact_match", "result": LINE, "expected": RULE, **evaluator}
-    return {"evaluator": given}
+    fields = {"func": "exact_match", "result": LINE, "expected": RULE, **evaluator}
+    return {"evaluator": fields}
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         (step("googledrive", settings_file="x"), "no setup step 'googledrive'"),
         (step("sleep", seconds="soon"), "setup step sleep: seconds"),
@@ -111,23 +111,23 @@ def scoring(**evaluator: Any) -> dict[str, Any]:
     ],
 )
 def test_what_lacks_is_named_before_a_run(
-    tmp_path: Path, changes: dict[str, Any], said: str
+    tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    named = problems(load(tmp_path, **changes))
-    assert len(named) == 1
-    assert said in named[0]
+    problem_list = problems(load(tmp_path, **changes))
+    assert len(problem_list) == 1
+    assert message in problem_list[0]
 
 
 def test_addresses_are_collected_once(tmp_path: Path) -> None:
-    one, two, three = "https://x.org/a", "https://x.org/b", "http://x.org/c"
+    first, second, third = "https://x.org/a", "https://x.org/b", "http://x.org/c"
     task = load(
         tmp_path,
-        config=[{"type": "download", "parameters": {"files": [{"url": one, "path": "/a"}] * 2}}],
+        config=[{"type": "download", "parameters": {"files": [{"url": first, "path": "/a"}] * 2}}],
         evaluator={
             "func": ["exact_match"] * 2,
-            "result": [LINE, {"type": "vm_script_output", "src": three, "dest": "/x.sh"}],
-            "expected": [{"type": "cloud_file", "path": [two, one], "dest": ["a", "b"]}, RULE],
-            "postconfig": [{"type": "script_and_execute", "parameters": {"src": three}}],
+            "result": [LINE, {"type": "vm_script_output", "src": third, "dest": "/x.sh"}],
+            "expected": [{"type": "cloud_file", "path": [second, first], "dest": ["a", "b"]}, RULE],
+            "postconfig": [{"type": "script_and_execute", "parameters": {"src": third}}],
         },
     )
-    assert needed_urls(task) == [one, three, two]
+    assert needed_urls(task) == [first, third, second]

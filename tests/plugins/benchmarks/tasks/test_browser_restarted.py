@@ -34,13 +34,13 @@ AGAIN = [
 ]
 
 
-def asks(kind: str, wanted: Any) -> Task:
+def build_task(kind: str, expected: Any) -> Task:
     """A task of the shape of the published ones about the browser's settings."""
     check = {
         "postconfig": AGAIN,
         "func": "exact_match",
         "result": {"type": kind},
-        "expected": {"type": "rule", "rules": {"expected": wanted}},
+        "expected": {"type": "rule", "rules": {"expected": expected}},
     }
     return Task(id="t", instruction="x", setup=(CHROME,), check=check, format="osworld")
 
@@ -50,7 +50,7 @@ def asks(kind: str, wanted: Any) -> Task:
     not (shutil.which("chromium") or IS_BUILT), reason=f"needs Chromium, or {BUILD}"
 )
 async def test_a_setting_is_read_after_the_browser_was_restarted(tmp_path: Path) -> None:
-    task, scorer = asks("enable_do_not_track", "true"), TaskScorer()
+    task, scorer = build_task("enable_do_not_track", "true"), TaskScorer()
     async with DesktopEnvironment(profile="osworld" if IS_BUILT else "") as desktop:
         await scorer.prepare(task, desktop)
         where = dataclasses.replace(context(tmp_path), environment=desktop, phase="score")
@@ -60,25 +60,25 @@ async def test_a_setting_is_read_after_the_browser_was_restarted(tmp_path: Path)
         before = await desktop.execute("pgrep -o chrom")
         step = f"new Promise(done => chrome.settingsPrivate.setPref({CHANGED}, '', done))"
         await work_page(where, "chrome://settings", [PageStep("run", value=step)])
-        said = await scorer.score(task, desktop, "succeeded")
-        assert said.value == 1.0, said.detail
+        scoring = await scorer.score(task, desktop, "succeeded")
+        assert scoring.value == 1.0, scoring.detail
         after = await desktop.execute("pgrep -o chrom")
         assert after.output.strip() not in ("", before.output.strip())
         assert len(await tabs(where)) == 1
 
 
 @pytest.mark.parametrize("kind", ["launch", "execute", "command"])
-async def test_chromium_ends_where_chrome_is_meant_and_is_waited_for(
+async def test_chromium_ends_where_chrome_is_the_target_and_is_waited_for(
     tmp_path: Path, kind: str
 ) -> None:
     left = iter([0, 0, 1])
 
     class Slow(Machine):
-        async def execute(self, command: Any, **given: Any) -> CommandResult:
+        async def execute(self, command: Any, **options: Any) -> CommandResult:
             if "ps -C" in command:
                 self.lines.append("looked")
                 return CommandResult(next(left), "")
-            return await super().execute(command, **given)
+            return await super().execute(command, **options)
 
     machine = Slow({"pkill": CommandResult(1, "")}, programs="pkill")
     await do(context(tmp_path, machine), kind, command=["pkill", "chrome"])
@@ -103,5 +103,7 @@ async def test_another_program_is_ended_alone(tmp_path: Path) -> None:
         ([], False, False),
     ],
 )
-def test_what_only_ends_programs_is_told_apart(command: Any, shell: bool, does: bool) -> None:
+def test_commands_that_only_end_programs_are_recognized(
+    command: Any, shell: bool, does: bool
+) -> None:
     assert ends_programs(command, shell=shell) is does

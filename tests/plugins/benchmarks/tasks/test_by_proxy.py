@@ -59,7 +59,7 @@ def wanting(chrome: list[str], **check: object) -> Task:
 @pytest.mark.parametrize(
     "address", ["http://ann:0penSesame@p.example:3128", "p.example:3128", "http://p.example:99999"]
 )
-def test_an_address_that_is_none_is_refused_and_no_password_told(address: str) -> None:
+def test_an_invalid_address_is_refused_without_the_password(address: str) -> None:
     with pytest.raises(ConfigError, match=r"tasks\.proxy: .*http://HOST:PORT") as caught:
         load(None, [f"tasks.proxy={address}"], environ={})
     assert "0penSesame" not in str(caught.value)
@@ -69,8 +69,8 @@ def test_an_address_that_is_none_is_refused_and_no_password_told(address: str) -
 async def test_a_machine_that_does_not_reach_the_proxy_is_no_start(tmp_path: Path) -> None:
     task = load_task(write(tmp_path, tree(proxy=True)))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        given = TaskSettings(proxy=f"http://127.0.0.1:{listening.getsockname()[1]}")
-        scorer = TaskScorer(cache=FileCache(tmp_path / "cache"), settings=given)
+        proxy_settings = TaskSettings(proxy=f"http://127.0.0.1:{listening.getsockname()[1]}")
+        scorer = TaskScorer(cache=FileCache(tmp_path / "cache"), settings=proxy_settings)
         await scorer.prepare(task, Host(tmp_path / "home"))  # one that listens is enough
     with pytest.raises(EnvironmentFailed, match="does not reach the proxy") as caught:
         await scorer.prepare(task, Host(tmp_path / "home"))
@@ -101,8 +101,8 @@ async def test_the_browser_opens_its_pages_by_the_proxy_also_when_started_anew()
         scorer = TaskScorer(settings=PROXY)
         await scorer.prepare(task, desktop)
         for title in (PAGE, f"{PAGE}?again"):
-            seen = await desktop.observe(settle=10.0)
-            assert title in [window.title.partition(" - ")[0] for window in seen.windows]
+            observation = await desktop.observe(settle=10.0)
+            assert title in [window.title.partition(" - ")[0] for window in observation.windows]
             if title == PAGE:
-                said = await scorer.score(task, desktop, "succeeded")
-                assert said.value == 1.0, said.detail
+                scoring = await scorer.score(task, desktop, "succeeded")
+                assert scoring.value == 1.0, scoring.detail

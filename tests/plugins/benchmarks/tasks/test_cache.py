@@ -20,24 +20,24 @@ from tests.plugins.benchmarks.tasks.machine import Machine
 URL = "https://x.org/dir/My%20File.xlsx?download=true"
 
 
-class Counted:
+class CountingFetch:
     """Gives a file and counts how often it was asked."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.count = 0
 
     async def __call__(self, url: str) -> bytes:
-        self.asked += 1
+        self.count += 1
         return url.encode()
 
 
-async def test_a_file_is_fetched_once_and_kept_under_its_address(tmp_path: Path) -> None:
-    fetch = Counted()
+async def test_a_file_is_fetched_once_and_stored_under_its_address(tmp_path: Path) -> None:
+    fetch = CountingFetch()
     cache = FileCache(tmp_path / "new", fetch)
     assert not cache.holds(URL)
     assert await cache.get(URL) == URL.encode()
     assert await cache.get(URL) == URL.encode()
-    assert fetch.asked == 1
+    assert fetch.count == 1
     assert cache.holds(URL)
     assert cache.path(URL).name.endswith("_My_20File.xlsx")
     assert cache.path(URL) != cache.path(URL + "1")
@@ -46,22 +46,22 @@ async def test_a_file_is_fetched_once_and_kept_under_its_address(tmp_path: Path)
 
 
 async def test_a_file_cut_short_is_fetched_again(tmp_path: Path) -> None:
-    fetch = Counted()
+    fetch = CountingFetch()
     cache = FileCache(tmp_path, fetch)
     await cache.get(URL)
     cache.path(URL).write_bytes(b"cut")
     assert not cache.holds(URL)
     assert await cache.get(URL) == URL.encode()
-    assert fetch.asked == 2
+    assert fetch.count == 2
 
 
-asked: list[str] = []
+requested_paths: list[str] = []
 """Paths that reached the server."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        asked.append(self.path)
+        requested_paths.append(self.path)
         if self.path.startswith("/to/"):
             self.send_response(302)
             self.send_header("Location", self.path.removeprefix("/to/"))
@@ -116,7 +116,7 @@ def test_the_public_internet_is_not_refused(host: str) -> None:
 async def test_nothing_reaches_a_private_server_directly_or_by_a_redirect(
     tmp_path: Path, server: str
 ) -> None:
-    asked.clear()
+    requested_paths.clear()
     with pytest.raises(UsageError, match="not on the public internet"):
         await FileCache(tmp_path).get(f"{server}/good")
     cache = FileCache(tmp_path, allowed=[f"{server}/to/"])
@@ -124,9 +124,9 @@ async def test_nothing_reaches_a_private_server_directly_or_by_a_redirect(
         await cache.get(f"{server}/to/{server}/good")
     with pytest.raises(UsageError, match="only http and https"):
         await cache.get(f"{server}/to/file:///etc/passwd")
-    assert "/good" not in asked
-    both = FileCache(tmp_path, allowed=[f"{server}/"])
-    assert await both.get(f"{server}/to/{server}/good") == b"data"
+    assert "/good" not in requested_paths
+    partly_allowed_cache = FileCache(tmp_path, allowed=[f"{server}/"])
+    assert await partly_allowed_cache.get(f"{server}/to/{server}/good") == b"data"
 
 
 @pytest.mark.parametrize(

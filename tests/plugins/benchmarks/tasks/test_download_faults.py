@@ -24,24 +24,24 @@ class Site:
         self.cuts: list[int] = []
         """After how many bytes each next response ends, from the first."""
         self.status = 200
-        self.said: int | None = None
-        self.asked: list[str] = []
+        self.declared_length: int | None = None
+        self.requested_paths: list[str] = []
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        self.asked.append(handler.path)
+        self.requested_paths.append(handler.path)
         handler.send_response(self.status)
-        handler.send_header("Content-Length", str(self.said or len(BODY)))
+        handler.send_header("Content-Length", str(self.declared_length or len(BODY)))
         handler.end_headers()
         handler.wfile.write(BODY[: self.cuts.pop(0)] if self.cuts else BODY)
 
 
 @pytest.fixture
 def site() -> Iterator[tuple[Site, str]]:
-    given = Site()
+    faulty_site = Site()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            given.answer(self)
+            faulty_site.answer(self)
 
         def log_message(self, *args: object) -> None:
             """Silent."""
@@ -49,7 +49,7 @@ def site() -> Iterator[tuple[Site, str]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        yield given, f"http://127.0.0.1:{server.server_address[1]}"
+        yield faulty_site, f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
         thread.join()
 
@@ -59,18 +59,18 @@ def cache(folder: Path, base: str) -> FileCache:
 
 
 async def test_a_cut_download_is_made_again(tmp_path: Path, site: tuple[Site, str]) -> None:
-    given, base = site
-    given.cuts = [300_000, 100_000]
+    faulty_site, base = site
+    faulty_site.cuts = [300_000, 100_000]
     assert await cache(tmp_path, base).get(f"{base}/a") == BODY
-    assert len(given.asked) == 3
+    assert len(faulty_site.requested_paths) == 3
     assert "part" not in " ".join(await asyncio.to_thread(os.listdir, tmp_path))
 
 
 async def test_what_is_cut_each_time_counts_as_absent(
     tmp_path: Path, site: tuple[Site, str]
 ) -> None:
-    given, base = site
-    given.cuts = [1000, 1000, 1000]
+    faulty_site, base = site
+    faulty_site.cuts = [1000, 1000, 1000]
     files = cache(tmp_path, base)
     with pytest.raises(EnvironmentFailed, match="cannot be downloaded"):
         await files.fetch(f"{base}/a")
@@ -82,22 +82,22 @@ async def test_what_is_cut_each_time_counts_as_absent(
 async def test_a_wrong_length_or_a_missing_file_is_no_file(
     tmp_path: Path, site: tuple[Site, str]
 ) -> None:
-    given, base = site
+    faulty_site, base = site
     files = cache(tmp_path, base)
-    given.said = len(BODY) + 5
+    faulty_site.declared_length = len(BODY) + 5
     with pytest.raises(EnvironmentFailed, match="cannot be downloaded"):
         await files.fetch(f"{base}/long")
-    given.said, given.status, given.asked = None, 404, []
+    faulty_site.declared_length, faulty_site.status, faulty_site.requested_paths = None, 404, []
     with pytest.raises(EnvironmentFailed, match="404"):
         await files.fetch(f"{base}/gone")
-    assert len(given.asked) == 1
+    assert len(faulty_site.requested_paths) == 1
     assert not files.holds(f"{base}/long")
     assert not files.holds(f"{base}/gone")
 
 
 async def test_two_at_once_download_it_once(tmp_path: Path, site: tuple[Site, str]) -> None:
-    given, base = site
-    one, other = cache(tmp_path, base), cache(tmp_path, base)
-    first, second = await asyncio.gather(one.get(f"{base}/a"), other.get(f"{base}/a"))
+    faulty_site, base = site
+    left, right = cache(tmp_path, base), cache(tmp_path, base)
+    first, second = await asyncio.gather(left.get(f"{base}/a"), right.get(f"{base}/a"))
     assert first == second == BODY
-    assert len(given.asked) == 1
+    assert len(faulty_site.requested_paths) == 1

@@ -39,8 +39,8 @@ async def score(
 ) -> tuple[float | None, str]:
     task = Task(id="t", instruction="x", check=check, folder=str(folder))
     scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
-    found = await scorer.score(task, machine or Machine(ANSWERS), status)
-    return found.value, found.detail
+    scoring = await scorer.score(task, machine or Machine(ANSWERS), status)
+    return scoring.value, scoring.detail
 
 
 @pytest.mark.process
@@ -71,7 +71,7 @@ async def test_postconfig_comes_first(tmp_path: Path) -> None:
         await score(tmp_path, several("and", "abcd", postconfig=[broken]))
 
 
-class Watched(Machine):
+class WatchedMachine(Machine):
     """A machine that writes its looks down among its commands."""
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
@@ -84,7 +84,7 @@ class Watched(Machine):
 async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
     tmp_path: Path, steps: int
 ) -> None:
-    machine = Watched(ANSWERS)
+    machine = WatchedMachine(ANSWERS)
     save = {"type": "execute", "parameters": {"command": "save", "shell": True}}
     check = several("and", "abcd", postconfig=[save] * steps)
     assert (await score(tmp_path, check, machine=machine))[0] == 1.0
@@ -101,7 +101,7 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"func": ["dance"]}, "no metric 'dance' here, nor in OSWorld's package"),
         ({"result": [{"type": "dance"}]}, "task 't': no getter 'dance' here"),
@@ -112,12 +112,12 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     ],
 )
 async def test_what_is_not_known_is_a_failed_check_and_never_0(
-    tmp_path: Path, change: dict[str, Any], said: str
+    tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
-    found = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
-    assert (found.state, found.value) == ("score_failed", None)
-    assert found.detail == said
+    scoring = await TaskScorer().score(task, Machine(ANSWERS), "succeeded")
+    assert (scoring.state, scoring.value) == ("score_failed", None)
+    assert scoring.detail == message
 
 
 async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
@@ -143,8 +143,8 @@ async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(
 
 
 async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> None:
-    wanted = {"type": "cloud_file", "path": "https://x.org/a", "dest": "a"}
-    check = {**several("and", "abcd"), "expected": [wanted]}
+    expected = {"type": "cloud_file", "path": "https://x.org/a", "dest": "a"}
+    check = {**several("and", "abcd"), "expected": [expected]}
     with pytest.raises(EnvironmentFailed, match="download nothing"):
         await score(tmp_path, check)
 
@@ -152,24 +152,24 @@ async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> N
 @pytest.fixture
 def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Scores that metrics give, in order, whatever they are asked; filled by the test."""
-    given: list[Any] = []
+    scores: list[Any] = []
 
-    async def say(name: str, found: Any, wanted: Any, options: Any) -> tuple[float, str]:
-        asked.append((name, found, wanted, dict(options)))
-        value = given.pop(0)
+    async def say(name: str, result: Any, expected: Any, options: Any) -> tuple[float, str]:
+        calls.append((name, result, expected, dict(options)))
+        value = scores.pop(0)
         if isinstance(value, Exception):
             raise value
         return float(value), f"why {value}"
 
-    asked: list[Any] = []
+    calls: list[Any] = []
     monkeypatch.setattr(evaluator, "judge", say)
-    monkeypatch.setattr(evaluator, "chosen", lambda name: None)
-    given.append(asked)
-    return given
+    monkeypatch.setattr(evaluator, "choose_judge", lambda name: None)
+    scores.append(calls)
+    return scores
 
 
 @pytest.mark.parametrize(
-    ("conj", "scores", "wanted", "left"),
+    ("conj", "scores", "expected", "left"),
     [
         ("and", [0.2, 0.4, 0.9], 0.5, 0),
         ("and", [0.2, 0, 0.9], 0.0, 1),
@@ -185,15 +185,15 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     ],
 )
 async def test_scores_are_combined(
-    tmp_path: Path, verdicts: list[Any], conj: str, scores: list[Any], wanted: float, left: int
+    tmp_path: Path, verdicts: list[Any], conj: str, scores: list[Any], expected: float, left: int
 ) -> None:
     verdicts[:] = scores
     value, why = await score(tmp_path, several(conj, "a", "b", "c"))
-    assert value == pytest.approx(wanted)
+    assert value == pytest.approx(expected)
     assert len(verdicts) == left
-    words = [str(one) if isinstance(one, Unreadable) else f"why {one}" for one in scores]
-    told = words[2 - left : 3 - left] if left else words
-    assert why == "; ".join(f"exact_match: {one}" for one in told)
+    words = [str(entry) if isinstance(entry, Unreadable) else f"why {entry}" for entry in scores]
+    reasons = words[2 - left : 3 - left] if left else words
+    assert why == "; ".join(f"exact_match: {reason}" for reason in reasons)
 
 
 @pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])

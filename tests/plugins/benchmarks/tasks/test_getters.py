@@ -20,7 +20,7 @@ from hisa.screen.observation import Observation
 from tests.plugins.benchmarks.tasks.machine import Machine, context
 
 
-async def got(folder: Path, kind: str, machine: Machine | None = None, **config: Any) -> Any:
+async def run_getter(folder: Path, kind: str, machine: Machine | None = None, **config: Any) -> Any:
     known = GETTERS.get(kind)
     assert known is not None
     where = context(folder, machine, "score")
@@ -32,18 +32,18 @@ async def test_files_of_the_machine(tmp_path: Path) -> None:
     await machine.write_file("/a.txt", b"A")
     today = datetime.now().strftime("%Y_%m_%d")
     await machine.write_file(f"/log{today}.txt", b"L")
-    one = await got(tmp_path, "vm_file", machine, path="/a.txt", dest="kept.txt")
-    assert one.name == "kept.txt"
-    assert one.read_bytes() == b"A"
-    assert await got(tmp_path, "vm_file", machine, path="/b.txt", dest="b.txt") is None
-    dated = await got(tmp_path, "vm_file", machine, path="/log.txt", time_suffix=True)
+    stored = await run_getter(tmp_path, "vm_file", machine, path="/a.txt", dest="kept.txt")
+    assert stored.name == "kept.txt"
+    assert stored.read_bytes() == b"A"
+    assert await run_getter(tmp_path, "vm_file", machine, path="/b.txt", dest="b.txt") is None
+    dated = await run_getter(tmp_path, "vm_file", machine, path="/log.txt", time_suffix=True)
     assert dated.read_bytes() == b"L"
     several = {"path": ["/a.txt", "/b.txt"], "dest": ["a", "b"], "multi": True}
-    assert (await got(tmp_path, "vm_file", machine, **several)).name == "a"
-    both = await got(tmp_path, "vm_file", machine, **several, gives=[0, 1])
-    assert [path and path.name for path in both] == ["a", None]
+    assert (await run_getter(tmp_path, "vm_file", machine, **several)).name == "a"
+    paths = await run_getter(tmp_path, "vm_file", machine, **several, gives=[0, 1])
+    assert [path and path.name for path in paths] == ["a", None]
     with pytest.raises(UsageError, match="plain file name"):
-        await got(tmp_path, "vm_file", machine, path="/a.txt", dest="../../a.txt")
+        await run_getter(tmp_path, "vm_file", machine, path="/a.txt", dest="../../a.txt")
 
 
 async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Path) -> None:
@@ -51,47 +51,49 @@ async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Pa
     await machine.write_file("/a.png", b"A")
     context(tmp_path)
     (tmp_path / "task" / "gold.png").write_bytes(b"G")
-    left = await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png")
-    wanted = await got(tmp_path, "local_file", path="gold.png", dest="a.png")
-    assert (left.read_bytes(), wanted.read_bytes()) == (b"A", b"G")
-    assert await got(tmp_path, "vm_file", machine, path="/a.png", dest="a.png") == left
+    left = await run_getter(tmp_path, "vm_file", machine, path="/a.png", dest="a.png")
+    expected = await run_getter(tmp_path, "local_file", path="gold.png", dest="a.png")
+    assert (left.read_bytes(), expected.read_bytes()) == (b"A", b"G")
+    assert await run_getter(tmp_path, "vm_file", machine, path="/a.png", dest="a.png") == left
     more: dict[str, Any] = {
         "path": ["gold.png", "gold.png"],
         "dest": ["b.png", "a.png"],
         "multi": True,
     }
-    both = await got(tmp_path, "local_file", **more, gives=[0, 1])
-    assert both[0].parent == both[1].parent != left.parent
+    paths = await run_getter(tmp_path, "local_file", **more, gives=[0, 1])
+    assert paths[0].parent == paths[1].parent != left.parent
 
 
 async def test_what_commands_say(tmp_path: Path) -> None:
     machine = Machine({"which": CommandResult(1, "out", "err")}, programs="which")
-    for kind, said in (("vm_command_line", "out"), ("vm_command_error", "err")):
-        assert await got(tmp_path, kind, machine, command=["which", "x"]) == said
-        assert await got(tmp_path, kind, machine, command="which x") == said
-        assert await got(tmp_path, kind, machine, command="which x | cat", shell=True) == said
+    for kind, output in (("vm_command_line", "out"), ("vm_command_error", "err")):
+        assert await run_getter(tmp_path, kind, machine, command=["which", "x"]) == output
+        assert await run_getter(tmp_path, kind, machine, command="which x") == output
+        assert (
+            await run_getter(tmp_path, kind, machine, command="which x | cat", shell=True) == output
+        )
         with pytest.raises(EnvironmentFailed, match="no program 'spotify'"):
-            await got(tmp_path, kind, machine, command=["spotify", "--version"])
+            await run_getter(tmp_path, kind, machine, command=["spotify", "--version"])
     with pytest.raises(EnvironmentFailed):
-        await got(tmp_path, "vm_command_line", Machine(dead=True), command=["which", "x"])
+        await run_getter(tmp_path, "vm_command_line", Machine(dead=True), command=["which", "x"])
 
 
-async def test_what_a_command_says_is_looked_at_whole_or_not_at_all(tmp_path: Path) -> None:
+async def test_command_output_is_read_in_full_or_not_at_all(tmp_path: Path) -> None:
     machine = Machine({"cat": CommandResult(0, "x" * 1_000_001, "x" * 1_000_001)}, programs="cat")
     for kind in ("vm_command_line", "vm_command_error"):
         with pytest.raises(Unreadable, match="said more than 1,000,000 bytes"):
-            await got(tmp_path, kind, machine, command=["cat", "x"])
+            await run_getter(tmp_path, kind, machine, command=["cat", "x"])
 
 
 async def test_what_a_script_says(tmp_path: Path) -> None:
     context(tmp_path)
     (tmp_path / "task" / "eval.sh").write_text("echo yes")
     machine = Machine({"bash": CommandResult(0, "yes\n")})
-    asked = {"src": "eval.sh", "dest": "/tmp/eval.sh"}
-    assert await got(tmp_path, "vm_script_output", machine, **asked) == "yes\n"
+    config = {"src": "eval.sh", "dest": "/tmp/eval.sh"}
+    assert await run_getter(tmp_path, "vm_script_output", machine, **config) == "yes\n"
     broken = Machine({"bash": CommandResult(127, "", "no bash")})
     with pytest.raises(EnvironmentFailed, match="cannot run"):
-        await got(tmp_path, "vm_script_output", broken, **asked)
+        await run_getter(tmp_path, "vm_script_output", broken, **config)
 
 
 async def test_parts_of_the_address_that_a_script_of_the_task_prints(tmp_path: Path) -> None:
@@ -103,37 +105,46 @@ async def test_parts_of_the_address_that_a_script_of_the_task_prints(tmp_path: P
     where = {"src": "eval.sh", "dest": "/home/user/eval.sh", "goto_prefix": "http://"}
     context(tmp_path)
     (tmp_path / "task" / "eval.sh").write_text("echo")
-    shown = Machine(answers, windows=["Runs - Chromium"])
-    said = "runs check succeed;2024-05-01T10:00+00 check succeed;assets check failed;"
-    assert await got(tmp_path, "validate_correct_url", shown, **where) == said
-    assert await got(tmp_path, "validate_correct_url", Machine(answers), **where) is None
+    machine = Machine(answers, windows=["Runs - Chromium"])
+    expected = "runs check succeed;2024-05-01T10:00+00 check succeed;assets check failed;"
+    assert await run_getter(tmp_path, "validate_correct_url", machine, **where) == expected
+    assert await run_getter(tmp_path, "validate_correct_url", Machine(answers), **where) is None
 
 
 class Stock(Machine):
     """A machine that knows the sizes of windows alone, or nothing of windows at all."""
 
-    def __init__(self, *, told: bool = True) -> None:
+    def __init__(self, *, knows_windows: bool = True) -> None:
         super().__init__(windows=["Doc - Writer"])
-        self._told = told
+        self._knows_windows = knows_windows
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        seen = await super().observe(elements=elements, settle=settle)
-        sized = tuple(replace(one, box=None, size=Size(300, 200)) for one in seen.windows)
-        return replace(seen, windows=sized if self._told else (), windows_known=self._told)
+        observation = await super().observe(elements=elements, settle=settle)
+        sized = tuple(
+            replace(window, box=None, size=Size(300, 200)) for window in observation.windows
+        )
+        return replace(
+            observation,
+            windows=sized if self._knows_windows else (),
+            windows_known=self._knows_windows,
+        )
 
 
-async def test_windows_that_cannot_be_told_are_no_missing_windows(tmp_path: Path) -> None:
-    asked = {"app_class_name": "writer"}
-    size = await got(tmp_path, "vm_window_size", Stock(), **asked)
+async def test_unknown_windows_are_no_missing_windows(tmp_path: Path) -> None:
+    config = {"app_class_name": "writer"}
+    size = await run_getter(tmp_path, "vm_window_size", Stock(), **config)
     assert size == {"width": 300, "height": 200}
     with pytest.raises(EnvironmentFailed, match="which windows are open"):
-        await got(tmp_path, "vm_window_size", Stock(told=False), **asked)
+        await run_getter(tmp_path, "vm_window_size", Stock(knows_windows=False), **config)
 
 
 async def test_a_folder_as_a_tree(tmp_path: Path) -> None:
-    listed = "d\t\0f\tb.txt\0d\tsub\0f\tsub/c.txt\0"
-    tree = await got(
-        tmp_path, "list_directory", Machine({"find": CommandResult(0, listed)}), path="/home/user/x"
+    listing = "d\t\0f\tb.txt\0d\tsub\0f\tsub/c.txt\0"
+    tree = await run_getter(
+        tmp_path,
+        "list_directory",
+        Machine({"find": CommandResult(0, listing)}),
+        path="/home/user/x",
     )
     assert tree == {
         "type": "directory",
@@ -144,25 +155,28 @@ async def test_a_folder_as_a_tree(tmp_path: Path) -> None:
         ],
     }
     none = Machine({"find": CommandResult(1, "", "no such file")})
-    assert await got(tmp_path, "list_directory", none, path="/none") is None
+    assert await run_getter(tmp_path, "list_directory", none, path="/none") is None
 
 
 async def test_tabs(tmp_path: Path) -> None:
-    found = [{"type": "page", "title": "A", "url": "https://a.org", "id": "1"}, {"type": "iframe"}]
-    machine = Machine({"urllib": CommandResult(0, json.dumps(found))})
+    entries = [
+        {"type": "page", "title": "A", "url": "https://a.org", "id": "1"},
+        {"type": "iframe"},
+    ]
+    machine = Machine({"urllib": CommandResult(0, json.dumps(entries))})
     tab = {"title": "A", "url": "https://a.org"}
-    assert await got(tmp_path, "open_tabs_info", machine) == [tab]
-    assert await got(tmp_path, "active_tab_info", machine) == tab
+    assert await run_getter(tmp_path, "open_tabs_info", machine) == [tab]
+    assert await run_getter(tmp_path, "active_tab_info", machine) == tab
     closed = Machine({"urllib": CommandResult(1, "", "refused")})
-    assert await got(tmp_path, "open_tabs_info", closed) is None
-    assert await got(tmp_path, "active_tab_info", closed) is None
+    assert await run_getter(tmp_path, "open_tabs_info", closed) is None
+    assert await run_getter(tmp_path, "active_tab_info", closed) is None
     for broken in (
         Machine({"urllib": CommandResult(127, "", "python3: not found")}),
         Machine({"urllib": CommandResult(0, '[{"type":')}),
         Machine({"urllib": CommandResult(0, "{}")}),
     ):
         with pytest.raises(EnvironmentFailed):
-            await got(tmp_path, "open_tabs_info", broken)
+            await run_getter(tmp_path, "open_tabs_info", broken)
 
 
 SETTINGS: dict[str, tuple[Any, Any, Any]] = {
@@ -220,4 +234,4 @@ async def test_settings_of_chrome(tmp_path: Path, name: str) -> None:
     ):
         machine = Machine()
         await machine.write_file(f"~/.config/{folder}/{PREFERENCES[name][0]}", content)
-        assert await got(tmp_path, name, machine) == expected
+        assert await run_getter(tmp_path, name, machine) == expected

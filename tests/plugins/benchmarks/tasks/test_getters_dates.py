@@ -60,20 +60,20 @@ def test_a_span_ends_in_the_week_that_it_begins_in(
         assert ((start - today).days, (end - today).days) == (first, last)
 
 
-async def got(folder: Path, said: str, **rules: Any) -> Any:
+async def run_rule(folder: Path, clock_output: str, **rules: Any) -> Any:
     known = GETTERS.get("rule_relativeTime")
     assert known is not None
-    machine = Machine({"date ": CommandResult(0, said)})
+    machine = Machine({"date ": CommandResult(0, clock_output)})
     where = context(folder, machine, "score")
     return await known.run(where, known.model.model_validate({"rules": rules}))
 
 
 async def test_the_dates_of_the_machine_s_own_clock(tmp_path: Path) -> None:
-    said = f"{SECONDS} 2026-03-02\n"
-    one: dict[str, Any] = {"relativeTime": {"from": "next Monday"}, "expect_in_result": True}
+    clock_output = f"{SECONDS} 2026-03-02\n"
+    rule: dict[str, Any] = {"relativeTime": {"from": "next Monday"}, "expect_in_result": True}
     forms = {"time": ["{Month0D}/{DayD}", "{DayD} {month}"], "start": "SEA"}
-    assert await got(tmp_path, said, **one, expected=forms) == {
-        **one,
+    assert await run_rule(tmp_path, clock_output, **rule, expected=forms) == {
+        **rule,
         "expected": {"time": ["03/9", "9 march"], "start": "SEA"},
     }
     split = {"from": "next Monday split", "to": "next Friday split"}
@@ -85,22 +85,22 @@ async def test_the_dates_of_the_machine_s_own_clock(tmp_path: Path) -> None:
         "doMonth": "{MonthD}",
         "doYear": "{Year}",
     }
-    found = await got(tmp_path, said, relativeTime=split, expected=parts)
-    assert list(found["expected"].values()) == ["9", "3", "2026", "13", "3", "2026"]
+    result = await run_rule(tmp_path, clock_output, relativeTime=split, expected=parts)
+    assert list(result["expected"].values()) == ["9", "3", "2026", "13", "3", "2026"]
 
 
 async def test_a_zone_of_the_task_counts_before_the_machine_s(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"relativeTime": {"from": "tomorrow"}, "expected": {"time": "{DayD}"}}
-    said = f"{SECONDS} 2026-03-02"
+    rule: dict[str, Any] = {"relativeTime": {"from": "tomorrow"}, "expected": {"time": "{DayD}"}}
+    clock_output = f"{SECONDS} 2026-03-02"
     for zone, day in (("America/New_York", "2"), ("Europe/Zurich", "3")):
-        found = await got(tmp_path, said, **asked, timezone=zone)
-        assert found["expected"] == {"time": day}
+        result = await run_rule(tmp_path, clock_output, **rule, timezone=zone)
+        assert result["expected"] == {"time": day}
     with pytest.raises(EnvironmentFailed, match="which day it is: 'date: not found'"):
-        await got(tmp_path, "date: not found", **asked)
+        await run_rule(tmp_path, "date: not found", **rule)
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "message"),
     [
         ({"relativeTime": {"from": "some day"}, "expected": {"time": ""}}, "'some day' is no day"),
         ({"relativeTime": {"from": "tomorrow"}, "expected": {}}, "'time' must be the form"),
@@ -115,8 +115,8 @@ async def test_a_zone_of_the_task_counts_before_the_machine_s(tmp_path: Path) ->
         (None, "valid dictionary"),
     ],
 )
-def test_rules_without_meaning_are_named_before_a_run(rules: Any, said: str) -> None:
+def test_rules_without_meaning_are_named_before_a_run(rules: Any, message: str) -> None:
     known = GETTERS.get("rule_relativeTime")
     assert known is not None
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         known.model.model_validate({"type": "rule_relativeTime", "rules": rules})

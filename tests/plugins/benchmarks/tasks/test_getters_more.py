@@ -20,7 +20,7 @@ from hisa.protocols import CommandResult
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from tests.plugins.benchmarks.tasks.machine import Machine
-from tests.plugins.benchmarks.tasks.test_getters import got
+from tests.plugins.benchmarks.tasks.test_getters import run_getter
 
 MAIN = "http://schemas.openxmlformats.org/{}/2006/main"
 LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -29,14 +29,16 @@ LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 class Showing(Machine):
     """A machine that shows the elements it is given."""
 
-    def __init__(self, *shown: tuple[str, str, str]) -> None:
+    def __init__(self, *rows: tuple[str, str, str]) -> None:
         super().__init__()
         box = BoundingBox(0, 0, 100, 20, "screen")
-        self._shown = tuple(Element(role, name, box, text=text) for role, name, text in shown)
+        self._shown_elements = tuple(
+            Element(role, name, box, text=text) for role, name, text in rows
+        )
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        seen = await super().observe(elements=False, settle=settle)
-        return dataclasses.replace(seen, elements=self._shown if elements else None)
+        observation = await super().observe(elements=False, settle=settle)
+        return dataclasses.replace(observation, elements=self._shown_elements if elements else None)
 
 
 def browser(address: str) -> Showing:
@@ -44,7 +46,7 @@ def browser(address: str) -> Showing:
 
 
 @pytest.mark.parametrize(
-    ("kind", "config", "wanted"),
+    ("kind", "config", "expected"),
     [
         ("active_url_from_accessTree", {}, "https://a.org/x/p-1?q=cat&r=1,2"),
         (
@@ -60,18 +62,22 @@ def browser(address: str) -> Showing:
         ("url_dashPart", {"partIndex": 9, "returnType": "string"}, None),
     ],
 )
-async def test_the_address(tmp_path: Path, kind: str, config: dict[str, Any], wanted: Any) -> None:
-    assert await got(tmp_path, kind, browser("a.org/x/p-1?q=cat&r=1,2"), **config) == wanted
-    assert await got(tmp_path, kind, browser(""), **config) is None
-    assert await got(tmp_path, kind, Showing(), **config) is None
+async def test_the_address(
+    tmp_path: Path, kind: str, config: dict[str, Any], expected: Any
+) -> None:
+    assert (
+        await run_getter(tmp_path, kind, browser("a.org/x/p-1?q=cat&r=1,2"), **config) == expected
+    )
+    assert await run_getter(tmp_path, kind, browser(""), **config) is None
+    assert await run_getter(tmp_path, kind, Showing(), **config) is None
 
 
 async def test_the_address_where_the_machine_is_slow_with_its_elements(tmp_path: Path) -> None:
-    listed = '[{"type": "page", "url": "https://a.org/x/"}]'
-    machine = Machine({"urllib": CommandResult(0, listed)}, windows=["A - Google Chrome"])
-    assert await got(tmp_path, "active_url_from_accessTree", machine) == "https://a.org/x"
+    tab_list = '[{"type": "page", "url": "https://a.org/x/"}]'
+    machine = Machine({"urllib": CommandResult(0, tab_list)}, windows=["A - Google Chrome"])
+    assert await run_getter(tmp_path, "active_url_from_accessTree", machine) == "https://a.org/x"
     silent = Machine({"urllib": CommandResult(1, "", "refused")}, windows=["A - Google Chrome"])
-    assert await got(tmp_path, "active_url_from_accessTree", silent) is None
+    assert await run_getter(tmp_path, "active_url_from_accessTree", silent) is None
 
 
 def table(folder: Path, *statements: str) -> bytes:
@@ -97,23 +103,23 @@ async def test_tables_of_chrome(
     tmp_path: Path, kind: str, file: str, make: str, row: tuple[Any, ...]
 ) -> None:
     machine, place = Machine(), f"~/.config/chromium/Default/{file}"
-    assert await got(tmp_path, kind, machine, dest="kept") is None
+    assert await run_getter(tmp_path, kind, machine, dest="kept") is None
     values = ", ".join(repr(value) for value in row)
     filled = table(
         tmp_path, f"CREATE TABLE {make}", f"INSERT INTO {make.split()[0]} VALUES ({values})"
     )
     await machine.write_file(place, filled)
-    assert await got(tmp_path, kind, machine, dest="kept") == [row]
+    assert await run_getter(tmp_path, kind, machine, dest="kept") == [row]
     for broken in (b"no table", filled[: len(filled) // 3], table(tmp_path, "CREATE TABLE t (x)")):
         await machine.write_file(place, broken)
-        assert await got(tmp_path, kind, machine, dest="kept") is None
+        assert await run_getter(tmp_path, kind, machine, dest="kept") is None
     with pytest.raises(UsageError, match="plain file name"):
-        await got(tmp_path, kind, machine, dest="../kept")
+        await run_getter(tmp_path, kind, machine, dest="../kept")
 
 
 def deck(*, background: bytes = b"", sound: bytes = b"", linked: str = "") -> bytes:
-    made = Presentation()
-    slide = made.slides.add_slide(made.slide_layouts[6])
+    presentation = Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
     if background:
         _, link = slide.part.get_or_add_image_part(io.BytesIO(background))
         slide.background.fill.solid()
@@ -129,7 +135,7 @@ def deck(*, background: bytes = b"", sound: bytes = b"", linked: str = "") -> by
     if linked:
         slide.part.relate_to(linked, kind, is_external=True)
     file = io.BytesIO()
-    made.save(file)
+    presentation.save(file)
     return file.getvalue()
 
 
@@ -142,29 +148,29 @@ def picture() -> bytes:
 @pytest.mark.process
 async def test_what_slides_hold(tmp_path: Path) -> None:
     machine = Machine()
-    asked = {"ppt_file_path": "/deck.pptx", "slide_index": "0", "dest": "kept"}
+    config = {"ppt_file_path": "/deck.pptx", "slide_index": "0", "dest": "kept"}
 
-    async def held(kind: str, content: bytes | None, **more: Any) -> bytes | None:
+    async def read_media(kind: str, content: bytes | None, **more: Any) -> bytes | None:
         if content is not None:
             await machine.write_file("/deck.pptx", content)
-        path = await got(tmp_path, kind, machine, **{**asked, **more})
+        path = await run_getter(tmp_path, kind, machine, **{**config, **more})
         data = None if path is None else path.read_bytes()
         (tmp_path / "scratch" / "kept").unlink(missing_ok=True)
         return data
 
     image, sound = "background_image_in_slide", "audio_in_slide"
-    assert await held(image, None) is None
-    assert await held(image, deck()) is None
-    assert await held(sound, deck()) is None
-    assert await held(image, deck(background=picture())) == picture()
-    assert await held(image, deck(background=picture()), slide_index=4) is None
-    assert await held(sound, deck(background=picture())) is None
-    assert await held(sound, deck(sound=b"RIFF")) == b"RIFF"
+    assert await read_media(image, None) is None
+    assert await read_media(image, deck()) is None
+    assert await read_media(sound, deck()) is None
+    assert await read_media(image, deck(background=picture())) == picture()
+    assert await read_media(image, deck(background=picture()), slide_index=4) is None
+    assert await read_media(sound, deck(background=picture())) is None
+    assert await read_media(sound, deck(sound=b"RIFF")) == b"RIFF"
     await machine.write_file("/home/user/a b.mp3", b"ID3")
-    assert await held(sound, deck(linked="file:///home/user/a%20b.mp3")) == b"ID3"
-    assert await held(sound, deck(linked="file:///home/user/none.mp3")) is None
+    assert await read_media(sound, deck(linked="file:///home/user/a%20b.mp3")) == b"ID3"
+    assert await read_media(sound, deck(linked="file:///home/user/none.mp3")) is None
     (tmp_path / "scratch" / "kept").write_bytes(b"of another getter")
-    assert await held(sound, deck()) is None
+    assert await read_media(sound, deck()) is None
 
 
 async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
@@ -175,14 +181,14 @@ async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
                 await self.write_file("/out.txt", typed[-2].text.encode())
 
     typed: list[Any] = []
-    asked = {"vscode_extension_command": "Show it", "path": "/out.txt", "dest": "out.txt"}
-    path = await got(tmp_path, "vscode_config", Editor(), **asked)
+    config = {"vscode_extension_command": "Show it", "path": "/out.txt", "dest": "out.txt"}
+    path = await run_getter(tmp_path, "vscode_config", Editor(), **config)
     assert path.read_bytes() == b"Show it"
     assert [action.kind for action in typed] == ["hotkey", "write", "press"]
-    assert await got(tmp_path, "vscode_config", Machine(), **asked) is None
+    assert await run_getter(tmp_path, "vscode_config", Machine(), **config) is None
 
 
 async def test_what_a_terminal_shows(tmp_path: Path) -> None:
     machine = Showing(("terminal", "", "$ ls\n"), ("terminal", "", "$ pwd\n/home/user\n\n"))
-    assert await got(tmp_path, "vm_terminal_output", machine) == "$ pwd\n/home/user"
-    assert await got(tmp_path, "vm_terminal_output") is None
+    assert await run_getter(tmp_path, "vm_terminal_output", machine) == "$ pwd\n/home/user"
+    assert await run_getter(tmp_path, "vm_terminal_output") is None

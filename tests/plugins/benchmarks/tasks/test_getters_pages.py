@@ -60,7 +60,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-async def got(where: StepContext, kind: str, **config: Any) -> Any:
+async def run_getter(where: StepContext, kind: str, **config: Any) -> Any:
     known = GETTERS.get(kind)
     assert known is not None
     return await known.run(where, known.model.model_validate({"type": kind, **config}))
@@ -76,11 +76,11 @@ async def test_parts_of_a_page_that_forges_its_own_scripts(tmp_path: Path) -> No
         chrome = {"type": "google_chrome_browser", "parameters": {"urls": [url]}}
         await TaskScorer().prepare(Task(id="t", instruction="x", setup=(chrome,)), desktop)
         where = dataclasses.replace(context(tmp_path), environment=desktop, phase="score")
-        for config, wanted in CASES:
+        for config, expected in CASES:
             kind = {"goto_prefix": "http://", **config}
-            assert await got(where, "active_tab_html_parse", **kind) == wanted
+            assert await run_getter(where, "active_tab_html_parse", **kind) == expected
         await desktop.execute("pkill chromium; sleep 1")
-        assert await got(where, "active_tab_html_parse", category="class") is None
+        assert await run_getter(where, "active_tab_html_parse", category="class") is None
 
 
 async def test_a_bar_that_no_tab_has_gives_nothing_and_a_page_that_fails_no_score(
@@ -88,26 +88,26 @@ async def test_a_bar_that_no_tab_has_gives_nothing_and_a_page_that_fails_no_scor
 ) -> None:
     class Shows(Machine):
         async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            seen = await super().observe(elements=elements, settle=settle)
+            observation = await super().observe(elements=elements, settle=settle)
             box = BoundingBox(0, 0, 9, 9, "screen")
             bar = Element("entry", "Address and search bar", box, text="a.org/%C3%BC/")
-            return dataclasses.replace(seen, elements=(bar,))
+            return dataclasses.replace(observation, elements=(bar,))
 
-    for address, wanted in (("https://b.org/", {}), ("https://www.a.org/ü", None)):
+    for address, expected in (("https://b.org/", {}), ("https://www.a.org/ü", None)):
         tab = {"id": "7", "type": "page", "url": address}
-        listed = CommandResult(0, json.dumps([tab]))
-        machine = Shows({"createIsolatedWorld": CommandResult(1, "", "refused"), "GET": listed})
+        tab_list = CommandResult(0, json.dumps([tab]))
+        machine = Shows({"createIsolatedWorld": CommandResult(1, "", "refused"), "GET": tab_list})
         where = context(tmp_path, machine, "score")
-        if wanted is None:
+        if expected is None:
             with pytest.raises(EnvironmentFailed, match="cannot be read: refused"):
-                await got(where, "active_tab_html_parse", category="class")
+                await run_getter(where, "active_tab_html_parse", category="class")
         else:
-            assert await got(where, "active_tab_html_parse", category="class") == wanted
+            assert await run_getter(where, "active_tab_html_parse", category="class") == expected
 
 
 async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_path: Path) -> None:
     box = BoundingBox(1, 2, 11, 22, "screen")
-    found: tuple[Element, ...] | None = (
+    shown_elements: tuple[Element, ...] | None = (
         Element("frame", "Mail", box, app="Thunderbird", window="Mail"),
         Element(
             "push button",
@@ -123,11 +123,11 @@ async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_pat
 
     class Shows(Machine):
         async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            seen = await super().observe(elements=elements, settle=settle)
-            return dataclasses.replace(seen, elements=found, complete=complete)
+            observation = await super().observe(elements=elements, settle=settle)
+            return dataclasses.replace(observation, elements=shown_elements, complete=complete)
 
     where = context(tmp_path, Shows(), "score")
-    tree = etree.fromstring(await got(where, "accessibility_tree"))
+    tree = etree.fromstring(await run_getter(where, "accessibility_tree"))
     spaces = {
         "st": "https://accessibility.ubuntu.example.org/ns/state",
         "cp": "https://accessibility.ubuntu.example.org/ns/component",
@@ -138,7 +138,7 @@ async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_pat
     assert button.get(f"{{{spaces['cp']}}}size") == "(10, 20)"
     complete = False
     with pytest.raises(EnvironmentFailed, match="could not be read in time"):
-        await got(where, "accessibility_tree")
+        await run_getter(where, "accessibility_tree")
 
 
 @pytest.mark.parametrize(

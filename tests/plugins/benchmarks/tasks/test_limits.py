@@ -84,7 +84,7 @@ def environment() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("function", "error", "said"),
+    ("function", "error", "message"),
     [
         (spin, Exceeded, "more than 1 s of processor time"),
         (eat, Exceeded, "more than 4 GB of memory"),
@@ -99,10 +99,10 @@ def environment() -> list[str]:
     ],
 )
 async def test_what_goes_over_a_limit_or_fails_says_whose_fault_it_is(
-    function: Callable[[], Any], error: type[Exception], said: str
+    function: Callable[[], Any], error: type[Exception], message: str
 ) -> None:
     limits = replace(SHORT, answer=1000, written=1_000_000)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         await run_isolated(function, limits=limits)
 
 
@@ -117,16 +117,16 @@ async def test_a_scoring_that_is_called_off_ends_its_process() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    ours = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
-    for child in (await asyncio.to_thread(Path(ours).read_text)).split():
+    children_file = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    for child in (await asyncio.to_thread(Path(children_file).read_text)).split():
         words = await asyncio.to_thread(Path(f"/proc/{child}/cmdline").read_bytes)
         assert b"worker.py" not in words
 
 
 async def test_it_sees_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    seen = set(await run_isolated(environment))
-    assert seen <= {
+    variables = set(await run_isolated(environment))
+    assert variables <= {
         "HOME",
         "LANG",
         "LC_CTYPE",
@@ -152,13 +152,13 @@ SELECT count(*) AS a FROM n"""
 
 async def test_an_endless_view_cannot_hold_a_scoring(tmp_path: Path) -> None:
     left = database(tmp_path / "left.db", ENDLESS)
-    wanted = database(tmp_path / "wanted.db", "SELECT count(*) AS a FROM t")
+    expected = database(tmp_path / "wanted.db", "SELECT count(*) AS a FROM t")
     options = {"db_type": "sqlite3", "check_type": ["view-schema-content"]}
     with pytest.raises(Unreadable, match="what was left takes more than 1 s"):
-        await judge("check_local_database", left, wanted, options, limits=SHORT)
-    assert (await judge("check_local_database", wanted, wanted, options))[0] == 1.0
+        await judge("check_local_database", left, expected, options, limits=SHORT)
+    assert (await judge("check_local_database", expected, expected, options))[0] == 1.0
     with pytest.raises(BadRules, match="the expected file alone"):
-        await judge("check_local_database", wanted, left, options, limits=SHORT)
+        await judge("check_local_database", expected, left, options, limits=SHORT)
 
 
 async def test_a_getter_reads_apart_too(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, BadRules, Unreadable
-from tests.plugins.benchmarks.tasks.made import Case, made, text
+from tests.plugins.benchmarks.tasks.made import Case, build_value, text
 from tests.plugins.benchmarks.tasks.test_metrics_more import CASES as MORE
 
 
@@ -60,21 +60,23 @@ def test_every_metric_has_a_right_and_a_wrong_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "result", "expected", "options", "wanted"),
+    ("name", "result", "expected", "options", "expected_score"),
     [*CASES, *MORE],
     ids=[f"{n}-{case[0]}" for n, case in enumerate([*CASES, *MORE])],
 )
 def test_scores(
-    tmp_path: Path, name: str, result: Any, expected: Any, options: Any, wanted: float
+    tmp_path: Path, name: str, result: Any, expected: Any, options: Any, expected_score: float
 ) -> None:
     metric = METRICS.get(name)
     assert metric is not None
     assert metric.missing() == ()
     try:
-        score, why = metric.run(made(result, tmp_path), made(expected, tmp_path), options)
+        score, why = metric.run(
+            build_value(result, tmp_path), build_value(expected, tmp_path), options
+        )
     except Unreadable as error:
         score, why = 0.0, str(error)
-    assert score == pytest.approx(wanted), why
+    assert score == pytest.approx(expected_score), why
     assert why
 
 
@@ -92,4 +94,4 @@ def test_a_rule_without_meaning_is_the_tasks_fault(
     metric = METRICS.get(name)
     assert metric is not None
     with pytest.raises(BadRules):
-        metric.run(made(result, tmp_path), made(expected, tmp_path), options)
+        metric.run(build_value(result, tmp_path), build_value(expected, tmp_path), options)

@@ -16,14 +16,14 @@ import pytest
 from PIL import Image
 
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, BadRules
-from tests.plugins.benchmarks.tasks.made import Case, File, data, file, made, text
+from tests.plugins.benchmarks.tasks.made import Case, File, build_value, data, file, text
 
 
-def printed(words: str, name: str = "stdout") -> dict[str, Any]:
+def emit(words: str, name: str = "stdout") -> dict[str, Any]:
     return {"output_type": "stream", "name": name, "text": [words]}
 
 
-def gave(words: str, **more: Any) -> dict[str, Any]:
+def show_value(words: str, **more: Any) -> dict[str, Any]:
     kinds = {"text/plain": [words], **more}
     return {"output_type": "execute_result", "data": kinds, "metadata": {}, "execution_count": 1}
 
@@ -66,10 +66,10 @@ def old_book(source: str) -> File:
 
 def png(pixels: Any, mode: str | None = None, **more: Any) -> File:
     image = Image.fromarray(np.asarray(pixels, np.uint8))
-    return drawn(image.convert(mode) if mode else image, **more)
+    return encode_image(image.convert(mode) if mode else image, **more)
 
 
-def drawn(image: Image.Image, **more: Any) -> File:
+def encode_image(image: Image.Image, **more: Any) -> File:
     buffer = io.BytesIO()
     image.save(buffer, "PNG", **more)
     return file(f"{abs(hash(buffer.getvalue()))}.png", buffer.getvalue())
@@ -125,9 +125,9 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
 ID = ["models", ["name", "orders"], "columns", ["name", "id"], "description"]
 HOLED = data({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code"}]})
 DEEP = text("[" * 100_000)
-ONE = book(code("1+1", gave("2")), words("# end"))
+ONE = book(code("1+1", show_value("2")), words("# end"))
 RED, BLUE = chart(40, 20, 0.5), chart(40, 20, 0.5, 40)
-LARGE = drawn(Image.new("1", (7200, 7200)))
+LARGE = encode_image(Image.new("1", (7200, 7200)))
 CASES: list[Case] = [
     ("is_jupyter_cell_executed", book(code("1"), words("x")), is_([]), {}, 1),
     ("is_jupyter_cell_executed", book(code("1"), code("", run=None)), is_([]), {}, 0),
@@ -141,18 +141,18 @@ CASES: list[Case] = [
     ("compare_ipynb_files", book(code("1"), metadata={"a": 1}), book(code("1")), {}, 1),
     ("compare_ipynb_files", book(code("1", run=2)), book(code("1")), {}, 0),
     ("compare_notebook_cells", book(code("1", run=7), words("x")),
-     book(code("1", gave("1")), words("x")), {}, 1),
+     book(code("1", show_value("1")), words("x")), {}, 1),
     ("compare_notebook_cells", book(words("1")), book(code("1")), {}, 0),
     ("compare_notebook_cells", HOLED, ONE, {}, 0),
-    ("compare_notebook_outputs", book(code("2", gave("2")), words("other")), ONE, {}, 1),
-    ("compare_notebook_outputs", book(code("1+1", gave("3")), words("# end")), ONE, {}, 0),
-    ("compare_notebook_outputs", book(code("1+1", printed("2")), words("")), ONE, {}, 0),
-    ("compare_notebook_outputs", book(code("", gave("2", **{"image/png": "B"})), words("")),
+    ("compare_notebook_outputs", book(code("2", show_value("2")), words("other")), ONE, {}, 1),
+    ("compare_notebook_outputs", book(code("1+1", show_value("3")), words("# end")), ONE, {}, 0),
+    ("compare_notebook_outputs", book(code("1+1", emit("2")), words("")), ONE, {}, 0),
+    ("compare_notebook_outputs", book(code("", show_value("2", **{"image/png": "B"})), words("")),
      ONE, {}, 1),
     ("compare_notebook_outputs",
-     book(code("", printed("Requirement already satisfied: x"), printed("w", "stderr"), gave("2")),
+     book(code("", emit("Requirement already satisfied: x"), emit("w", "stderr"), show_value("2")),
           words("")), ONE, {}, 1),
-    ("compare_notebook_outputs", book(code("", printed("a\n"))), book(code("", printed("b\n"))),
+    ("compare_notebook_outputs", book(code("", emit("a\n"))), book(code("", emit("b\n"))),
      {}, 0),
     ("check_yaml_file", text(YAML), [["contain", ID, "Primary key"]], {}, 1),
     ("check_yaml_file", text(YAML), [["match", ID, "Primary key"]], {}, 0),
@@ -225,4 +225,4 @@ def test_a_rule_without_meaning_is_the_tasks_fault(
     metric = METRICS.get(name)
     assert metric is not None
     with pytest.raises(BadRules):
-        metric.run(made(result, tmp_path), made(expected, tmp_path), options)
+        metric.run(build_value(result, tmp_path), build_value(expected, tmp_path), options)

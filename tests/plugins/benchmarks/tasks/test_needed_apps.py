@@ -11,10 +11,10 @@ import pytest
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.task_needs import needed_apps
 from hisa.plugins.machines.known_apps import APPS
-from hisa.plugins.machines.machine_apps import absent
+from hisa.plugins.machines.machine_apps import find_missing
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
-from tests.plugins.benchmarks.tasks.test_verified import launched, stub
+from tests.plugins.benchmarks.tasks.test_verified import build_launch, stub
 from tests.tasks.host import Host
 
 
@@ -26,7 +26,7 @@ def pressing(keys: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("step", "titles"),
     [
-        (launched("vlc"), ["VLC"]),
+        (build_launch("vlc"), ["VLC"]),
         (pressing("'ctrl', 'alt', 't'"), ["a terminal"]),
         (pressing("['ctrl', 'alt', 'tab']"), []),
     ],
@@ -37,26 +37,26 @@ def test_what_is_done_before_scoring_counts_too(step: dict[str, Any], titles: li
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("said", "lost"), [("y", True), ("y", False), ("x", True)])
+@pytest.mark.parametrize(("output", "lost"), [("y", True), ("y", False), ("x", True)])
 async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_full_one(
-    tmp_path: Path, said: str, lost: bool
+    tmp_path: Path, output: str, lost: bool
 ) -> None:
-    result = {"type": "vm_command_line", "command": ["printf", said]}
+    result = {"type": "vm_command_line", "command": ["printf", output]}
     expected = {"type": "rule", "rules": {"expected": "x"}}
     check = {"func": "exact_match", "result": result, "expected": expected}
     task = Task(
-        id="t", instruction="x", setup=(launched("metabase"),), check=check, format="osworld"
+        id="t", instruction="x", setup=(build_launch("metabase"),), check=check, format="osworld"
     )
     home = tmp_path / "home"
     machine = Host(home, PATH=stub(home, "metabase", "exec sleep 3"))
     await TaskScorer().prepare(task, machine)
     if lost:
         (home / "bin" / "metabase").unlink()
-    if lost and said == "y":
+    if lost and output == "y":
         with pytest.raises(EnvironmentFailed, match="needs Metabase"):
             await TaskScorer().score(task, machine, "succeeded")
     else:
-        assert (await TaskScorer().score(task, machine, "succeeded")).value == float(said == "x")
+        assert (await TaskScorer().score(task, machine, "succeeded")).value == float(output == "x")
 
 
 @pytest.mark.process
@@ -72,7 +72,7 @@ async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: P
         "exec sleep 3": True,
     }
     elsewhere = replace(app, commands=("google-chrome",))
-    for text, there in lines.items():
+    for text, exists in lines.items():
         (folder / "google-chrome").write_text(f"#!/bin/sh\n{text}\n")
         (folder / "google-chrome").chmod(0o755)
-        assert (await absent([elsewhere], machine) == []) is there
+        assert (await find_missing([elsewhere], machine) == []) is exists

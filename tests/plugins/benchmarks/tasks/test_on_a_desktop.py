@@ -13,7 +13,7 @@ import pytest
 from hisa.actions import parse, to_space
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.osworld_metrics.index import installed, missing_packages
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import find_installation, missing_packages
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
@@ -24,7 +24,7 @@ from tests.plugins.benchmarks.tasks.test_spider2v import FILES
 pytestmark = pytest.mark.desktop
 needs_calc = pytest.mark.skipif(shutil.which("libreoffice") is None, reason="needs LibreOffice")
 needs_package = pytest.mark.skipif(
-    bool(missing_packages("compare_table")) or not installed().folder,
+    bool(missing_packages("compare_table")) or not find_installation().folder,
     reason="needs OSWorld's package: hisa install osworld",
 )
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
@@ -38,17 +38,21 @@ async def test_a_workbook_is_opened_edited_and_saved_before_scoring() -> None:
     async with DesktopEnvironment() as desktop:
         scorer = TaskScorer()
         await scorer.prepare(task, desktop)
-        seen = await desktop.observe(settle=1.0)
-        assert [window.title.split()[0] for window in seen.windows] == ["SmallBalanceSheet.xlsx"]
+        observation = await desktop.observe(settle=1.0)
+        assert [window.title.split()[0] for window in observation.windows] == [
+            "SmallBalanceSheet.xlsx"
+        ]
         before = await desktop.read_file(check["result"]["path"])
         typed = parse("pyautogui.hotkey('ctrl', 'home'); pyautogui.write('changed\\n')")
-        await desktop.act(to_space(typed, "screen", screen=seen.screen, image=seen.screen))
+        await desktop.act(
+            to_space(typed, "screen", screen=observation.screen, image=observation.screen)
+        )
         assert (await scorer.score(task, desktop, "succeeded")).value == 0.0
         assert await desktop.read_file(check["result"]["path"]) != before
 
 
 @needs_chromium
-async def test_a_browser_started_by_a_task_tells_its_address_and_its_page(tmp_path: Path) -> None:
+async def test_a_browser_started_by_a_task_shows_its_address_and_its_page(tmp_path: Path) -> None:
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/home/user/cats-1.html", b"<title>Cats</title><h1>All cats</h1>")
         await desktop.execute("(setsid python3 -m http.server 8123 -d ~ >/dev/null 2>&1 &)")
@@ -60,20 +64,20 @@ async def test_a_browser_started_by_a_task_tells_its_address_and_its_page(tmp_pa
         )
         await TaskScorer().prepare(Task(id="t", instruction="x", setup=setup), desktop)
         for _ in range(60):
-            seen = await desktop.observe(elements=True)
-            if any(element.name == "All cats" for element in seen.elements or ()):
+            observation = await desktop.observe(elements=True)
+            if any(element.name == "All cats" for element in observation.elements or ()):
                 break
             await asyncio.sleep(1.0)
-        assert next(e.role for e in seen.elements or () if e.name == "All cats") == "heading"
+        assert next(e.role for e in observation.elements or () if e.name == "All cats") == "heading"
         where = dataclasses.replace(context(tmp_path), environment=desktop, phase="score")
-        for kind, config, wanted in (
+        for kind, config, expected in (
             ("active_url_from_accessTree", {"goto_prefix": "http://"}, page),
             ("active_tab_url_parse", {"parse_keys": ["q"]}, {"q": "tom"}),
             ("open_tabs_info", {}, [{"title": "Cats", "url": page}]),
         ):
             known = GETTERS.get(kind)
             assert known is not None
-            assert await known.run(where, known.model.model_validate(config)) == wanted
+            assert await known.run(where, known.model.model_validate(config)) == expected
 
 
 async def test_a_task_whose_page_is_not_reached_is_neither_begun_nor_scored() -> None:
@@ -105,8 +109,8 @@ async def test_a_command_that_fails_to_open_its_terminal_is_a_setup_that_failed(
         return Task(id="t", instruction="x", setup=({"type": "execute", "parameters": parameters},))
 
     async with DesktopEnvironment() as desktop:
-        there = await desktop.execute("test -S /run/user/1000/bus")
-        assert there.exit_code == 0
+        bus_test = await desktop.execute("test -S /run/user/1000/bus")
+        assert bus_test.exit_code == 0
         broken = "printf '#!/bin/sh\\necho no terminal today >&2; exit 1' >gnome-terminal"
         await desktop.execute(f"mkdir -p ~/.local/bin && cd ~/.local/bin && {broken} && chmod +x *")
         program = "PATH=$HOME/.local/bin:$PATH gnome-terminal"

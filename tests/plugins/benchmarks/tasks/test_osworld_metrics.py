@@ -19,9 +19,9 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import index
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     PACKAGE,
     OSWorldMetric,
+    find_installation,
     has_bubblewrap,
     install_commands,
-    installed,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run as call
 from hisa.protocols import CommandResult, Task
@@ -118,7 +118,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python whose package imports what nobody has as soon as it is imported itself."""
     python = bare_python(tmp_path_factory.mktemp("other") / "venv")
     (site,) = (python.parent.parent / "lib").glob("python*/site-packages")
@@ -142,16 +142,16 @@ LACKING = {
 
 
 @pytest.fixture
-def package(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package of `other`, and a list of its metrics."""
-    listed = {name: OSWorldMetric("first", LACKING.get(name, ())) for name in NAMES}
-    monkeypatch.setattr(index, "known", lambda: listed)
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(other))
+def package(package_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package of `package_python`, and a list of its metrics."""
+    metrics = {name: OSWorldMetric("first", LACKING.get(name, ())) for name in NAMES}
+    monkeypatch.setattr(index, "known", lambda: metrics)
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(package_python))
 
 
 CAGE = pytest.mark.skipif(not has_bubblewrap(), reason="bubblewrap does not work here")
 REAL = pytest.mark.skipif(
-    installed().version != PACKAGE.partition("==")[2], reason=f"{PACKAGE} is not installed"
+    find_installation().version != PACKAGE.partition("==")[2], reason=f"{PACKAGE} is not installed"
 )
 
 
@@ -165,7 +165,7 @@ def test_scores() -> None:
 
 @pytest.mark.usefixtures("package")
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("painted", "also_nowhere is not installed"),
         ("hidden_lack", "nowhere is not installed"),
@@ -176,9 +176,9 @@ def test_scores() -> None:
         ("same", "missing a required|multiple values|unexpected"),
     ],
 )
-def test_a_defect_of_theirs_is_no_score(name: str, said: str) -> None:
+def test_a_defect_of_the_package_is_no_score(name: str, message: str) -> None:
     options = {"result": "twice"} if name == "same" else {}
-    with pytest.raises(BadRules, match=said):
+    with pytest.raises(BadRules, match=message):
         run(name, "a", "a" if name in ("same", "painted") else None, options)
 
 
@@ -190,7 +190,7 @@ def test_a_result_that_makes_it_fail_is_unreadable(name: str) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_the_expected_file_tells_a_broken_result_from_a_broken_function(tmp_path: Path) -> None:
+def test_the_expected_file_separates_a_broken_result_from_a_broken_function(tmp_path: Path) -> None:
     good, bad, gone = (tmp_path / name for name in ("good.txt", "bad.txt", "empty.txt"))
     good.write_text("a\nb\n")
     bad.write_bytes(b"\xff\xfe\xfa")
@@ -214,11 +214,11 @@ def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.Mo
 def test_it_has_no_network_and_writes_nowhere_else(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert run("connects", str(server.getsockname()[1]), None, {})[0] == 0.0
-    given, outside = tmp_path / "given.txt", tmp_path / "outside.txt"
-    given.write_text("kept")
+    input_file, outside = tmp_path / "given.txt", tmp_path / "outside.txt"
+    input_file.write_text("kept")
     outside.write_text("kept")
-    assert run("writes", given, {"outside": str(outside)}, {})[0] == 1.0
-    assert (given.read_text(), outside.read_text()) == ("kept", "kept")
+    assert run("writes", input_file, {"outside": str(outside)}, {})[0] == 1.0
+    assert (input_file.read_text(), outside.read_text()) == ("kept", "kept")
 
 
 def check(func: str, expected: Any = None) -> dict[str, Any]:
@@ -226,15 +226,15 @@ def check(func: str, expected: Any = None) -> dict[str, Any]:
     return {**tree, "expected": {"type": "rule", "rules": expected}} if expected else tree
 
 
-async def score(folder: Path, tree: dict[str, Any], said: str) -> tuple[float | None, str]:
+async def score(folder: Path, tree: dict[str, Any], output: str) -> tuple[float | None, str]:
     task = Task(id="t", instruction="x", check=tree, folder=str(folder))
     scorer = TaskScorer(cache=FileCache(folder / "cache", offline), pause=at_once)
-    found = await scorer.score(task, Machine({"say": CommandResult(0, said)}), "succeeded")
-    return found.value, found.detail
+    scoring = await scorer.score(task, Machine({"say": CommandResult(0, output)}), "succeeded")
+    return scoring.value, scoring.detail
 
 
 @pytest.mark.usefixtures("package")
-async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: Path) -> None:
+async def test_a_task_is_scored_by_the_package_where_we_have_no_metric(tmp_path: Path) -> None:
     assert (await score(tmp_path, check("same", "yes"), "yes"))[0] == 1.0
     assert await score(tmp_path, check("too_short"), "a") == (
         0.0,
@@ -246,16 +246,18 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
 
 
 @pytest.mark.usefixtures("package")
-async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
+async def test_what_lacks_is_named_before_a_run_and_never_0(
+    tmp_path: Path, package_python: Path
+) -> None:
     task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
     assert problems(task) == [
         "metric late_lack needs cv2_of_nobody beside OSWorld's package:"
-        f" {other} -m pip install cv2_of_nobody"
+        f" {package_python} -m pip install cv2_of_nobody"
     ]
     value, why = await score(tmp_path, check("late_lack"), "a")
     assert value is None
     assert "needs cv2_of_nobody beside OSWorld's package" in why
-    assert why.endswith(f"try: {other} -m pip install cv2_of_nobody")
+    assert why.endswith(f"try: {package_python} -m pip install cv2_of_nobody")
     value, why = await score(tmp_path, check("dance"), "a")
     assert value is None
     assert "no metric 'dance'" in why
@@ -289,7 +291,7 @@ COUNT = {"expect": {"mail.count": {"method": "ge", "ref": 3}}}
 
 @REAL
 @pytest.mark.parametrize(
-    ("name", "result", "expected", "wanted"),
+    ("name", "result", "expected", "expected_score"),
     [
         ("is_utc_0", NOW, None, 1),
         ("is_utc_0", NOW.replace("+0000", "+0100"), None, 0),
@@ -300,13 +302,13 @@ COUNT = {"expect": {"mail.count": {"method": "ge", "ref": 3}}}
     ],
 )
 def test_real_functions(
-    tmp_path: Path, name: str, result: Any, expected: Any, wanted: float
+    tmp_path: Path, name: str, result: Any, expected: Any, expected_score: float
 ) -> None:
     if name == "check_thunderbird_prefs":
         (tmp_path / "prefs.js").write_text(result)
         result = tmp_path / "prefs.js"
     assert install_commands(name) == ""
-    assert run(name, result, expected, {})[0] == wanted
+    assert run(name, result, expected, {})[0] == expected_score
 
 
 @REAL

@@ -20,10 +20,10 @@ chrome\tb1\tor\tdance\tcookies\t-\tlogin\t-
 
 def test_pieces_are_counted_by_tasks_and_by_uses() -> None:
     rows = count_pieces(task.pieces for task in read(SAMPLE))
-    found = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in rows}
-    assert found[("setup", "execute")] == ("ours", 2, 3)
-    assert found[("metric", "is_utc_0")] == ("theirs", 1, 1)
-    assert found[("metric", "dance")] == ("missing", 1, 1)
+    counts = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in rows}
+    assert counts[("setup", "execute")] == ("ours", 2, 3)
+    assert counts[("metric", "is_utc_0")] == ("theirs", 1, 1)
+    assert counts[("metric", "dance")] == ("missing", 1, 1)
 
 
 def test_a_broken_line_is_named() -> None:

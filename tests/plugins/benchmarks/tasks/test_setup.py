@@ -19,7 +19,7 @@ from hisa.tasks.windows import Named, await_window
 from tests.plugins.benchmarks.tasks.machine import Machine, context, do
 
 
-def started(machine: Machine) -> list[str]:
+def list_started(machine: Machine) -> list[str]:
     """The lines that were started in the background."""
     words = [shlex.split(line) for line in machine.lines]
     return [part[6] for part in words if part[:4] == ["setsid", "-f", "bash", "-c"]]
@@ -61,7 +61,7 @@ async def test_launch_starts_the_program_that_is_there(tmp_path: Path) -> None:
     await do(where, "launch", command=["google-chrome", "--a b", "~/x y"])
     await do(where, "launch", command="ls -l 'a b'")
     await do(where, "launch", command="a | b", shell=True)
-    assert started(machine) == ["chromium '--a b' \"$HOME\"/'x y'", "ls -l 'a b'", "a | b"]
+    assert list_started(machine) == ["chromium '--a b' \"$HOME\"/'x y'", "ls -l 'a b'", "a | b"]
     with pytest.raises(EnvironmentFailed, match="no program 'code'"):
         await do(where, "launch", command=["code"])
     with pytest.raises(UsageError, match="cannot be split"):
@@ -85,7 +85,7 @@ async def test_execute_fills_in_and_ignores_the_exit_status(tmp_path: Path, kind
     ]
 
 
-async def test_execute_tells_a_machine_without_the_program(tmp_path: Path) -> None:
+async def test_execute_reports_a_machine_without_the_program(tmp_path: Path) -> None:
     slow = CommandResult(-1, "", "", timed_out=True)
     lacks = CommandResult(1, "", "ModuleNotFoundError: No module named 'pyautogui'")
     machine = Machine({"sleep": slow, "for x": lacks}, programs="sleep python3")
@@ -130,10 +130,10 @@ async def test_execute_waits_until_it_is_so(tmp_path: Path) -> None:
 async def test_open_waits_for_the_window(tmp_path: Path) -> None:
     machine = Machine(windows=["My Sales - Calc"])
     await do(context(tmp_path, machine), "open", path="~/My Sales.xlsx")
-    assert started(machine) == ["libreoffice --calc \"$HOME\"/'My Sales.xlsx'"]
+    assert list_started(machine) == ["libreoffice --calc \"$HOME\"/'My Sales.xlsx'"]
     other = Machine(windows=["a.bin"], programs="xdg-open")
     await do(context(tmp_path, other), "open", path="/tmp/a.bin")
-    assert started(other) == ["xdg-open /tmp/a.bin"]
+    assert list_started(other) == ["xdg-open /tmp/a.bin"]
     absent = context(tmp_path, Machine({"test -e": CommandResult(1, "")}))
     with pytest.raises(EnvironmentFailed, match="no such file"):
         await do(absent, "open", path="/a.xlsx")
@@ -195,19 +195,19 @@ async def test_visits_are_added_to_the_history(tmp_path: Path) -> None:
     await do(where, "update_browse_history", history=[visit])
     (tmp_path / "after").write_bytes(await where.environment.read_file(place))
     with closing(sqlite3.connect(tmp_path / "after")) as database:
-        found = database.execute(
+        cursor = database.execute(
             "SELECT urls.url, title, visit_time = last_visit_time FROM urls"
             " JOIN visits ON visits.url = urls.id"
         )
-        assert found.fetchall() == [("https://a.org", "A", 1)]
+        assert cursor.fetchall() == [("https://a.org", "A", 1)]
 
 
 async def test_a_window_that_never_comes_is_the_machines_failure_only_before_the_run(
     tmp_path: Path,
 ) -> None:
     machine = Machine(windows=["Form"])
-    wanted = Named(window_name="Calc")
+    window = Named(window_name="Calc")
     with pytest.raises(EnvironmentFailed, match=r"no window titled 'Calc' .*'Form'"):
-        await await_window(context(tmp_path, machine), wanted, 0.0)
+        await await_window(context(tmp_path, machine), window, 0.0)
     await do(context(tmp_path, machine, "score"), "activate_window", window_name="Calc")
     assert machine.lines == []

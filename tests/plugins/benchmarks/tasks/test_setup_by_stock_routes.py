@@ -24,7 +24,7 @@ async def machine() -> AsyncIterator[DesktopEnvironment]:
         yield desktop
 
 
-def launched(*words: str) -> dict[str, Any]:
+def build_launch(*words: str) -> dict[str, Any]:
     return {"type": "launch", "parameters": {"command": list(words)}}
 
 
@@ -43,35 +43,40 @@ async def prepare(folder: Path, machine: DesktopEnvironment, *setup: Any, **more
 
 
 @pytest.mark.parametrize(
-    ("setup", "said"),
+    ("setup", "message"),
     [
-        (launched("sh", "-c", "echo no display >&2; exit 1"), "ended at once with 1: no display"),
-        (launched("no-such-program"), "no program 'no-such-program'"),
+        (
+            build_launch("sh", "-c", "echo no display >&2; exit 1"),
+            "ended at once with 1: no display",
+        ),
+        (build_launch("no-such-program"), "no program 'no-such-program'"),
         (script("hides.sh"), "line 3: no-such-tool: command not found"),
         ({"type": "open", "parameters": {"path": "/home/user/none.txt"}}, "no such file to open"),
     ],
     ids=["dies", "absent", "script", "open"],
 )
 async def test_what_a_setup_cannot_do_is_no_start(
-    tmp_path: Path, machine: DesktopEnvironment, setup: Any, said: str
+    tmp_path: Path, machine: DesktopEnvironment, setup: Any, message: str
 ) -> None:
-    with pytest.raises(EnvironmentFailed, match=said):
+    with pytest.raises(EnvironmentFailed, match=message):
         await prepare(tmp_path, machine, setup)
     left = await machine.execute("ls -d /tmp/.hisa-* 2>/dev/null")
     assert left.output == ""
 
 
-async def test_what_a_setup_does_is_done(tmp_path: Path, machine: DesktopEnvironment) -> None:
-    named = "~/ü b.txt"
+async def test_what_a_setup_does_is_carried_out(
+    tmp_path: Path, machine: DesktopEnvironment
+) -> None:
+    file_name = "~/ü b.txt"
     await prepare(
         tmp_path,
         machine,
         {"copy": {"source": "a.txt", "path": "~/a.txt"}},
-        {"write": {"path": named, "text": "häll\no"}},
+        {"write": {"path": file_name, "text": "häll\no"}},
         {"write": {"path": "~/empty", "text": ""}},
         script("looks.sh"),
         {"launch": "sleep 77"},
         {"run": "test -f ~/empty -a -f /tmp/a.txt && pgrep -fx 'sleep 77'"},
     )
-    assert await machine.read_file(named) == "häll\no".encode()
+    assert await machine.read_file(file_name) == "häll\no".encode()
     await machine.execute("pkill -fx 'sleep 77'")

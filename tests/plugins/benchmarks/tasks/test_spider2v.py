@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.benchmarks.tasks.osworld_metrics.index import installed, missing_packages
+from hisa.plugins.benchmarks.tasks.osworld_metrics.index import find_installation, missing_packages
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
@@ -19,7 +19,7 @@ from tests.plugins.benchmarks.tasks.machine import Machine, at_once
 DATA = Path(__file__).parents[3] / "data" / "spider2v"
 FILES = sorted((DATA / "evaluation_examples").rglob("*.json"))
 needs_package = pytest.mark.skipif(
-    not installed().folder or bool(missing_packages("compare_table")),
+    not find_installation().folder or bool(missing_packages("compare_table")),
     reason="needs OSWorld's package: hisa install osworld",
 )
 NAMES = [path.stem[:8] for path in FILES]
@@ -28,17 +28,17 @@ NAMES = [path.stem[:8] for path in FILES]
 def parts(path: Path) -> tuple[Task, Any, Path, Path]:
     task = load_task(path)
     check: Any = task.check
-    given = host_file(task.folder, task.setup[0]["parameters"]["src"])
-    return task, check, given, host_file(task.folder, check["expected"]["path"])
+    input_file = host_file(task.folder, task.setup[0]["parameters"]["src"])
+    return task, check, input_file, host_file(task.folder, check["expected"]["path"])
 
 
-async def scored(path: Path, workbook: bytes | None) -> tuple[float | None, str]:
+async def score_workbook(path: Path, workbook: bytes | None) -> tuple[float | None, str]:
     task, check, _, _ = parts(path)
     machine = Machine(windows=["Form"])
     if workbook is not None:
         await machine.write_file(check["result"]["path"], workbook)
-    found = await TaskScorer(pause=at_once).score(task, machine, "succeeded")
-    return found.value, found.detail
+    scoring = await TaskScorer(pause=at_once).score(task, machine, "succeeded")
+    return scoring.value, scoring.detail
 
 
 def test_there_are_twenty() -> None:
@@ -49,12 +49,15 @@ def test_there_are_twenty() -> None:
 @needs_package
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 async def test_the_expected_workbook_scores_1_and_the_input_0(path: Path) -> None:
-    _, _, given, expected = parts(path)
-    assert (await scored(path, expected.read_bytes()))[0] == 1.0
-    score, why = await scored(path, given.read_bytes())
+    _, _, input_file, expected = parts(path)
+    assert (await score_workbook(path, expected.read_bytes()))[0] == 1.0
+    score, why = await score_workbook(path, input_file.read_bytes())
     assert score == 0.0
     assert why.endswith("by OSWorld's own compare_table")
-    assert await scored(path, None) == (0.0, f"compare_table: nothing there: {result_of(path)}")
+    assert await score_workbook(path, None) == (
+        0.0,
+        f"compare_table: nothing there: {result_of(path)}",
+    )
 
 
 def result_of(path: Path) -> str:
@@ -65,7 +68,7 @@ def result_of(path: Path) -> str:
 @pytest.mark.usefixtures("osworld_listed")
 @pytest.mark.parametrize("path", FILES[::7], ids=NAMES[::7])
 async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
-    task, check, given, _ = parts(path)
+    task, check, input_file, _ = parts(path)
     assert problems(task) == []
     assert task.domain == "calc"
     assert task.instruction
@@ -73,7 +76,7 @@ async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     name = place.rpartition("/")[2]
     machine = Machine(windows=["Untitled", f"{name} — LibreOffice Calc"])
     await TaskScorer(pause=at_once).prepare(task, machine)
-    assert await machine.read_file(place) == given.read_bytes()
+    assert await machine.read_file(place) == input_file.read_bytes()
     assert any("libreoffice --calc" in line and place in line for line in machine.lines)
 
 
@@ -98,10 +101,10 @@ async def test_a_dead_machine_is_no_score() -> None:
 def test_a_task_without_its_files_is_named(tmp_path: Path) -> None:
     path = tmp_path / FILES[0].name
     path.write_bytes(FILES[0].read_bytes())
-    named = problems(load_task(path))
-    assert len(named) == 2
-    assert "copyfile_from_host_to_guest" in named[0]
-    assert "no such file" in named[0]
+    problem_list = problems(load_task(path))
+    assert len(problem_list) == 2
+    assert "copyfile_from_host_to_guest" in problem_list[0]
+    assert "no such file" in problem_list[0]
     for file in FILES[0].parent.glob("*.xlsx"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     assert problems(load_task(path)) == []

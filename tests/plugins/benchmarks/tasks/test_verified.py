@@ -31,7 +31,7 @@ async def prepare(folder: Path, *setup: Any, machine: Machine | None = None, **m
     return host  # type: ignore[return-value]
 
 
-def launched(*words: str) -> dict[str, Any]:
+def build_launch(*words: str) -> dict[str, Any]:
     return {"type": "launch", "parameters": {"command": list(words)}}
 
 
@@ -45,17 +45,20 @@ def stub(home: Path, name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("setup", "said"),
+    ("setup", "message"),
     [
-        (launched("sh", "-c", "echo cannot open display >&2; exit 1"), "with 1: cannot open disp"),
+        (
+            build_launch("sh", "-c", "echo cannot open display >&2; exit 1"),
+            "with 1: cannot open disp",
+        ),
         ({"launch": "sh -c 'echo gone; exit 3'"}, "ended at once with 3: gone"),
         ({"launch": "no-such-program-here x"}, "no-such-program-here: command not found"),
         ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
     ],
 )
-async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, said: str) -> None:
+async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, message: str) -> None:
     host = Host(tmp_path / "home")
-    with pytest.raises(EnvironmentFailed, match=said) as caught:
+    with pytest.raises(EnvironmentFailed, match=message) as caught:
         await prepare(tmp_path, {"run": "true"}, setup, machine=host)
     assert "setup step 2 of task 't'" in str(caught.value)
     assert host.lines[-1].startswith("rm -rf /tmp/.hisa-started-")
@@ -68,12 +71,12 @@ async def test_an_application_that_hands_over_must_show_its_window(
     home = tmp_path / "home"
     path = stub(home, "code", "exit 0")
     with pytest.raises(EnvironmentFailed, match="opened no window"):
-        await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
+        await prepare(tmp_path, build_launch("code"), machine=Host(home, PATH=path))
     await prepare(
-        tmp_path, launched("code", "--install-extension", "x"), machine=Host(home, PATH=path)
+        tmp_path, build_launch("code", "--install-extension", "x"), machine=Host(home, PATH=path)
     )
     (home / "windows").write_text("a.py - Visual Studio Code\n")
-    await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
+    await prepare(tmp_path, build_launch("code"), machine=Host(home, PATH=path))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +96,8 @@ async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
     late = "(sleep 1; echo a.py - Visual Studio Code >~/windows) >/dev/null 2>&1 &"
     path = stub(home, "code", late)
     (tmp_path / "init.sh").write_text(f"{last}\n")
-    given = {"src": "init.sh", "dest": str(home / "init.sh")}
-    step = {"type": "script_and_execute", "parameters": given}
+    parameters = {"src": "init.sh", "dest": str(home / "init.sh")}
+    step = {"type": "script_and_execute", "parameters": parameters}
     await prepare(tmp_path, step, machine=Host(home, PATH=path))
     assert (home / "windows").exists() is waited
 
@@ -103,7 +106,7 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("no-such-tool --now\ntrue\n", "line 3: no-such-tool: command not found"),
         ("f() { no-such-tool; }\nf &\nwait\nexit 0\n", "line 3: no-such-tool: command not found"),
@@ -113,11 +116,11 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
     ],
 )
-async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, said: str) -> None:
+async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, message: str) -> None:
     (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
     with pytest.raises(EnvironmentFailed) as caught:
         await run_script(tmp_path)
-    assert f"init.sh: {said}" in str(caught.value).replace(
+    assert f"init.sh: {message}" in str(caught.value).replace(
         "init.sh: line 4: f", "init.sh: line 3: f"
     )
 
@@ -136,8 +139,8 @@ async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, sai
 async def test_what_a_script_looks_at_by_itself_is_no_failure(tmp_path: Path, script: str) -> None:
     (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
     host = await run_script(tmp_path)
-    told = await host.execute("ls -d /tmp/.hisa-trace-* /tmp/.hisa-told-* 2>/dev/null")
-    assert str(host.home) not in told.output
+    listing = await host.execute("ls -d /tmp/.hisa-trace-* /tmp/.hisa-told-* 2>/dev/null")
+    assert str(host.home) not in listing.output
     assert "BASH_ENV" not in (await host.execute("env")).output
 
 
@@ -151,20 +154,21 @@ async def run_script(folder: Path) -> Host:
 class Careless(Host):
     """A machine that loses the end of what is written to it."""
 
-    def __init__(self, home: Path, kept: int | None) -> None:
+    def __init__(self, home: Path, stored_bytes: int | None) -> None:
         super().__init__(home)
-        self._kept = kept
+        self._stored_bytes = stored_bytes
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        if self._kept is not None:
-            await super().write_file(path, data[: self._kept])
+        if self._stored_bytes is not None:
+            await super().write_file(path, data[: self._stored_bytes])
 
 
 @pytest.mark.parametrize(
-    ("kept", "said"), [(3, "5 bytes were written and 3 are there"), (None, "is not there")]
+    ("stored_bytes", "message"),
+    [(3, "5 bytes were written and 3 are there"), (None, "is not there")],
 )
-async def test_a_file_that_is_not_whole_is_no_start(
-    tmp_path: Path, kept: int | None, said: str
+async def test_an_incomplete_file_is_no_start(
+    tmp_path: Path, stored_bytes: int | None, message: str
 ) -> None:
     (tmp_path / "a.txt").write_text("hello")
     step: Any
@@ -175,15 +179,15 @@ async def test_a_file_that_is_not_whole_is_no_start(
             "parameters": {"src": "a.txt", "dest": "~/a b.txt"},
         },
     ):
-        with pytest.raises(EnvironmentFailed, match=said):
-            await prepare(tmp_path, step, machine=Careless(tmp_path / "home", kept))
+        with pytest.raises(EnvironmentFailed, match=message):
+            await prepare(tmp_path, step, machine=Careless(tmp_path / "home", stored_bytes))
         (await prepare(tmp_path, step)).home.joinpath("a b.txt").unlink()
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
-        ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
+        ({"setup": [build_launch("vlc", "a.mp4")]}, "VLC (package vlc)"),
         (
             {"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
             "Impress (package libreoffice-impress)",
@@ -195,7 +199,7 @@ async def test_a_file_that_is_not_whole_is_no_start(
     ],
 )
 async def test_a_missing_application_is_named_before_anything_is_done(
-    tmp_path: Path, more: dict[str, Any], said: str
+    tmp_path: Path, more: dict[str, Any], message: str
 ) -> None:
     host = Host(
         tmp_path / "home", PATH=stub(tmp_path / "home", "echo", "")[: -len(":/usr/bin:/bin")]
@@ -204,7 +208,7 @@ async def test_a_missing_application_is_named_before_anything_is_done(
     setup = more.pop("setup", [])
     with pytest.raises(EnvironmentFailed) as caught:
         await prepare(tmp_path, {"run": "touch ~/begun"}, *setup, machine=host, **more)
-    assert f"task 't' needs {said}, which fake does not have" in str(caught.value)
+    assert f"task 't' needs {message}, which fake does not have" in str(caught.value)
     assert caught.value.fix.startswith("in the machine: apt-get install ")
     assert not (host.home / "begun").exists()
 
@@ -220,7 +224,7 @@ class Refusing(Machine):
 
 
 @pytest.mark.parametrize(
-    ("step", "error", "said"),
+    ("step", "error", "message"),
     [
         (
             {
@@ -238,10 +242,10 @@ class Refusing(Machine):
     ],
 )
 async def test_every_failure_of_a_setup_says_its_step_and_is_never_a_score(
-    tmp_path: Path, step: Any, error: type[Exception], said: str
+    tmp_path: Path, step: Any, error: type[Exception], message: str
 ) -> None:
     machine = Refusing({"no-such": CommandResult(1, "")})
-    with pytest.raises(error, match=f"setup step 1 of task 't': .*{said}"):
+    with pytest.raises(error, match=f"setup step 1 of task 't': .*{message}"):
         await prepare(tmp_path, step, machine=machine)
 
 

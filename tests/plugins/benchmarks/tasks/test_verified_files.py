@@ -26,7 +26,7 @@ def upload(*sources: str) -> dict[str, Any]:
     return {"type": "upload_file", "parameters": {"files": files}}
 
 
-def verified(**more: Any) -> dict[str, Any]:
+def build_verified_step(**more: Any) -> dict[str, Any]:
     parameters = {"command": "sh -c 'date >~/ready; echo Files >~/windows'", "shell": True, **more}
     return {"type": "execute_with_verification", "parameters": parameters}
 
@@ -39,7 +39,9 @@ def tree(conj: str = "and", **changes: Any) -> dict[str, Any]:
         "instruction": "Write both lists.",
         "config": [
             upload(f"{EXAMPLES}/start/a.txt", f"{EXAMPLES}/start/b.txt"),
-            verified(verification={"window_exists": "files", "command_success": "test -s ~/ready"}),
+            build_verified_step(
+                verification={"window_exists": "files", "command_success": "test -s ~/ready"}
+            ),
         ],
         "related_apps": ["os"],
         "evaluator": {
@@ -97,15 +99,15 @@ async def test_several_results_are_set_up_and_scored(
 @pytest.mark.process
 async def test_a_command_whose_effect_does_not_come_is_no_start(tmp_path: Path) -> None:
     quick = {"max_wait_time": 0, "check_interval": 0.1}
-    for verification, said in (
+    for verification, message in (
         ({"window_exists": "Calculator"}, "no window titled 'Calculator'; there are: ..Files"),
         ({"command_success": "ls ~/none"}, "'ls ~/none' ended with 2: .*No such file"),
     ):
-        step = verified(verification=verification, **quick)
+        step = build_verified_step(verification=verification, **quick)
         task = load_task(write(tmp_path, tree(config=[step])))
-        with pytest.raises(EnvironmentFailed, match=f"setup step 1 of task 'v-1'.*{said}"):
+        with pytest.raises(EnvironmentFailed, match=f"setup step 1 of task 'v-1'.*{message}"):
             await scorer(tmp_path).prepare(task, Host(tmp_path / "home"))
-    later = verified(
+    later = build_verified_step(
         command="(sleep 0.3; touch ~/late) >/dev/null 2>&1 &",
         verification={"command_success": "test -e ~/late"},
     )
@@ -128,18 +130,18 @@ async def test_a_task_that_wants_a_proxy_is_refused_with_its_reason(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"config": [upload("start/none.txt")]}, "upload_file: .*no such file"),
         ({"config": [upload("../../etc/passwd")]}, "upload_file: .*outside"),
         ({"config": [{"type": "upload_file", "parameters": {"files": 3}}]}, "upload_file: files"),
-        ({"config": [verified(max_wait_time=-1)]}, "max_wait_time"),
-        ({"config": [verified(verification={"window_exists": 3})]}, "window_exists"),
+        ({"config": [build_verified_step(max_wait_time=-1)]}, "max_wait_time"),
+        ({"config": [build_verified_step(verification={"window_exists": 3})]}, "window_exists"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     (problem,) = problems(load_task(write(tmp_path, tree(**changes))))
-    assert re.search(said, problem)
+    assert re.search(message, problem)
 
 
 @pytest.mark.parametrize(("value", "read"), [(None, True), ("no", True), ({"a": 1}, False)])

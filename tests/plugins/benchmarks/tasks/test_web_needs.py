@@ -13,7 +13,7 @@ from hisa.config import TaskSettings
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.task_needs import require_machine, web_needs
-from hisa.plugins.machines.reached_places import unreached
+from hisa.plugins.machines.reached_places import find_unreached
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
@@ -42,8 +42,8 @@ def task(
     return Task(id="t", instruction=words, setup=setup, check=check, format="osworld")
 
 
-def named(given: Task, settings: TaskSettings | None = None) -> list[str]:
-    return [need.words for need in web_needs(given, settings)]
+def list_needs(web_task: Task, settings: TaskSettings | None = None) -> list[str]:
+    return [need.words for need in web_needs(web_task, settings)]
 
 
 @pytest.mark.process
@@ -53,11 +53,13 @@ async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
     machine = Host(tmp_path / "home", PATH="/usr/bin:/bin")
     scorer = TaskScorer(cache=FileCache(tmp_path / "cache", offline))
     begun = {"type": "execute", "parameters": {"command": ["touch", str(tmp_path / "begun")]}}
-    given = Task(id="far", instruction="x", setup=(begun, opens(GONE, "https://other..invalid/")))
+    web_task = Task(
+        id="far", instruction="x", setup=(begun, opens(GONE, "https://other..invalid/"))
+    )
     with pytest.raises(
         EnvironmentFailed, match=r"far.*does not reach: https://nobody\.\.invalid/page"
     ):
-        await scorer.prepare(given, machine)
+        await scorer.prepare(web_task, machine)
     assert not (tmp_path / "begun").exists()
     assert sum("concurrent" in line for line in machine.lines) == 1
 
@@ -67,10 +69,10 @@ async def test_a_way_that_goes_during_the_run_leaves_no_score(tmp_path: Path) ->
     result = {"type": "vm_command_line", "command": ["echo", "y"]}
     check = {"func": "exact_match", "result": result, "expected": rule(expected="x")}
     setup = ({"type": "execute", "parameters": {"command": ["true", GONE]}},)
-    given = Task(id="t", instruction="x", setup=setup, check=check, format="osworld")
+    web_task = Task(id="t", instruction="x", setup=setup, check=check, format="osworld")
     scorer = TaskScorer(cache=FileCache(tmp_path / "cache", offline))
     with pytest.raises(EnvironmentFailed, match="does not reach"):
-        await scorer.score(given, Host(tmp_path / "home"), "succeeded")
+        await scorer.score(web_task, Host(tmp_path / "home"), "succeeded")
 
 
 @pytest.mark.process
@@ -80,30 +82,30 @@ async def test_a_server_is_reached_whatever_it_answers_and_a_name_of_the_machine
     machine = Host(tmp_path / "home")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         open_port = listening.getsockname()[1]
-        assert await unreached(machine, [("127.0.0.1", open_port)]) == {}
-    assert await unreached(machine, [("127.0.0.1", open_port), ("localhost", 1)]) == {}
-    gone = await unreached(machine, [("nobody..invalid", 80), ("127.0.0.1", 1)])
+        assert await find_unreached(machine, [("127.0.0.1", open_port)]) == {}
+    assert await find_unreached(machine, [("127.0.0.1", open_port), ("localhost", 1)]) == {}
+    gone = await find_unreached(machine, [("nobody..invalid", 80), ("127.0.0.1", 1)])
     assert list(gone) == [("nobody..invalid", 80)]
 
 
 async def test_of_pages_that_mean_one_thing_a_single_one_is_enough(tmp_path: Path) -> None:
-    given = task(urls=["https://a.example/x", "https://b.example/y"])
-    assert named(given) == ["any of a.example:443, b.example:443"]
-    one = Machine({"concurrent": CommandResult(0, json.dumps([True, "gone"]))})
-    await require_machine(given, one)
-    none = Machine({"concurrent": CommandResult(0, json.dumps(["lost", "gone"]))})
+    web_task = task(urls=["https://a.example/x", "https://b.example/y"])
+    assert list_needs(web_task) == ["any of a.example:443, b.example:443"]
+    partial_machine = Machine({"concurrent": CommandResult(0, json.dumps([True, "gone"]))})
+    await require_machine(web_task, partial_machine)
+    offline_machine = Machine({"concurrent": CommandResult(0, json.dumps(["lost", "gone"]))})
     with pytest.raises(EnvironmentFailed, match=r"any of a\.example:443.* \(lost\)"):
-        await require_machine(given, none)
+        await require_machine(web_task, offline_machine)
 
 
-@pytest.mark.parametrize("said", [CommandResult(1, "", "no python3"), CommandResult(0, "[tr")])
-async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) -> None:
+@pytest.mark.parametrize("result", [CommandResult(1, "", "no python3"), CommandResult(0, "[tr")])
+async def test_a_machine_that_cannot_say_reaches_nothing(result: CommandResult) -> None:
     with pytest.raises(EnvironmentFailed, match="the machine cannot say"):
-        await require_machine(task(opens(GONE)), Machine({"concurrent": said}))
+        await require_machine(task(opens(GONE)), Machine({"concurrent": result}))
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("web_task", "expected"),
     [
         (task(opens("https://a.example/"), url="https://a.example/x"), ["a.example:443"]),
         (task(expected=[r"^https://www\.a\.example/\w+"]), ["www.a.example:443"]),
@@ -115,11 +117,13 @@ async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) ->
         (Task(id="t", instruction="Type https://a.example into the editor"), []),
     ],
 )
-def test_what_a_file_names_is_needed_and_nothing_is_guessed(given: Task, wanted: list[str]) -> None:
-    assert named(given) == wanted
+def test_what_a_file_names_is_needed_and_nothing_is_guessed(
+    web_task: Task, expected: list[str]
+) -> None:
+    assert list_needs(web_task) == expected
 
 
-def test_pages_that_a_proxy_opens_are_not_asked_for() -> None:
-    given = task({"type": "proxy", "parameters": {}}, opens("https://a.example/"))
-    assert named(given, TaskSettings(proxy="none")) == ["a.example:443"]
-    assert named(given, TaskSettings(proxy="http://127.0.0.1:1")) == []
+def test_pages_opened_by_a_proxy_are_not_required() -> None:
+    web_task = task({"type": "proxy", "parameters": {}}, opens("https://a.example/"))
+    assert list_needs(web_task, TaskSettings(proxy="none")) == ["a.example:443"]
+    assert list_needs(web_task, TaskSettings(proxy="http://127.0.0.1:1")) == []

@@ -42,7 +42,7 @@ PAGE = """
 URL = "http://localhost:8123"
 
 
-async def where(folder: Path, desktop: DesktopEnvironment) -> StepContext:
+async def build_context(folder: Path, desktop: DesktopEnvironment) -> StepContext:
     """A context of a machine that serves the page and shows another one in its browser."""
     await desktop.write_file("/home/user/index.html", PAGE.encode())
     await desktop.execute("(setsid python3 -m http.server 8123 -d ~ >/dev/null 2>&1 &)")
@@ -55,7 +55,7 @@ async def where(folder: Path, desktop: DesktopEnvironment) -> StepContext:
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 async def test_pages_are_opened_once_and_worked(tmp_path: Path) -> None:
     async with DesktopEnvironment() as desktop:
-        on = await where(tmp_path, desktop)
+        on = await build_context(tmp_path, desktop)
         (tmp_path / "task" / "go.js").write_text("() => { document.title = 'by script'; }\n")
         kinds: list[dict[str, Any]] = [
             {"type": "close_popups"},
@@ -83,20 +83,20 @@ async def test_pages_are_opened_once_and_worked(tmp_path: Path) -> None:
 
 
 async def test_only_pages_of_the_machine_and_known_actions_are_taken(tmp_path: Path) -> None:
-    for given, said in (
+    for parameters, message in (
         ({"url": "https://example.org"}, "url"),
         ({"url": "http://localhost.example.org/"}, "url"),
         ({"actions": [{"type": "delete"}]}, "execute_js"),
     ):
-        with pytest.raises(UsageError, match=said):
-            await do(context(tmp_path), "dagster_webui_init", **given)
+        with pytest.raises(UsageError, match=message):
+            await do(context(tmp_path), "dagster_webui_init", **parameters)
     bad = [{"type": "execute_js", "script_path": "../../x"}]
     with pytest.raises(UsageError, match="outside"):
         await do(context(tmp_path), "dagster_webui_init", actions=bad)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "fix"),
+    ("answer", "message", "fix"),
     [
         ({"failed": -1, "why": "refused"}, "refused", "remote-debugging-port"),
         ({"failed": -2, "why": "ERR_CONNECTION_REFUSED"}, "REFUSED", "own script"),
@@ -106,10 +106,10 @@ async def test_only_pages_of_the_machine_and_known_actions_are_taken(tmp_path: P
     ],
 )
 async def test_a_page_that_does_not_come_is_the_machines_failure(
-    tmp_path: Path, answer: Any, said: str, fix: str
+    tmp_path: Path, answer: Any, message: str, fix: str
 ) -> None:
     output = answer if isinstance(answer, str) else json.dumps(answer)
     machine = Machine({"python3": CommandResult(0, output)})
-    with pytest.raises(EnvironmentFailed, match=said) as caught:
+    with pytest.raises(EnvironmentFailed, match=message) as caught:
         await do(context(tmp_path, machine), "superset_webui_init")
     assert fix in (caught.value.fix or "")

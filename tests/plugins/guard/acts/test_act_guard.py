@@ -13,7 +13,7 @@ from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
-from hisa.state.refusals import unexpected
+from hisa.state.refusals import find_surprise
 from hisa.testing.form import FakeEnvironment
 from tests.plugins.guard.acts.test_sequence_guard import USABLE, WINDOW, Reader, look
 
@@ -30,15 +30,17 @@ PAY = thing("push button", "Pay $49 now")
 AT = Point(180, 120, "image")
 
 
-def clicks(at: Point = AT, *, found: Observation | None = None) -> GroundedCall:
-    return GroundedCall(ToolCall("", "gui_action", ""), "", (Click(at=at),), found=found)
+def clicks(at: Point = AT, *, target_look: Observation | None = None) -> GroundedCall:
+    return GroundedCall(
+        ToolCall("", "gui_action", ""), "", (Click(at=at),), target_look=target_look
+    )
 
 
 def keys(*actions: Action) -> GroundedCall:
     return GroundedCall(ToolCall("", "gui_action", ""), "", actions or (Press("enter"),))
 
 
-def focused(element: Element) -> Element:
+def focus(element: Element) -> Element:
     return replace(element, states=element.states | {"focused"})
 
 
@@ -83,12 +85,12 @@ SAME = {
 @pytest.mark.parametrize("case", OTHERS)
 def test_a_click_on_another_thing_is_objected_to(case: str) -> None:
     now, reason = OTHERS[case]
-    assert reason in GUARD.objection(clicks(), look([BUTTON]), now)
+    assert reason in GUARD.find_objection(clicks(), look([BUTTON]), now)
 
 
 @pytest.mark.parametrize("case", SAME)
 def test_a_click_on_the_same_thing_is_not(case: str) -> None:
-    assert GUARD.objection(clicks(), look([BUTTON]), SAME[case]) == ""
+    assert GUARD.find_objection(clicks(), look([BUTTON]), SAME[case]) == ""
 
 
 @pytest.mark.parametrize(("label", "same"), [("Continue", True), ("Pay", False)])
@@ -100,7 +102,7 @@ def test_a_button_is_known_by_its_label_whatever_its_border(label: str, same: bo
     pen.rectangle(corners, outline="black", width=2)
     pen.line((box.left, box.top, box.right, box.top), fill="white", width=2)
     now = replace(now, elements=planned.elements)
-    reason = GUARD.objection(clicks(), planned, now)
+    reason = GUARD.find_objection(clicks(), planned, now)
     assert reason == (
         "" if same else "what is drawn on push button “Continue” is another thing now"
     )
@@ -117,10 +119,10 @@ def test_one_of_several_is_known_by_its_row() -> None:
         return look(shown)
 
     planned = rows("Alice", "Bob")
-    assert GUARD.objection(clicks(), planned, rows("Alice", "Bob", "Carol")) == ""
-    reason = GUARD.objection(clicks(), planned, rows("Bob", "Alice"))
+    assert GUARD.find_objection(clicks(), planned, rows("Alice", "Bob", "Carol")) == ""
+    reason = GUARD.find_objection(clicks(), planned, rows("Bob", "Alice"))
     assert "what stands beside push button “Delete” at (180, 120) is no longer the same" in reason
-    held = GUARD.hold(clicks(), planned).held
+    held = GUARD.hold(clicks(), planned).precondition
     assert held is not None
     assert BoundingBox(300, 100, 460, 140, "screen") in held.boxes, "the machine watches it too"
 
@@ -151,16 +153,18 @@ FIGURES = {
 def test_rows_that_differ_by_figures_alone_are_other_rows(case: str) -> None:
     planned, now = (_list(*names) for names in FIGURES[case])
     second = Point(180, 120, "image")
-    assert GUARD.objection(clicks(second), planned, planned) == ""
-    assert "what stands beside" in GUARD.objection(clicks(second), planned, now)
+    assert GUARD.find_objection(clicks(second), planned, planned) == ""
+    assert "what stands beside" in GUARD.find_objection(clicks(second), planned, now)
 
 
 @pytest.mark.parametrize("case", FIGURES)
-def test_a_row_that_is_drawn_before_its_element_tells_of_it_is_another_row(case: str) -> None:
+def test_row_drawn_before_its_element_changes_is_another_row(case: str) -> None:
     """A browser's elements are told a while after they are painted."""
     planned, now = (_list(*names) for names in FIGURES[case])
     late = replace(now, elements=planned.elements)
-    assert "what stands beside" in GUARD.objection(clicks(Point(180, 120, "image")), planned, late)
+    assert "what stands beside" in GUARD.find_objection(
+        clicks(Point(180, 120, "image")), planned, late
+    )
 
 
 def test_a_row_that_is_chosen_is_drawn_in_other_colours_and_the_same() -> None:
@@ -168,13 +172,13 @@ def test_a_row_that_is_chosen_is_drawn_in_other_colours_and_the_same() -> None:
     now = _list("Draft 3", "Draft 6")
     row = now.screenshot.pixels.crop((290, 90, 640, 150))
     now.screenshot.pixels.paste(ImageOps.colorize(row.convert("L"), "white", "navy"), (290, 90))
-    assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
+    assert GUARD.find_objection(clicks(Point(180, 120, "image")), planned, now) == ""
 
 
-@pytest.mark.parametrize(("was", "there"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
-def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: str) -> None:
-    planned, now = (_list(("Inbox", "3"), ("Spam", text)) for text in (was, there))
-    assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
+@pytest.mark.parametrize(("was", "current"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
+def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, current: str) -> None:
+    planned, now = (_list(("Inbox", "3"), ("Spam", text)) for text in (was, current))
+    assert GUARD.find_objection(clicks(Point(180, 120, "image")), planned, now) == ""
 
 
 def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
@@ -183,44 +187,44 @@ def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
         field = replace(thing("text", "", left=300), text=cell)
         return look([holder, field, thing("push button", "Sum", left=500), thing(role, "")])
 
-    assert GUARD.objection(clicks(), bar("A1"), bar("H4")) == ""
+    assert GUARD.find_objection(clicks(), bar("A1"), bar("H4")) == ""
     for other in ({"role": "check box"}, {"within": "table"}):
-        moved = GUARD.objection(clicks(), bar("A1", **other), bar("H4", **other))
+        moved = GUARD.find_objection(clicks(), bar("A1", **other), bar("H4", **other))
         assert "what stands beside" in moved, "a field may name the row of a control, or of a table"
 
 
 def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
     planned, later = look([thing("push button", "Cancel", 200)]), look([BUTTON])
-    reason = GUARD.objection(clicks(found=later), planned, later)
+    reason = GUARD.find_objection(clicks(target_look=later), planned, later)
     assert "push button “Continue” came up only after this was decided" in reason
     moved = look([thing("push button", "Continue", 300)])
-    assert GUARD.objection(clicks(found=later), moved, later) == "", "it went there"
+    assert GUARD.find_objection(clicks(target_look=later), moved, later) == "", "it went there"
     partial = replace(planned, complete=False)
-    assert GUARD.objection(clicks(found=later), partial, later) == "", "nobody knows"
+    assert GUARD.find_objection(clicks(target_look=later), partial, later) == "", "nobody knows"
 
 
-def test_keys_go_where_they_were_meant_to() -> None:
-    planned = look([focused(BUTTON), thing("push button", "Pay", 200)])
-    other = look([BUTTON, focused(thing("push button", "Pay", 200))])
+def test_keys_are_refused_where_the_focus_moved() -> None:
+    planned = look([focus(BUTTON), thing("push button", "Pay", 200)])
+    other = look([BUTTON, focus(thing("push button", "Pay", 200))])
     nowhere = look([BUTTON, thing("push button", "Pay", 200)])
-    assert GUARD.objection(keys(), planned, planned) == ""
-    assert GUARD.objection(keys(), planned, other) == (
+    assert GUARD.find_objection(keys(), planned, planned) == ""
+    assert GUARD.find_objection(keys(), planned, other) == (
         "the focus is on push button “Pay”, no longer on push button “Continue”"
     )
-    assert "the focus is on push button “Pay” now" in GUARD.objection(keys(), nowhere, other)
-    assert "no longer on push button “Continue”" in GUARD.objection(keys(), planned, nowhere)
+    assert "the focus is on push button “Pay” now" in GUARD.find_objection(keys(), nowhere, other)
+    assert "no longer on push button “Continue”" in GUARD.find_objection(keys(), planned, nowhere)
 
 
 def test_each_end_of_a_drag_is_held_and_a_scroll_to_windows_alone() -> None:
     planned = look([BUTTON, thing("label", "Bin", 200)])
     to = Point(180, 220, "image")
     drag = keys(Move(to=AT), Drag(to=to))
-    held = GUARD.hold(drag, planned).held
+    held = GUARD.hold(drag, planned).precondition
     assert held is not None
     for box, at in zip(held.boxes, (AT, to), strict=True):
         assert box.contains(planned.convert(at, "screen"))
-    assert "label “Bin”" in GUARD.objection(drag, planned, look([BUTTON]))
-    scroll = GUARD.hold(keys(Scroll(dy=-3, at=AT)), planned).held
+    assert "label “Bin”" in GUARD.find_objection(drag, planned, look([BUTTON]))
+    scroll = GUARD.hold(keys(Scroll(dy=-3, at=AT)), planned).precondition
     assert scroll is not None
     assert scroll.boxes == ()
 
@@ -229,25 +233,25 @@ async def test_without_elements_the_pixels_around_the_place_decide() -> None:
     async with FakeEnvironment() as machine:
         planned = await machine.observe()
         call = clicks(Point(375, 237, "image"))
-        await GUARD.again(call, planned, machine)
+        await GUARD.look_again(call, planned, machine)
         machine.move(("save",), 60)
         with pytest.raises(ScreenChanged, match=r"around \(375, 237\) is no longer as it was"):
-            await GUARD.again(call, planned, machine)
+            await GUARD.look_again(call, planned, machine)
 
 
 async def test_elements_are_read_where_the_machine_has_them() -> None:
     reader = Reader(look([BUTTON]), look([PAY]))
     with pytest.raises(ScreenChanged, match="Pay"):
-        await SequenceGuard(reader).again(clicks(), look([BUTTON]), FakeEnvironment())
+        await SequenceGuard(reader).look_again(clicks(), look([BUTTON]), FakeEnvironment())
     assert reader.reads == 1
 
 
-def test_what_lies_over_a_clicked_thing_under_another_name_is_unexpected() -> None:
+def test_element_over_a_clicked_one_under_another_name_is_unexpected() -> None:
     place = Place('button "Continue"', AT)
     call = replace(clicks(), places=(place,))
     before = look([BUTTON])
     over = "Over push button “Continue” lies push button “Pay $49 now” now."
-    assert unexpected(call, before, look([BUTTON, PAY])) == over
-    assert unexpected(call, before, look([BUTTON, thing("menu item", "Open")])) == ""
-    assert unexpected(call, before, look([PAY])) == "", "another page lies there"
-    assert unexpected(call, before, before) == ""
+    assert find_surprise(call, before, look([BUTTON, PAY])) == over
+    assert find_surprise(call, before, look([BUTTON, thing("menu item", "Open")])) == ""
+    assert find_surprise(call, before, look([PAY])) == "", "another page lies there"
+    assert find_surprise(call, before, before) == ""

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from hisa.actions import Action, Click, Hotkey, Press, Write
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
-from hisa.protocols import GroundedCall, MadeCall, Outcome, ToolCall
+from hisa.protocols import ExecutedCall, GroundedCall, Outcome, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
@@ -70,8 +70,8 @@ def call(number: int | None, *actions: Action) -> GroundedCall:
     return GroundedCall(ToolCall("", "gui_action", ""), "", (*at, *actions))
 
 
-def made(number: int | None, *actions: Action) -> MadeCall:
-    return MadeCall(call(number, *actions), Outcome(ok=True), look(fields()))
+def past_call(number: int | None, *actions: Action) -> ExecutedCall:
+    return ExecutedCall(call(number, *actions), Outcome(ok=True), look(fields()))
 
 
 class Reader:
@@ -95,7 +95,7 @@ async def objection(
     following: GroundedCall,
     *,
     before: Observation | None = None,
-    first: MadeCall | None = None,
+    first: ExecutedCall | None = None,
     reader: bool = True,
 ) -> str:
     """Why a call is not made after the first row was filled in; empty where it is."""
@@ -104,7 +104,7 @@ async def objection(
     bare = replace(now, elements=None, complete=True)
     try:
         await guard.allow(
-            following, [first or made(0, Write("Ada"))], looks=(planned, planned, bare)
+            following, [first or past_call(0, Write("Ada"))], observations=(planned, planned, bare)
         )
     except ScreenChanged as error:
         return str(error)
@@ -115,12 +115,12 @@ async def test_what_the_earlier_action_changed_costs_no_reading() -> None:
     planned, now = look(fields()), look(fields(Name="Ada"))
     reader = Reader(planned)
     allowed = await SequenceGuard(reader).allow(
-        call(1), [made(0, Write("Ada"))], looks=(planned, planned, now)
+        call(1), [past_call(0, Write("Ada"))], observations=(planned, planned, now)
     )
     assert reader.reads == 0
-    assert allowed.held is not None
-    assert allowed.held.look is now
-    (box,) = allowed.held.boxes
+    assert allowed.precondition is not None
+    assert allowed.precondition.look is now
+    (box,) = allowed.precondition.boxes
     assert (box.left, box.top, box.right, box.bottom) == (92, 52, 409, 99)
 
 
@@ -129,30 +129,32 @@ async def test_the_field_that_lost_the_focus_is_no_other_change() -> None:
     plain = [field("Name", row(0), "x"), *fields()[1:]]
     reader = Reader(look(focused))
     guard = SequenceGuard(reader)
-    looks = (look(focused), look(focused), look(plain))
-    await guard.allow(call(2), [made(1)], looks=looks)
+    observations = (look(focused), look(focused), look(plain))
+    await guard.allow(call(2), [past_call(1)], observations=observations)
     assert reader.reads == 0
 
 
-async def test_rows_that_look_alike_are_told_apart_by_their_elements() -> None:
+async def test_similar_rows_are_distinguished_by_their_elements() -> None:
     shifted = [field(name, row(n + 1)) for n, name in enumerate(NAMES)]
     everywhere = [*shifted, field("Voucher", row(0))]  # where the first one was
-    told = await objection(look(everywhere), call(2))
-    assert told == "at (250, 115) there is now text “Street” in place of text “City”"
+    reason = await objection(look(everywhere), call(2))
+    assert reason == "at (250, 115) there is now text “Street” in place of text “City”"
     elsewhere = field("Voucher", BoundingBox(450, 300, 600, 330, "screen"))
     assert await objection(look([*fields(), elsewhere]), call(2)) == "", "its place tells"
     typing = call(None, Write("Elm 3"))
-    told = await objection(look([*fields(), elsewhere]), typing, first=made(None, Press("tab")))
-    assert told == "text “Voucher” came up"
+    reason = await objection(
+        look([*fields(), elsewhere]), typing, first=past_call(None, Press("tab"))
+    )
+    assert reason == "text “Voucher” came up"
     swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
     mark = field("Mark", BoundingBox(500, 300, 520, 310, "screen"))
     before, now = look([*fields(), mark]), look([*swapped, replace(mark, text="done")])
-    told = await objection(now, call(2), before=before)
-    assert told == "at (250, 115) there is now text “Phone” in place of text “City”"
+    reason = await objection(now, call(2), before=before)
+    assert reason == "at (250, 115) there is now text “Phone” in place of text “City”"
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("now", "reason"),
     [
         (look(fields(City="Bonn")), "text “City” at (250, 115) now holds “Bonn”"),
         (
@@ -166,11 +168,11 @@ async def test_rows_that_look_alike_are_told_apart_by_their_elements() -> None:
         (look(fields(), complete=False), "not all elements could be read"),
     ],
 )
-async def test_another_element_ends_it(now: Observation, told: str) -> None:
+async def test_another_element_ends_it(now: Observation, reason: str) -> None:
     # A change elsewhere, so that the elements are read; the region around the target is alike.
     elsewhere = BoundingBox(500, 200, 600, 300, "screen")
     veiled = look(now.elements or (), complete=now.complete, veil=elsewhere)
-    assert told in await objection(veiled, call(2))
+    assert reason in await objection(veiled, call(2))
 
 
 async def test_a_region_that_is_covered_ends_it_before_elements_are_read() -> None:
@@ -178,7 +180,9 @@ async def test_a_region_that_is_covered_ends_it_before_elements_are_read() -> No
     now = look(fields(), veil=BoundingBox(90, 80, 300, 200, "screen"))
     reader = Reader(planned)
     with pytest.raises(ScreenChanged, match=r"around \(250, 115\) is no longer as it was"):
-        await SequenceGuard(reader).allow(call(2), [made(0)], looks=(planned, planned, now))
+        await SequenceGuard(reader).allow(
+            call(2), [past_call(0)], observations=(planned, planned, now)
+        )
     assert reader.reads == 0
 
 
@@ -207,7 +211,9 @@ async def test_a_cell_cursor_around_a_target_does_not_end_it(
     first, target = cells()[0].box.centre, cells()[2].box.centre
     planned = look(cells())
     framed = look(now, frame=cells()[onto].box)
-    earlier = made(None, Click(at=Point(first.x, first.y, "image")), Write("5"), Press("enter"))
+    earlier = past_call(
+        None, Click(at=Point(first.x, first.y, "image")), Write("5"), Press("enter")
+    )
     following = GroundedCall(
         ToolCall("", "gui_action", ""), "", (Click(at=Point(target.x, target.y, "image")),)
     )
@@ -216,7 +222,7 @@ async def test_a_cell_cursor_around_a_target_does_not_end_it(
 
 
 @pytest.mark.parametrize(
-    ("windows", "told"),
+    ("windows", "expected"),
     [
         ((replace(WINDOW, active=False), Window("2", "Ask", "app", active=True)), "“Ask”"),
         ((replace(WINDOW, title="Thank you"),), "now called “Thank you”"),
@@ -224,38 +230,40 @@ async def test_a_cell_cursor_around_a_target_does_not_end_it(
         ((Window("3", "Other", "x", active=True),), "a window came up: “Other”"),
     ],
 )
-async def test_another_window_ends_it(windows: tuple[Window, ...], told: str) -> None:
-    found = await objection(look(fields(Name="Ada"), *windows), call(2))
-    assert (told in found) if told else found == ""
+async def test_another_window_ends_it(windows: tuple[Window, ...], expected: str) -> None:
+    reason = await objection(look(fields(Name="Ada"), *windows), call(2))
+    assert (expected in reason) if expected else reason == ""
 
 
 async def test_keys_go_where_the_last_click_put_them() -> None:
     elsewhere = BoundingBox(500, 200, 600, 300, "screen")
     typing = call(None, Write("Elm 3"))
-    there = [fields()[0], field("Street", row(1), "", "focused"), *fields()[2:]]
-    assert await objection(look(there, veil=elsewhere), typing, first=made(1)) == ""
+    elements = [fields()[0], field("Street", row(1), "", "focused"), *fields()[2:]]
+    assert await objection(look(elements, veil=elsewhere), typing, first=past_call(1)) == ""
     away = [*fields()[:3], field("Phone", row(3), "", "focused")]
-    told = await objection(look(away, veil=elsewhere), typing, first=made(1))
-    assert told == "the focus is on text “Phone”"
-    moved = made(1, Press("tab"))
+    reason = await objection(look(away, veil=elsewhere), typing, first=past_call(1))
+    assert reason == "the focus is on text “Phone”"
+    moved = past_call(1, Press("tab"))
     assert await objection(look(away, veil=elsewhere), typing, first=moved) == ""
 
 
-async def test_without_elements_a_wider_region_has_to_be_alike() -> None:
+async def test_without_elements_a_wider_region_has_to_be_similar() -> None:
     planned = replace(look(fields()), elements=None)
     now = replace(look(fields(), veil=BoundingBox(100, 50, 400, 100, "screen")), elements=None)
     guard = SequenceGuard(None)
-    looks = (planned, planned, now)
+    observations = (planned, planned, now)
     with pytest.raises(ScreenChanged, match="similarity"):
-        await guard.allow(call(1), [made(0)], looks=looks)
-    await guard.allow(call(3), [made(0)], looks=looks)
+        await guard.allow(call(1), [past_call(0)], observations=observations)
+    await guard.allow(call(3), [past_call(0)], observations=observations)
 
 
 async def test_a_screen_of_another_size_ends_it() -> None:
     planned = look(fields())
     small = replace(planned, screenshot=Screenshot(Image.new("RGB", (320, 200))))
     with pytest.raises(ScreenChanged, match="another size"):
-        await SequenceGuard(None).allow(call(1), [made(0)], looks=(planned, planned, small))
+        await SequenceGuard(None).allow(
+            call(1), [past_call(0)], observations=(planned, planned, small)
+        )
 
 
 # ---------------------------------------------------------------- where keys go after a click
@@ -269,7 +277,7 @@ VEIL = BoundingBox(520, 200, 600, 300, "screen")
 TYPING = call(None, Write("x"))
 
 
-def focused(*elements: Element, on: str) -> Observation:
+def look_with_focus(*elements: Element, on: str) -> Observation:
     """A look on which one of some elements has the focus, and something elsewhere has changed."""
     marked = (
         replace(e, states=e.states | {"focused"}) if e.name == on else replace(e, parent=-1)
@@ -278,22 +286,22 @@ def focused(*elements: Element, on: str) -> Observation:
     return look([replace(e, parent=-1) for e in marked], veil=VEIL)
 
 
-def clicked(element: Element, found: Observation | None = None) -> MadeCall:
+def past_click(element: Element, target_look: Observation | None = None) -> ExecutedCall:
     """A click in the middle of an element."""
     at = element.box.centre
     click = Click(at=Point(at.x, at.y, "image"))
-    grounded = GroundedCall(ToolCall("", "gui_action", ""), "", (click,), found=found)
-    return MadeCall(grounded, Outcome(ok=True), look(fields()))
+    grounded = GroundedCall(ToolCall("", "gui_action", ""), "", (click,), target_look=target_look)
+    return ExecutedCall(grounded, Outcome(ok=True), look(fields()))
 
 
-async def keys_refused(now: Observation, *acts: MadeCall, on: str = "Name") -> str:
+async def keys_refused(now: Observation, *acts: ExecutedCall, on: str = "Name") -> str:
     """Why keys are not typed after some acts on fields and two buttons; empty where they are."""
     elements = [*fields(), BUTTON, PAY]
-    planned = replace(focused(*elements, on=on), screenshot=look(elements).screenshot)
+    planned = replace(look_with_focus(*elements, on=on), screenshot=look(elements).screenshot)
     guard = SequenceGuard(Reader(planned, now))
     bare = replace(now, elements=None, complete=True)
     try:
-        await guard.allow(TYPING, acts, looks=(planned, planned, bare))
+        await guard.allow(TYPING, acts, observations=(planned, planned, bare))
     except ScreenChanged as error:
         return str(error)
     return ""
@@ -302,57 +310,57 @@ async def keys_refused(now: Observation, *acts: MadeCall, on: str = "Name") -> s
 @pytest.mark.parametrize("on", ["Name", "Bold", "City"], ids=["stays", "clicked", "answer"])
 async def test_keys_after_a_button_follow_the_focus_that_the_application_gives(on: str) -> None:
     pressed = replace(BUTTON, states=BUTTON.states | {"checked"})
-    now = focused(*fields(Name="Ada"), pressed, PAY, on=on)
-    assert await keys_refused(now, clicked(BUTTON)) == ""
+    now = look_with_focus(*fields(Name="Ada"), pressed, PAY, on=on)
+    assert await keys_refused(now, past_click(BUTTON)) == ""
 
 
 async def test_keys_after_a_button_do_not_press_another_one() -> None:
-    now = focused(*fields(), BUTTON, PAY, on="Pay")
-    assert await keys_refused(now, clicked(BUTTON)) == "the focus is on push button “Pay”"
+    now = look_with_focus(*fields(), BUTTON, PAY, on="Pay")
+    assert await keys_refused(now, past_click(BUTTON)) == "the focus is on push button “Pay”"
     new = replace(PAY, name="Buy")
-    now = focused(*fields(), BUTTON, PAY, new, on="Buy")
-    assert "“Buy”" in await keys_refused(now, clicked(BUTTON))
+    now = look_with_focus(*fields(), BUTTON, PAY, new, on="Buy")
+    assert "“Buy”" in await keys_refused(now, past_click(BUTTON))
     secret = replace(fields()[2], role="password text", name="PIN")
-    now = focused(*fields(), BUTTON, PAY, secret, on="PIN")
-    assert "“PIN”" in await keys_refused(now, clicked(BUTTON))
+    now = look_with_focus(*fields(), BUTTON, PAY, secret, on="PIN")
+    assert "“PIN”" in await keys_refused(now, past_click(BUTTON))
 
 
 async def test_a_focus_that_is_taken_between_two_keys_ends_them() -> None:
-    answer = focused(*fields(), BUTTON, PAY, on="City")
-    typed = MadeCall(replace(TYPING, found=answer), Outcome(ok=True), answer)
-    stays = focused(*fields(City="x"), BUTTON, PAY, on="City")
-    assert await keys_refused(stays, clicked(BUTTON), typed) == ""
-    taken = focused(*fields(City="x"), BUTTON, PAY, on="Phone")
-    assert await keys_refused(taken, clicked(BUTTON), typed) == "the focus is on text “Phone”"
+    answer = look_with_focus(*fields(), BUTTON, PAY, on="City")
+    typed = ExecutedCall(replace(TYPING, target_look=answer), Outcome(ok=True), answer)
+    stays = look_with_focus(*fields(City="x"), BUTTON, PAY, on="City")
+    assert await keys_refused(stays, past_click(BUTTON), typed) == ""
+    taken = look_with_focus(*fields(City="x"), BUTTON, PAY, on="Phone")
+    assert await keys_refused(taken, past_click(BUTTON), typed) == "the focus is on text “Phone”"
 
 
 async def test_buttons_that_come_up_where_text_is_typed_stop_no_keys() -> None:
     """Calc's input line gets "Cancel" and "Accept" as soon as a cell is typed into."""
     cancel = replace(PAY, name="Cancel", box=BoundingBox(560, 20, 600, 50, "screen"))
-    now = focused(*fields(Name="Ada"), BUTTON, PAY, cancel, on="Name")
-    assert await keys_refused(now, clicked(BUTTON)) == ""
+    now = look_with_focus(*fields(Name="Ada"), BUTTON, PAY, cancel, on="Name")
+    assert await keys_refused(now, past_click(BUTTON)) == ""
     unknown = look([*fields(Name="Ada"), BUTTON, PAY, cancel], veil=VEIL)
-    assert await keys_refused(unknown, clicked(BUTTON)) == "push button “Cancel” came up"
+    assert await keys_refused(unknown, past_click(BUTTON)) == "push button “Cancel” came up"
 
 
 async def test_the_text_that_opens_in_a_cell_is_where_keys_go() -> None:
     """A sheet keeps the mark on the button and the cell, and opens a text for what is typed."""
-    answer = focused(*fields(), BUTTON, PAY, on="Name")
-    typed = MadeCall(replace(TYPING, found=answer), Outcome(ok=True), answer)
+    answer = look_with_focus(*fields(), BUTTON, PAY, on="Name")
+    typed = ExecutedCall(replace(TYPING, target_look=answer), Outcome(ok=True), answer)
     editor = Element("paragraph", "text", BoundingBox(500, 20, 540, 40, "screen"), states=USABLE)
-    now = focused(*fields(), BUTTON, PAY, editor, on="text")
-    assert await keys_refused(now, clicked(BUTTON), typed) == ""
+    now = look_with_focus(*fields(), BUTTON, PAY, editor, on="text")
+    assert await keys_refused(now, past_click(BUTTON), typed) == ""
 
 
 def _page(*chrome: str) -> list[Element]:
     """A browser's buttons, and a page with two fields of which the first has the focus."""
-    whole = BoundingBox(0, 60, 640, 400, "screen")
+    page_box = BoundingBox(0, 60, 640, 400, "screen")
     parts = [Element("frame", "Shop", BoundingBox(0, 0, 640, 400, "screen"), parent=-1)]
     for number, name in enumerate(chrome):
         box = BoundingBox(500 + 60 * number, 0, 550 + 60 * number, 18, "screen")
         parts.append(Element("push button", name, box, text=name, parent=0))
     page = len(parts)
-    parts.append(Element("document web", "Shop", whole, parent=0))
+    parts.append(Element("document web", "Shop", page_box, parent=0))
     first, second = (
         replace(field(name, row(n), "", *state), parent=page)
         for n, name, state in ((1, "Name", ("focused",)), (2, "Street", ()))
@@ -362,13 +370,13 @@ def _page(*chrome: str) -> list[Element]:
 
 async def test_a_browsers_own_button_stops_no_keys_that_go_into_its_page() -> None:
     before, now = look(_page("Sign in")), look(_page("You"))
-    tabbed = made(1, Press("tab"))
+    tabbed = past_call(1, Press("tab"))
     typing = call(None, Write("Elm 3"))
     assert await objection(now, typing, before=before, first=tabbed) == ""
     page = [replace(e, states=e.states - {"focused"}) for e in _page("Sign in")]
     pay = replace(field("Pay", row(5), "", "focused"), role="push button", parent=2)
-    told = await objection(look([*page, pay]), typing, before=before, first=tabbed)
-    assert told == "push button “Pay” came up"
+    reason = await objection(look([*page, pay]), typing, before=before, first=tabbed)
+    assert reason == "push button “Pay” came up"
 
 
 async def test_what_came_up_is_measured_against_the_look_right_before_the_first_act() -> None:
@@ -386,17 +394,17 @@ async def test_what_came_up_is_measured_against_the_look_right_before_the_first_
 
 def presses_next(
     now: Observation,
-    done: GroundedCall,
+    first_call: GroundedCall,
     press: GroundedCall,
     planned: Observation | None = None,
 ) -> str:
     """Why the next press of a call is not made; empty where it is."""
     planned = planned or look(fields())
     guard = SequenceGuard(Reader(planned, now))
-    looks = planned, planned, replace(now, elements=None)
+    observations = planned, planned, replace(now, elements=None)
     try:
-        before = [MadeCall(done, Outcome(ok=True), planned)]
-        asyncio.run(guard.next_press(press, before, looks=looks))
+        before = [ExecutedCall(first_call, Outcome(ok=True), planned)]
+        asyncio.run(guard.next_press(press, before, observations=observations))
     except ScreenChanged as error:
         return str(error)
     return ""
@@ -404,12 +412,12 @@ def presses_next(
 
 def test_enter_after_text_meets_no_dialog_that_came_up() -> None:
     enter = call(None, Press("enter"))
-    asked = Element("dialog", "Sure?", BoundingBox(9, 300, 99, 350, "screen"), text="Sure?")
-    told = presses_next(look([*fields(Name="Ada"), asked]), call(0, Write("Ada")), enter)
-    assert told == "dialog “Sure?” came up"
+    dialog = Element("dialog", "Sure?", BoundingBox(9, 300, 99, 350, "screen"), text="Sure?")
+    reason = presses_next(look([*fields(Name="Ada"), dialog]), call(0, Write("Ada")), enter)
+    assert reason == "dialog “Sure?” came up"
     assert presses_next(look(fields(Name="Ada")), call(0, Write("Ada")), enter) == ""
     opened = call(0, Hotkey(("ctrl", "s")))
-    saved = look([*fields(), asked], replace(WINDOW, active=False), Window("2", "Save", "app"))
+    saved = look([*fields(), dialog], replace(WINDOW, active=False), Window("2", "Save", "app"))
     assert presses_next(saved, opened, enter) == "", "the dialog was asked for"
 
 
@@ -451,8 +459,8 @@ def test_enter_goes_to_the_text_that_typing_opened_in_place(
 def test_a_later_press_of_a_call_meets_the_same_thing_or_is_not_made() -> None:
     swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
     now = look([replace(e, text="x") for e in swapped])
-    told = presses_next(now, call(0, Write("Ada")), call(2))
-    assert told == "at (250, 115) there is now text “Phone” in place of text “City”"
+    reason = presses_next(now, call(0, Write("Ada")), call(2))
+    assert reason == "at (250, 115) there is now text “Phone” in place of text “City”"
     assert presses_next(look(fields(Name="Ada")), call(0, Write("Ada")), call(2)) == ""
 
 
@@ -463,11 +471,11 @@ def test_an_entry_of_the_menu_that_the_same_call_opened_is_pressed(beneath: str)
     entry = replace(field("Save as", row(2)), role="menu item", text="Save as")
     page = [frame, menu, *(e for e in fields()[1:] if e.name != "City" or beneath)]
 
-    def opened(*more: Element) -> Observation:
+    def look_with(*more: Element) -> Observation:
         shown = [replace(e, parent=0) for e in (*page, *more)]
         return look([replace(shown[0], parent=-1), *shown[1:]])
 
-    planned = opened()
-    assert presses_next(opened(entry), call(0), call(2), planned) == ""
+    planned = look_with()
+    assert presses_next(look_with(entry), call(0), call(2), planned) == ""
     button = replace(entry, role="push button", text="Pay")
-    assert presses_next(opened(button), call(0), call(2), planned) != ""
+    assert presses_next(look_with(button), call(0), call(2), planned) != ""

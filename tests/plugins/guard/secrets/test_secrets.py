@@ -28,7 +28,7 @@ from hisa.plugins.guard.secrets.secret_pictures import FILL, PictureMask
 from hisa.plugins.guard.secrets.secret_places import check_typing
 from hisa.plugins.guard.secrets.secret_shell import fill_words, shell_line
 from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore, load_secrets
-from hisa.protocols import CommandResult, FileRefused, Held
+from hisa.protocols import CommandResult, FileRefused, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer, Window
 from hisa.screen.ocr import OcrUnavailable
@@ -49,18 +49,20 @@ class Bash(FakeEnvironment):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.folder = folder
-        self.asked: list[str | Sequence[str]] = []
+        self.received: list[str | Sequence[str]] = []
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
-        self.asked.append(command)
+        self.received.append(command)
         words = ["bash", "-c", command] if isinstance(command, str) else list(command)
-        done = await asyncio.to_thread(
+        process = await asyncio.to_thread(
             subprocess.run, words, capture_output=True, cwd=self.folder, check=False
         )
-        output, error = (each.decode("utf-8", "replace") for each in (done.stdout, done.stderr))
-        return CommandResult(done.returncode, output[:limit], error[:limit])
+        output, error = (
+            stream.decode("utf-8", "replace") for stream in (process.stdout, process.stderr)
+        )
+        return CommandResult(process.returncode, output[:limit], error[:limit])
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         await asyncio.to_thread(Path(path).write_bytes, data)
@@ -69,20 +71,20 @@ class Bash(FakeEnvironment):
         return await asyncio.to_thread(Path(path).read_bytes)
 
 
-def guarded(
+def protect(
     inner: FakeEnvironment, events: list[Event] | None = None, **more: object
 ) -> SecretEnvironment:
-    told = [] if events is None else events
-    return SecretEnvironment(inner, store(**more), emit=told.append)
+    sink = [] if events is None else events
+    return SecretEnvironment(inner, store(**more), emit=sink.append)
 
 
 # Settings.
 
 
 def test_value_comes_from_a_variable() -> None:
-    found = load_secrets({"b.c-d": SecretSettings(env="A")}, {"A": VALUE})
-    assert {name: each.value for name, each in found.secrets.items()} == {"b.c-d": VALUE}
-    assert VALUE not in repr(found)
+    secret_store = load_secrets({"b.c-d": SecretSettings(env="A")}, {"A": VALUE})
+    assert {name: secret.value for name, secret in secret_store.secrets.items()} == {"b.c-d": VALUE}
+    assert VALUE not in repr(secret_store)
 
 
 @pytest.mark.parametrize(
@@ -142,19 +144,19 @@ def test_value_reaches_bash_as_it_is_wherever_its_name_stands(value: str, place:
     plain = shell_line(place.format("VALUE"))
     assert (plain.source, plain.variables) == (place.format("VALUE"), ())
     read = "IFS= read -r -d '' HISA_SECRET_0\n"
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", read + line.source],
         input=value.encode() + b"\0",
         capture_output=True,
         check=True,
     )
-    wanted = subprocess.run(
+    expected = subprocess.run(
         ["bash", "-c", plain.source], capture_output=True, check=True
     ).stdout.decode()
-    got = done.stdout.decode()
+    got = process.stdout.decode()
     if "$(" in place:  # which takes line breaks at the end of an output away
         value = value.rstrip("\n")
-    assert got == wanted.replace("VALUE", value)
+    assert got == expected.replace("VALUE", value)
 
 
 def test_uses_name_the_single_command() -> None:
@@ -211,16 +213,16 @@ async def test_command_gets_the_value_and_its_output_has_the_name(
     monkeypatch.setattr(secret_environment, "_PARENT", str(tmp_path))
     events: list[Event] = []
     inner = Bash(tmp_path)
-    environment = guarded(inner, events, value=HOSTILE, commands=("printf *",))
-    done = await environment.execute("printf '%s' '{{secret:mail}}' | tee got; ls -d .hisa-*")
+    environment = protect(inner, events, value=HOSTILE, commands=("printf *",))
+    result = await environment.execute("printf '%s' '{{secret:mail}}' | tee got; ls -d .hisa-*")
     assert (tmp_path / "got").read_text("utf-8") == HOSTILE
-    assert done.output == "{{secret:mail}}"
-    assert done.exit_code != 0  # nothing is left of the file by which it came
-    assert HOSTILE not in str(inner.asked)
+    assert result.output == "{{secret:mail}}"
+    assert result.exit_code != 0  # nothing is left of the file by which it came
+    assert HOSTILE not in str(inner.received)
     assert not Path("/tmp/owned").exists()  # noqa: ASYNC240 - one look at a folder in memory
-    told = [event.text for event in events if isinstance(event, Noted)]
-    assert len(told) == 1
-    assert "{{secret:mail}} was given to the command" in told[0]
+    notes = [event.text for event in events if isinstance(event, Noted)]
+    assert len(notes) == 1
+    assert "{{secret:mail}} was given to the command" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -237,24 +239,24 @@ async def test_command_without_permission_is_not_run(
 ) -> None:
     inner = Bash(tmp_path)
     with pytest.raises(ActionRefused) as caught:
-        await guarded(inner, commands=("curl *",)).execute(command)
+        await protect(inner, commands=("curl *",)).execute(command)
     assert why in str(caught.value)
-    assert inner.asked == []
+    assert inner.received == []
 
 
 @pytest.mark.process
-async def test_output_cut_within_a_value_tells_nothing_of_it(tmp_path: Path) -> None:
+async def test_output_cut_within_a_value_shows_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"x {VALUE}", "utf-8")
     for limit in range(6, 18):
-        done = await guarded(Bash(tmp_path)).execute("cat file", limit=limit)
-        assert VALUE[:3] not in done.output
+        result = await protect(Bash(tmp_path)).execute("cat file", limit=limit)
+        assert VALUE[:3] not in result.output
 
 
 # Files.
 
 
 async def test_files_are_read_without_values_and_get_none(tmp_path: Path) -> None:
-    environment, path = guarded(Bash(tmp_path)), tmp_path / "a.ini"
+    environment, path = protect(Bash(tmp_path)), tmp_path / "a.ini"
     with pytest.raises(ActionRefused, match="may not go into"):
         await environment.write_file(str(path), b"x {{secret:mail}}")
     assert not path.exists()
@@ -270,7 +272,7 @@ async def test_values_in_packed_files_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.ods").write_bytes(packed.getvalue())
     (tmp_path / "a.gz").write_bytes(gzip.compress(VALUE.encode() * 20))
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and nothing more")
-    environment = guarded(Bash(tmp_path))
+    environment = protect(Bash(tmp_path))
     with zipfile.ZipFile(io.BytesIO(await environment.read_file(f"{tmp_path}/a.ods"))) as archive:
         assert archive.read("content.xml") == b"<p>{{secret:mail}}</p>" * 50
         assert archive.read("other") == b"\0\1"
@@ -290,20 +292,22 @@ def at(x: float, y: float) -> Point:
 async def test_form_gets_the_value_and_nobody_else_does() -> None:
     events: list[Event] = []
     inner = FakeEnvironment()
-    async with guarded(inner, events, apps=("fake",)) as environment:
+    async with protect(inner, events, apps=("fake",)) as environment:
         first = await environment.observe(elements=True)
         assert first.screenshot.sha256 == (await inner.observe()).screenshot.sha256
         await environment.act([Click(at(300, 130)), Write("bob {{secret:mail}}\n")])
         assert inner.text.startswith(f"bob {VALUE}")
-        look = await environment.observe(elements=True)
-        assert VALUE not in str(look.elements)
-        assert any("{{secret:mail}}" in element.text for element in look.elements or ())
-        field = next(each for each in look.elements or () if "{{secret" in each.text)
-        x, y = field.box.centre.rounded()
-        assert look.screenshot.pixels.getpixel((x, y)) == FILL
+        observation = await environment.observe(elements=True)
+        assert VALUE not in str(observation.elements)
+        assert any("{{secret:mail}}" in element.text for element in observation.elements or ())
+        field = next(
+            element for element in observation.elements or () if "{{secret" in element.text
+        )
+        x, y = field.box.centre.to_pixels()
+        assert observation.screenshot.pixels.getpixel((x, y)) == FILL
         unasked = await environment.observe()
         assert unasked.elements is None
-        assert unasked.screenshot.sha256 == look.screenshot.sha256
+        assert unasked.screenshot.sha256 == observation.screenshot.sha256
     assert VALUE not in str(events)
     assert [event.text for event in events if isinstance(event, Noted)] == [
         "{{secret:mail}} was typed into fake"
@@ -324,17 +328,17 @@ async def test_act_that_cannot_be_is_refused_before_anything_is_done(
 ) -> None:
     inner = FakeEnvironment()
     with pytest.raises(ActionRefused, match=why):
-        await guarded(inner).act(actions)
+        await protect(inner).act(actions)
     assert inner.acted == []
 
 
 async def test_other_application_gets_nothing() -> None:
     inner = FakeEnvironment()
-    async with guarded(inner, apps=("chrom*",)) as environment:
+    async with protect(inner, apps=("chrom*",)) as environment:
         with pytest.raises(ActionRefused, match=r"chrom\* alone, and in front is 'fake'"):
             await environment.act([Click(at(300, 130)), Write("{{secret:mail}}")])
         assert inner.text == ""
-    several = guarded(inner, value="two\nlines")
+    several = protect(inner, value="two\nlines")
     with pytest.raises(ActionRefused, match="several lines"):
         await several.act([Write("{{secret:mail}}")])
 
@@ -404,7 +408,7 @@ class Quotes(FakeEnvironment):
 @pytest.mark.parametrize("error", [ActionRefused, EnvironmentFailed])
 async def test_errors_tell_no_value(error: type[Exception]) -> None:
     with pytest.raises(error) as caught:
-        await guarded(Quotes(error)).act([Write("{{secret:mail}}")])
+        await protect(Quotes(error)).act([Write("{{secret:mail}}")])
     assert VALUE not in str(caught.value)
     assert "{{secret:mail}}" in str(caught.value)
     assert caught.value.__suppress_context__
@@ -413,7 +417,7 @@ async def test_errors_tell_no_value(error: type[Exception]) -> None:
 class Moves(FakeEnvironment):
     """Says that the screen changed whenever it is asked whether it is as it was."""
 
-    held: Held | None = None
+    held: ScreenPrecondition | None = None
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -422,21 +426,23 @@ class Moves(FakeEnvironment):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         return replace(await super().observe(elements=elements, settle=settle), name="7")
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         self.held = held
         raise ScreenChanged("another window came")
 
 
 async def test_window_that_comes_at_the_last_moment_gets_nothing() -> None:
     inner = Moves()
-    environment = guarded(inner)
+    environment = protect(inner)
     with pytest.raises(ActionRefused, match="another window came"):
         await environment.act([Write("{{secret:mail}}")])
     assert inner.held is not None
     assert inner.held.look.name == "7"
     with pytest.raises(ScreenChanged):
         await environment.act_where_unchanged(
-            [Write("{{secret:mail}}")], Held(await inner.observe(), ())
+            [Write("{{secret:mail}}")], ScreenPrecondition(await inner.observe(), ())
         )
     assert inner.acted == []
 
@@ -444,20 +450,22 @@ async def test_window_that_comes_at_the_last_moment_gets_nothing() -> None:
 class MovesLater(Moves):
     """Does the first act, and says at the second one that the screen changed."""
 
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+    async def act_where_unchanged(
+        self, actions: Sequence[Action], held: ScreenPrecondition, /
+    ) -> None:
         if self.held is not None:
             raise ScreenChanged("another window came")
         self.held = held
         await self.act(actions)
 
 
-async def test_what_was_done_before_a_secret_is_not_told_as_nothing_done() -> None:
+async def test_refused_secret_after_an_act_says_what_was_done() -> None:
     inner = MovesLater()
-    environment = guarded(inner)
+    environment = protect(inner)
     click = Click(at=Point(300, 136, "screen"))
     with pytest.raises(ActionRefused, match=r"the actions before .* were done; then another"):
         await environment.act_where_unchanged(
-            [click, Write("{{secret:mail}}")], Held(await inner.observe(), ())
+            [click, Write("{{secret:mail}}")], ScreenPrecondition(await inner.observe(), ())
         )
     assert inner.acted == [click], "and who retries what was not done does it once"
 
@@ -465,7 +473,7 @@ async def test_what_was_done_before_a_secret_is_not_told_as_nothing_done() -> No
 # Pictures.
 
 
-def drawn(*texts: tuple[int, int, str], size: tuple[int, int] = (640, 240)) -> Image.Image:
+def draw_texts(*texts: tuple[int, int, str], size: tuple[int, int] = (640, 240)) -> Image.Image:
     picture = Image.new("RGB", size, "white")
     pen = ImageDraw.Draw(picture)
     font = ImageFont.truetype("DejaVuSans.ttf", 14)
@@ -481,39 +489,41 @@ def look(picture: Image.Image, *elements: Element) -> Observation:
     return Observation(Screenshot(picture), screen, (window,), elements or None)
 
 
-def is_filled(seen: Observation, box: tuple[int, int, int, int]) -> bool:
-    part = seen.screenshot.pixels.crop(box)
+def is_filled(observation: Observation, box: tuple[int, int, int, int]) -> bool:
+    part = observation.screenshot.pixels.crop(box)
     return part.getcolors() == [(part.width * part.height, FILL)]
 
 
 def test_shown_value_is_filled_wherever_it_stands_and_the_rest_is_not() -> None:
     mask = PictureMask(Scrubber({"mail": VALUE}))
-    seen = mask.masked(look(drawn((40, 60, f"it is {VALUE} indeed"), (300, 180, VALUE))))
-    assert is_filled(seen, (80, 62, 190, 74))
-    assert is_filled(seen, (302, 182, 420, 194))
-    title = seen.screenshot.pixels.crop((0, 0, 300, 30))
-    assert title.tobytes() == drawn().crop((0, 0, 300, 30)).tobytes()
-    plain = look(drawn((40, 60, "nothing of interest")))
-    assert mask.masked(plain) is plain
+    masked = mask.mask_look(look(draw_texts((40, 60, f"it is {VALUE} indeed"), (300, 180, VALUE))))
+    assert is_filled(masked, (80, 62, 190, 74))
+    assert is_filled(masked, (302, 182, 420, 194))
+    title = masked.screenshot.pixels.crop((0, 0, 300, 30))
+    assert title.tobytes() == draw_texts().crop((0, 0, 300, 30)).tobytes()
+    plain = look(draw_texts((40, 60, "nothing of interest")))
+    assert mask.mask_look(plain) is plain
 
 
 def test_value_over_two_lines_or_words_is_filled() -> None:
     mask = PictureMask(Scrubber({"mail": "correct-horse-battery-staple"}))
-    seen = mask.masked(look(drawn((400, 100, "correct-horse-ba"), (10, 120, "ttery-staple"))))
-    assert is_filled(seen, (402, 104, 500, 112))
-    assert is_filled(seen, (12, 124, 80, 132))
+    masked = mask.mask_look(
+        look(draw_texts((400, 100, "correct-horse-ba"), (10, 120, "ttery-staple")))
+    )
+    assert is_filled(masked, (402, 104, 500, 112))
+    assert is_filled(masked, (12, 124, 80, 132))
 
 
 def test_part_under_the_pointer_is_filled_too() -> None:
     mask = PictureMask(Scrubber({"mail": VALUE}))
-    picture = drawn((40, 60, VALUE))
+    picture = draw_texts((40, 60, VALUE))
     box = BoundingBox(60, 50, 80, 90)
     under = UnderPointer(box, Screenshot(picture.crop((60, 50, 80, 90))))
     picture.paste((0, 0, 0), (60, 50, 80, 90))
-    seen = mask.masked(replace(look(picture), under_pointer=under))
-    assert is_filled(seen, (44, 62, 150, 74))
-    assert seen.under_pointer is not None
-    part = seen.under_pointer.picture.pixels
+    masked = mask.mask_look(replace(look(picture), under_pointer=under))
+    assert is_filled(masked, (44, 62, 150, 74))
+    assert masked.under_pointer is not None
+    part = masked.under_pointer.picture.pixels
     assert part.crop((0, 12, 20, 24)).getcolors() == [(240, FILL)]
     assert part.size == (20, 40)
 
@@ -522,11 +532,11 @@ def test_what_was_typed_is_found_again_by_its_looks() -> None:
     """Where nobody can read it: a drawing of it, in place, moved, and gone."""
     mask = PictureMask(Scrubber({"mail": VALUE}), read=lambda _: ())
     strange = "▚▞▙▟▛▜ ◩◪"
-    mask.typed(look(drawn()), look(drawn((40, 60, strange))))
-    assert is_filled(mask.masked(look(drawn((40, 60, strange)))), (44, 64, 100, 72))
-    assert is_filled(mask.masked(look(drawn((203, 140, strange)))), (207, 144, 263, 152))
-    empty = look(drawn())
-    assert mask.masked(empty) is empty
+    mask.note_typed(look(draw_texts()), look(draw_texts((40, 60, strange))))
+    assert is_filled(mask.mask_look(look(draw_texts((40, 60, strange)))), (44, 64, 100, 72))
+    assert is_filled(mask.mask_look(look(draw_texts((203, 140, strange)))), (207, 144, 263, 152))
+    empty = look(draw_texts())
+    assert mask.mask_look(empty) is empty
 
 
 def test_password_field_and_elements_with_a_value_are_filled() -> None:
@@ -541,27 +551,27 @@ def test_password_field_and_elements_with_a_value_are_filled() -> None:
         element("text", "plain", 120),
         element("text", f"a long page\n{VALUE}", 160, 70),
     )
-    seen = mask.masked(look(drawn(), *elements))
-    assert is_filled(seen, (40, 40, 300, 60))
-    assert is_filled(seen, (40, 80, 300, 100))
-    assert not is_filled(seen, (40, 120, 300, 140))
-    assert is_filled(seen, (40, 160, 300, 230))
+    masked = mask.mask_look(look(draw_texts(), *elements))
+    assert is_filled(masked, (40, 40, 300, 60))
+    assert is_filled(masked, (40, 80, 300, 100))
+    assert not is_filled(masked, (40, 120, 300, 140))
+    assert is_filled(masked, (40, 160, 300, 230))
 
 
 def test_picture_that_cannot_be_read_is_not_shown() -> None:
-    def broken(_: Screenshot) -> tuple[()]:
+    def fail_to_read(_: Screenshot) -> tuple[()]:
         raise OcrUnavailable("tesseract took longer than 20 s")
 
     notes: list[str] = []
-    mask = PictureMask(Scrubber({"mail": VALUE}), read=broken, unread=notes.append)
-    seen = mask.masked(look(drawn((40, 60, VALUE))))
-    assert is_filled(seen, (0, 0, 640, 240))
+    mask = PictureMask(Scrubber({"mail": VALUE}), read=fail_to_read, unread=notes.append)
+    masked = mask.mask_look(look(draw_texts((40, 60, VALUE))))
+    assert is_filled(masked, (0, 0, 640, 240))
     assert "took longer" in notes[0]
 
 
-def test_a_full_picture_that_was_not_searched_for_secrets_is_not_kept() -> None:
-    shown = Screenshot(Image.new("RGB", (2560, 720), "white")).fitted(Size(1280, 720))
+def test_unsearched_full_picture_is_left_out() -> None:
+    shown = Screenshot(Image.new("RGB", (2560, 720), "white")).fit_to(Size(1280, 720))
     assert shown.full is not shown
     mask = PictureMask(Scrubber({"mail": VALUE}), read=lambda _: ())
-    masked = mask.masked(Observation(shown, Size(2560, 720))).screenshot
+    masked = mask.mask_look(Observation(shown, Size(2560, 720))).screenshot
     assert masked.full is masked

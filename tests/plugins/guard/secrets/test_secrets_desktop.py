@@ -17,9 +17,9 @@ from hisa.runs.read import load_run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.testing import FunctionModel, ScriptedModel, tool_call
-from tests.environments.conformance import seen_when
-from tests.plugins.guard.kept_desktop import KeptDesktop
-from tests.red_team.searching import told
+from tests.environments.conformance import observe_until
+from tests.plugins.guard.kept_desktop import PersistentDesktop
+from tests.red_team.searching import find_leaks
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -40,7 +40,7 @@ document.oninput = () => {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desktop() -> AsyncIterator[DesktopEnvironment]:
-    async with KeptDesktop() as environment:
+    async with PersistentDesktop() as environment:
         yield environment
 
 
@@ -82,13 +82,13 @@ def _value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _write(at: Point, text: str = NAME) -> str:
-    x, y = at.rounded()
+    x, y = at.to_pixels()
     return tool_call("gui_action", f"pyautogui.click({x}, {y}); pyautogui.write({text!r})")
 
 
 async def _nobody_knows(result: hisa.RunResult, models: _Models) -> list[str]:
     """Texts of a run's events; no file of the run and no request of a model told the value."""
-    assert await asyncio.to_thread(told, VALUE, result.folder, *models.requests) == []
+    assert await asyncio.to_thread(find_leaks, VALUE, result.folder, *models.requests) == []
     return [event.model_dump_json() for event in load_run(result.folder).events]
 
 
@@ -98,8 +98,10 @@ async def test_editor_gets_the_value_and_its_pictures_are_filled(
 ) -> None:
     await desktop.write_file("/home/user/note.txt", b"")
     await desktop.execute("mousepad ~/note.txt >/dev/null 2>&1 &")
-    seen = await seen_when(desktop, lambda seen: seen.active is not None and bool(seen.elements))
-    field = next(e for e in seen.elements or () if e.role == "text" and "editable" in e.states)
+    look = await observe_until(
+        desktop, lambda look: look.active is not None and bool(look.elements)
+    )
+    field = next(e for e in look.elements or () if e.role == "text" and "editable" in e.states)
     result, models = await _run(
         desktop,
         tmp_path,
@@ -128,8 +130,8 @@ async def test_page_gets_the_value_in_both_kinds_of_fields(
         "cd ~ && (python3 -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 &);"
         " chromium http://127.0.0.1:8765/page.html >/dev/null 2>&1 &"
     )
-    seen = await seen_when(desktop, lambda seen: len(_fields(seen)) == 2)
-    password, shown = _fields(seen)
+    look = await observe_until(desktop, lambda look: len(_fields(look)) == 2)
+    password, shown = _fields(look)
     result, models = await _run(
         desktop,
         tmp_path,
@@ -150,14 +152,14 @@ async def test_page_gets_the_value_in_both_kinds_of_fields(
     await desktop.execute("pkill -KILL -x chromium; pkill -f http.server")
 
 
-def _fields(seen: Observation) -> list[Point]:
+def _fields(look: Observation) -> list[Point]:
     """The fields of the page, from top to bottom."""
-    found = [
+    fields = [
         element
-        for element in seen.elements or ()
+        for element in look.elements or ()
         if element.name in ("Password", "Shown") and "editable" in element.states
     ]
-    return [element.box.centre for element in sorted(found, key=lambda each: each.box.top)]
+    return [element.box.centre for element in sorted(fields, key=lambda field: field.box.top)]
 
 
 @pytest.mark.skipif(not shutil.which("xterm"), reason="needs xterm")
@@ -165,7 +167,7 @@ async def test_terminal_that_echoes_and_a_title_bar_are_filled(
     desktop: DesktopEnvironment, tmp_path: Path
 ) -> None:
     await desktop.execute("xterm -fa Monospace -fs 11 -geometry 60x12+60+80 -e 'cat | tee ~/got' &")
-    await seen_when(desktop, lambda seen: bool(seen.windows))
+    await observe_until(desktop, lambda look: bool(look.windows))
     result, models = await _run(
         desktop,
         tmp_path,

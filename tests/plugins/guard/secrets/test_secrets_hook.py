@@ -52,7 +52,7 @@ def test_settings_without_a_secret_import_nothing_of_the_secrets() -> None:
     assert ran.stdout == "[]\n"
 
 
-class Kept(FakeEnvironment):
+class LastingMachine(FakeEnvironment):
     """A machine that stays as it is after the run."""
 
     @property
@@ -66,7 +66,7 @@ class Kept(FakeEnvironment):
     ("form", "events", "searched"),
     [
         (FakeEnvironment(), (), False),
-        (Kept(), (), True),
+        (LastingMachine(), (), True),
         (FakeEnvironment(), (Noted(where="a", text="b"),), True),
     ],
 )
@@ -111,8 +111,8 @@ class Holder:
 
     async def read(self) -> list[str]:
         """All texts of a look."""
-        look = await self.machine.observe(elements=True)
-        return [element.text for element in look.elements or ()]
+        observation = await self.machine.observe(elements=True)
+        return [element.text for element in observation.elements or ()]
 
 
 @OCR

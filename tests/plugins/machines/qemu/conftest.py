@@ -15,14 +15,14 @@ from hisa.plugins.machines.qemu.template import Template, ready
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from tests.cli.command import Command
 
-ASKED = "HISA_TEST_VM" in os.environ
+IS_REQUESTED = "HISA_TEST_VM" in os.environ
 """Machines take minutes of emulated processor time: their tests run where they are asked for."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip = pytest.mark.skip(reason="starts virtual machines: make test-vm")
     for item in items:
-        if item.get_closest_marker("vm") and not ASKED:
+        if item.get_closest_marker("vm") and not IS_REQUESTED:
             item.add_marker(skip)
 
 

@@ -21,7 +21,7 @@ def ids(hisa: Command, kind: str) -> list[str]:
 
 
 class TestBuild:
-    def test_killed_at_the_boot_it_leaves_nothing_and_the_next_one_is_whole(
+    def test_build_killed_at_the_boot_leaves_nothing_and_the_next_succeeds(
         self, hisa: Command, own_cache: Path
     ) -> None:
         place = own_cache / "hisa" / "vm" / "ready"
@@ -31,10 +31,10 @@ class TestBuild:
             assert process.poll() is None
             time.sleep(0.01)
         process.kill()
-        _, told = process.communicate()
-        assert "is built" in told
-        assert "booting" in told
-        while _listens(drafts[0]):
+        _, messages = process.communicate()
+        assert "is built" in messages
+        assert "booting" in messages
+        while _is_listening(drafts[0]):
             time.sleep(0.01)
         assert ids(hisa, "ready") == before
 
@@ -42,16 +42,16 @@ class TestBuild:
         assert list(place.glob(".draft-*")) == []
         assert len(ids(hisa, "ready")) == len(before) + 1
 
-    def test_of_what_is_there_it_does_nothing(self, hisa: Command) -> None:
+    def test_existing_image_is_not_built_again(self, hisa: Command) -> None:
         hisa.run("vm", "build", "minimal")
         process = hisa.start("vm", "build", "minimal")
-        output, told = process.communicate()
+        output, messages = process.communicate()
         assert "minimal: ready" in output
-        assert "is built" in told
-        assert "booting" not in told
+        assert "is built" in messages
+        assert "booting" not in messages
 
 
-def _listens(path: Path) -> bool:
+def _is_listening(path: Path) -> bool:
     try:
         connect_unix(path).close()
     except OSError:

@@ -39,35 +39,35 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class TestStore:
     def test_a_failed_block_leaves_nothing(self, cache: Path) -> None:
         target = store.folder("images") / "one"
-        with pytest.raises(FileNotFoundError), store.placed_whole(target) as draft:
+        with pytest.raises(FileNotFoundError), store.place_atomically(target) as draft:
             (draft / "no folder" / "half").write_bytes(b"x")
         assert list((cache / "images").iterdir()) == []
 
     @pytest.mark.process
-    def test_a_killed_process_leaves_only_what_is_swept(self, cache: Path) -> None:
+    def test_killed_process_leaves_only_a_draft(self, cache: Path) -> None:
         code = (
             "import os; from hisa.plugins.machines.profiles import store\n"
-            "with store.placed_whole(store.folder('images') / 'one') as draft:\n"
+            "with store.place_atomically(store.folder('images') / 'one') as draft:\n"
             "    (draft / 'half').write_bytes(b'x'); os.kill(os.getpid(), 9)"
         )
-        done = subprocess.run([sys.executable, "-c", code], check=False)
-        assert done.returncode == -signal.SIGKILL
+        result = subprocess.run([sys.executable, "-c", code], check=False)
+        assert result.returncode == -signal.SIGKILL
         assert not (cache / "images" / "one").exists()
         assert store.entries("images") == []
         assert collect() == ["cut off in the making: 1"]
         assert list((cache / "images").iterdir()) == []
 
     def test_drafts_of_the_living_stay(self, cache: Path) -> None:
-        with store.placed_whole(store.folder("images") / "one") as draft:
+        with store.place_atomically(store.folder("images") / "one") as draft:
             assert store.sweep(store.folder("images")) == 0
             store.write_manifest(draft, {"a": 1})
         assert [known for _, known in store.entries("images")] == [{"a": 1}]
 
-    def test_what_is_in_place_is_not_replaced(self, cache: Path) -> None:
+    def test_existing_target_is_not_replaced(self, cache: Path) -> None:
         target = store.folder("images") / "one"
-        with store.placed_whole(target) as draft:
+        with store.place_atomically(target) as draft:
             store.write_manifest(draft, {"number": 1})
-        with pytest.raises(OSError, match="not empty"), store.placed_whole(target) as draft:
+        with pytest.raises(OSError, match="not empty"), store.place_atomically(target) as draft:
             store.write_manifest(draft, {"number": 2})
         assert [known for _, known in store.entries("images")] == [{"number": 1}]
 
@@ -85,7 +85,7 @@ class TestBuild:
         assert _folders(cache / "images") == _folders(cache / "trees") == []
 
     @pytest.mark.process
-    def test_killed_in_the_middle_it_leaves_only_what_is_swept(
+    def test_build_killed_in_the_middle_leaves_only_a_draft(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         half = 'for out; do :; done; mkdir "$out"; echo Setting up hello; exec sleep 600'
@@ -94,8 +94,8 @@ class TestBuild:
         line = [sys.executable, "-m", "hisa", "vm", "build", "minimal"]
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
-        while "Setting up hello" not in (told := process.stderr.readline()):
-            assert told
+        while "Setting up hello" not in (message := process.stderr.readline()):
+            assert message
         process.kill()
         process.communicate()
         (draft,) = _folders(cache / "trees")
@@ -110,7 +110,7 @@ class TestBuild:
         assert _folders(cache / "trees") == []
 
     @pytest.mark.process
-    def test_what_stood_on_an_image_that_was_removed_goes(
+    def test_ready_desktop_of_a_removed_image_is_collected(
         self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         stale = store.folder("ready") / f"{image_folder(recipe('minimal')).name}-1-2"
@@ -121,13 +121,13 @@ class TestBuild:
             build(recipe("minimal"), lambda line: None)
         assert not stale.exists()
 
-    def test_built_one_is_not_built_again(self, cache: Path) -> None:
+    def test_built_image_is_not_built_again(self, cache: Path) -> None:
         folder = image_folder(recipe("minimal"))
         folder.mkdir(parents=True)
         store.write_manifest(folder, {"created": 0})
-        told: list[str] = []
-        assert build(recipe("minimal"), told.append).folder == folder
-        assert told == [f"{folder.name} is built"]
+        messages: list[str] = []
+        assert build(recipe("minimal"), messages.append).folder == folder
+        assert messages == [f"{folder.name} is built"]
 
 
 def _folders(place: Path) -> list[Path]:
@@ -144,7 +144,7 @@ def _is_at_home_in(folder: Path) -> bool:
 
 
 @pytest.mark.process
-def test_the_kernel_is_told_what_an_emulated_clock_needs_and_never_to_hang(
+def test_kernel_gets_what_an_emulated_clock_needs_and_never_hangs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     _lay_program(tmp_path, "qemu-system-x86_64", f'echo "$@" >{tmp_path}/said; exit 1')
@@ -178,14 +178,14 @@ class TestBoot:
         _lay_program(tmp_path, "qemu-img", 'for last; do :; done; : >"$last"')
         _lay_program(tmp_path, "qemu-system-x86_64", "echo no such machine; [ $# = 1 ]")
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        told: list[str] = []
+        messages: list[str] = []
         image = tmp_path / "image"
         for name in ("vmlinuz", "initrd.img"):
             (image / name).parent.mkdir(exist_ok=True)
             (image / name).write_bytes(b"")
         with pytest.raises(EnvironmentFailed, match="no such machine"):
-            ready(Image(image), Size(640, 480), told.append)
-        assert told[1:] == ["booting again: QEMU did not start"]
+            ready(Image(image), Size(640, 480), messages.append)
+        assert messages[1:] == ["booting again: QEMU did not start"]
         assert store.entries("ready") == []
 
 
@@ -231,9 +231,9 @@ def _group_lives(group: int) -> bool:
 
 class TestNames:
     def test_environment_of_the_settings(self) -> None:
-        found = open_environment(EnvironmentSettings(kind="vm:minimal"))
-        assert isinstance(found, VmEnvironment)
-        assert found.name == "vm:minimal"
+        environment = open_environment(EnvironmentSettings(kind="vm:minimal"))
+        assert isinstance(environment, VmEnvironment)
+        assert environment.name == "vm:minimal"
 
     async def test_unbuilt_profile_says_how_to_build_it(self) -> None:
         with pytest.raises(EnvironmentFailed, match="is not built") as caught:
@@ -255,5 +255,5 @@ class TestNames:
 
 class TestCommand:
     def test_list_of_nothing(self) -> None:
-        done = CliRunner().invoke(vm, ["ls", "--json"], obj=Settings(), catch_exceptions=False)
-        assert done.output == '{\n  "images": [],\n  "ready": [],\n  "machines": []\n}\n'
+        result = CliRunner().invoke(vm, ["ls", "--json"], obj=Settings(), catch_exceptions=False)
+        assert result.output == '{\n  "images": [],\n  "ready": [],\n  "machines": []\n}\n'

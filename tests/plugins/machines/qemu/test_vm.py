@@ -42,14 +42,14 @@ class TestVm(Conformance, CommandConformance, EditorConformance):
     documented = "a QEMU machine"
 
     async def test_clock_is_the_hosts(self, environment: VmEnvironment) -> None:
-        said = await environment.execute(["date", "+%s"])
-        assert abs(int(said.output) - time.time()) < 60
+        result = await environment.execute(["date", "+%s"])
+        assert abs(int(result.output) - time.time()) < 60
 
     async def test_nothing_outside_is_reached(self, environment: VmEnvironment) -> None:
         code = "import socket; socket.create_connection(('10.0.2.2', 22), 3)"
-        done = await environment.execute(["python3", "-c", code], timeout=30.0)
-        assert done.exit_code == 1
-        assert "Error" in done.error or "timed out" in done.error
+        result = await environment.execute(["python3", "-c", code], timeout=30.0)
+        assert result.exit_code == 1
+        assert "Error" in result.error or "timed out" in result.error
 
 
 class TestStock(Conformance):
@@ -64,18 +64,19 @@ class TestStock(Conformance):
 class TestForks:
     async def test_two_of_one_desktop_do_not_see_each_other(self, minimal: Template) -> None:
         before = _hash(minimal.folder)
-        async with VmEnvironment("minimal") as one, VmEnvironment("minimal") as two:
+        async with VmEnvironment("minimal") as first, VmEnvironment("minimal") as second:
             await asyncio.gather(
-                one.write_file("/home/user/mine", b"one"), two.write_file("/home/user/mine", b"two")
+                first.write_file("/home/user/mine", b"one"),
+                second.write_file("/home/user/mine", b"two"),
             )
-            await one.write_file("/home/user/alone", b"1")
-            assert await one.read_file("/home/user/mine") == b"one"
-            assert await two.read_file("/home/user/mine") == b"two"
+            await first.write_file("/home/user/alone", b"1")
+            assert await first.read_file("/home/user/mine") == b"one"
+            assert await second.read_file("/home/user/mine") == b"two"
             with pytest.raises(FileNotFoundError):
-                await two.read_file("/home/user/alone")
+                await second.read_file("/home/user/alone")
         assert _hash(minimal.folder) == before
 
-    async def test_token_is_wanted(self, environment: VmEnvironment) -> None:
+    async def test_token_is_required(self, environment: VmEnvironment) -> None:
         assert environment.machine
         url = f"http://127.0.0.1:{environment.machine.port}/screenshot"
         async with httpx.AsyncClient() as client:

@@ -29,7 +29,7 @@ def schema(**fields: Any) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields)}
 
 
-def listed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
+def list_tools(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     text = {"type": "string"}
     if kind == "many":
         return {"tools": [{"name": f"tool_{n}", "inputSchema": schema()} for n in range(1000)]}
@@ -77,16 +77,16 @@ def listed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
         "environment",
     )
     return {
-        "tools": [{"name": each, "inputSchema": schema()} for each in names]
+        "tools": [{"name": name, "inputSchema": schema()} for name in names]
         + [{"name": "echo", "inputSchema": schema(text=text)}]
     }
 
 
-def text(said: str, **more: Any) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": said}], **more}
+def text(content: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": content}], **more}
 
 
-def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def call_tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     match name:
         case "big":
             return text("a" * 100_000_000)
@@ -146,9 +146,9 @@ def main() -> None:
                     "capabilities": {"tools": {}},
                 }
             case "tools/list":
-                result = listed(kind, message.get("params") or {})
+                result = list_tools(kind, message.get("params") or {})
             case "tools/call":
-                result = called(message["params"]["name"], message["params"]["arguments"])
+                result = call_tool(message["params"]["name"], message["params"]["arguments"])
             case _:
                 say({"id": message["id"], "error": {"code": -32601, "message": "unknown"}})
                 continue

@@ -76,8 +76,8 @@ class LocalWorker:
 
     async def _obituary(self) -> str:
         code = await self._process.wait()
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-        return f"worker {self.name} {how}"
+        ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+        return f"worker {self.name} {ending}"
 
 
 class LocalExecutor:

@@ -80,9 +80,10 @@ def build_grounding_report(suite: str, grounder: str, answers: Sequence[Answer])
         grounder: the way's name.
         answers: all of them.
     """
-    splits = sorted({each.split for each in answers}, key=_train_first)
+    splits = sorted({answer.split for answer in answers}, key=_train_first)
     parts = [
-        _part(split or "all", [each for each in answers if each.split == split]) for split in splits
+        _part(split or "all", [answer for answer in answers if answer.split == split])
+        for split in splits
     ]
     return GroundingReport(suite=suite, grounder=grounder, parts=parts)
 
@@ -91,18 +92,18 @@ def _train_first(split: str) -> tuple[bool, str]:
     return split != "train", split
 
 
-def _part(name: str, found: list[Answer]) -> Part:
-    times = [each.seconds for each in found]
+def _part(name: str, answers: list[Answer]) -> Part:
+    times = [answer.seconds for answer in answers]
     return Part(
         name=name,
-        total=_score(name, found),
-        columns=_columns(found),
-        kinds=_by_kind(found),
+        total=_score(name, answers),
+        columns=_columns(answers),
+        kinds=_by_kind(answers),
         ms_median=_ms(quantile(times, 0.5)),
         ms_p95=_ms(quantile(times, 0.95)),
-        calls=sum(each.calls for each in found),
-        tokens_in=sum(each.tokens_in for each in found),
-        tokens_out=sum(each.tokens_out for each in found),
+        calls=sum(answer.calls for answer in answers),
+        tokens_in=sum(answer.tokens_in for answer in answers),
+        tokens_out=sum(answer.tokens_out for answer in answers),
     )
 
 
@@ -110,25 +111,25 @@ def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(1000 * seconds, 2)
 
 
-def _by_kind(found: Iterable[Answer]) -> list[Score]:
+def _by_kind(answers: Iterable[Answer]) -> list[Score]:
     """One score a kind, in the order of `KINDS`, then others by name."""
     groups: dict[str, list[Answer]] = {kind: [] for kind in KINDS}
-    for each in sorted(found, key=lambda each: each.kind):
-        groups.setdefault(each.kind, []).append(each)
+    for answer in sorted(answers, key=lambda answer: answer.kind):
+        groups.setdefault(answer.kind, []).append(answer)
     return [_score(kind, answers) for kind, answers in groups.items() if answers]
 
 
-def _columns(found: Sequence[Answer]) -> list[Column]:
-    domains = sorted({domain for each in found for domain in each.domains})
-    types = _TYPES if {each.kind for each in found} <= {*_TYPES} else ()
+def _columns(answers: Sequence[Answer]) -> list[Column]:
+    domains = sorted({domain for answer in answers for domain in answer.domains})
+    types = _TYPES if {answer.kind for answer in answers} <= {*_TYPES} else ()
     return [
         Column(
             domain=domain,
             type=kind,
             right=_share(
-                each.outcome == ("right" if each.present else "refused")
-                for each in found
-                if domain in (*each.domains, "") and kind in (each.kind, "")
+                answer.outcome == ("right" if answer.present else "refused")
+                for answer in answers
+                if domain in (*answer.domains, "") and kind in (answer.kind, "")
             ),
         )
         for domain in (*domains, "")
@@ -137,10 +138,10 @@ def _columns(found: Sequence[Answer]) -> list[Column]:
     ]
 
 
-def _score(name: str, found: Iterable[Answer]) -> Score:
-    every = list(found)
-    present = [each.outcome for each in every if each.present]
-    absent = [each.outcome for each in every if not each.present]
+def _score(name: str, answers: Iterable[Answer]) -> Score:
+    every = list(answers)
+    present = [answer.outcome for answer in every if answer.present]
+    absent = [answer.outcome for answer in every if not answer.present]
     return Score(
         name=name,
         right=_share(outcome == "right" for outcome in present),
@@ -150,8 +151,8 @@ def _score(name: str, found: Iterable[Answer]) -> Score:
     )
 
 
-def _share(found: Iterable[bool]) -> Share:
-    every = list(found)
+def _share(hits: Iterable[bool]) -> Share:
+    every = list(hits)
     count, of = sum(every), len(every)
     low, high = wilson(count, of)
     return Share(count=count, of=of, rate=count / of if of else None, low=low, high=high)
@@ -160,17 +161,17 @@ def _share(found: Iterable[bool]) -> Share:
 def grounding_tables(report: GroundingReport) -> list[Table]:
     """All tables that have rows."""
     totals = [part.total for part in report.parts]
-    found = [_breakdown("Places", "Split", totals), _costs(report)]
+    tables = [_breakdown("Places", "Split", totals), _costs(report)]
     for part in report.parts:
-        found += [
+        tables += [
             _as_published(part),
             _breakdown(f"{part.name}: by kind of description", "Kind", part.kinds),
         ]
-    return [table for table in found if table.rows]
+    return [table for table in tables if table.rows]
 
 
 def _as_published(part: Part) -> Table:
-    cells = {(each.domain, each.type): each.right for each in part.columns}
+    cells = {(column.domain, column.type): column.right for column in part.columns}
     types = list(dict.fromkeys(kind for _, kind in cells))
     return Table(
         f"{part.name}: as published",

@@ -90,8 +90,8 @@ def open_grounding_suite(path: Path) -> GroundingSuite:
     """
     if (path / "targets.jsonl").is_file() or (path / "targets").is_dir():
         return own_suite(path)
-    found = [[path]] if path.is_file() else [sorted(path.glob(pattern)) for pattern in _LISTS]
-    if files := next(filter(None, found), None):
+    list_files = [[path]] if path.is_file() else [sorted(path.glob(pattern)) for pattern in _LISTS]
+    if files := next(filter(None, list_files), None):
         return _published_suite(files, path.resolve().name)
     raise UsageError(
         f"{str(path)!r} is no grounding suite: neither targets.jsonl nor a list of ScreenSpot, "
@@ -125,8 +125,8 @@ def _targets(path: Path, screens: dict[Path, Screen]) -> Iterator[Target]:
             screens[picture] = _screen(home, picture, read, where)
         ident = f"{path.name}, row {number}"
         domains = capabilities.get(read.ident) or ((read.domain,) if read.domain else ())
-        if not domains and (named := _LIST_OF_A_DOMAIN.match(path.name)):
-            domains = (named[1].capitalize(),)
+        if not domains and (name_match := _LIST_OF_A_DOMAIN.match(path.name)):
+            domains = (name_match[1].capitalize(),)
         yield Target(ident, screens[picture], read.kind, instruction, read.region, domains)
 
 
@@ -138,17 +138,17 @@ def _capabilities(path: Path) -> dict[str, tuple[str, ...]]:
     """
     if not path.is_file():
         return {}
-    named: dict[str, tuple[str, ...]] = {}
+    names_by_id: dict[str, tuple[str, ...]] = {}
     try:
         classified = json.loads(path.read_text(encoding="utf-8"))["classified"]
         for key, rows in classified.items():
             name = key.replace("fine_grained", "fine-grained").replace("_", " ").capitalize()
             for ident in {row["id"] for row in rows}:
-                named[ident] = (*named.get(ident, ()), name)
+                names_by_id[ident] = (*names_by_id.get(ident, ()), name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        said = f"{path}: not as OSWorld-G publishes it: {error!r}"
-        raise UsageError(said, fix=f"fetch the file again, or: mv {path} {path}.off") from error
-    return named
+        message = f"{path}: not as OSWorld-G publishes it: {error!r}"
+        raise UsageError(message, fix=f"fetch the file again, or: mv {path} {path}.off") from error
+    return names_by_id
 
 
 def _rows(path: Path) -> list[Any]:
@@ -227,9 +227,9 @@ _READERS: dict[str, tuple[type[_Row], Callable[[Any], _Read]]] = {
 def _pictures(path: Path, name: str, where: str) -> Path:
     """The folder that has the picture of that name."""
     for folder in (path.parent, path.parent.parent):
-        for each in _PICTURES:
-            if (folder / each / name).is_file():
-                return folder / each
+        for picture_folder in _PICTURES:
+            if (folder / picture_folder / name).is_file():
+                return folder / picture_folder
     raise UsageError(
         f"{where}: picture {name!r} is not in {', '.join(_PICTURES[:-1])} beside the list",
         fix=f"unpack the suite's pictures into {path.parent / 'images'}",

@@ -81,19 +81,21 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
     """
     ordered = sorted(targets, key=lambda target: target.screen.name)
     for _, group in groupby(ordered, key=lambda target: target.screen.name):
-        look: Observation | None = None
+        observation: Observation | None = None
         for target in group:
-            look = look or target.screen.look(limit)
-            yield await _answer(target, way, look)
+            observation = observation or target.screen.look(limit)
+            yield await _answer(target, way, observation)
 
 
-async def _answer(target: Target, way: Way, look: Observation) -> Answer:
-    way.aim(target, look)
+async def _answer(target: Target, way: Way, observation: Observation) -> Answer:
+    way.aim(target, observation)
     before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
     started = time.monotonic()
-    place, reason, candidates = await _resolved(target.description, way, way.shown(look))
+    place, reason, candidates = await _resolve_description(
+        target.description, way, way.select_visible(observation)
+    )
     seconds = time.monotonic() - started
-    point = None if place is None else _clicked(place, look)
+    point = None if place is None else _compute_click_point(place, observation)
     region = target.region
     return Answer(
         target=target.id,
@@ -119,18 +121,18 @@ async def _answer(target: Target, way: Way, look: Observation) -> Answer:
     )
 
 
-def _clicked(place: Place, look: Observation) -> Point:
+def _compute_click_point(place: Place, observation: Observation) -> Point:
     """The pixel of the screen that a click there meets."""
-    return Point(*look.convert(place.point, "screen").rounded(), "screen")
+    return Point(*observation.convert(place.point, "screen").to_pixels(), "screen")
 
 
-async def _resolved(
-    description: str, way: Way, shown: Observation
+async def _resolve_description(
+    description: str, way: Way, look: Observation
 ) -> tuple[Place | None, str, tuple[str, ...]]:
     """Returns the place, or why it was refused with what was there instead."""
     call = ToolCall("", "gui_action", _SOURCE, description, actions=_ACTIONS)
     try:
-        grounded = await way.grounder.resolve(call, shown)
+        grounded = await way.grounder.resolve(call, look)
     except NotFound as error:
         return None, str(error), error.candidates
     return grounded.places[0], "", ()

@@ -38,15 +38,15 @@ class SimulatedModel:
         self._look: Observation | None = None
         self._offered: tuple[tuple[float, float], ...] = ()
 
-    def aim(self, key: str, region: Region | None, look: Observation) -> None:
+    def aim(self, key: str, region: Region | None, observation: Observation) -> None:
         """Choose the answer to what is asked next.
 
         Args:
             key: tells this target from all others.
             region: the right thing, in screen space; None: it is not there.
-            look: the whole look that will be asked about.
+            observation: the whole look that will be asked about.
         """
-        self._key, self._region, self._look = key, region, look
+        self._key, self._region, self._look = key, region, observation
         self._offered = ()
 
     def hear(self, event: Event) -> None:
@@ -60,16 +60,16 @@ class SimulatedModel:
             raise RuntimeError("aim comes first")
         return ModelReply(str(self._pick(self._look)), model=self.name)
 
-    def _pick(self, look: Observation) -> int:
-        places = [look.convert(Point(x, y), "screen") for x, y in self._offered]
+    def _pick(self, observation: Observation) -> int:
+        places = [observation.convert(Point(x, y), "screen") for x, y in self._offered]
         right = (n for n, at in enumerate(places, 1) if self._region and self._region.holds(at))
-        meant = next(right, 0)
+        right_number = next(right, 0)
         if self._draw("pick") < self._chance:
-            return meant
-        others = [n for n in range(len(places) + 1) if n != meant]
+            return right_number
+        others = [n for n in range(len(places) + 1) if n != right_number]
         return others[int(self._draw("other pick") * len(others))]
 
-    def _draw(self, what: str) -> float:
+    def _draw(self, purpose: str) -> float:
         """A number in 0..1 that depends on nothing else."""
-        digest = hashlib.sha256(f"{self._seed}\0{self._key}\0{what}".encode()).digest()
+        digest = hashlib.sha256(f"{self._seed}\0{self._key}\0{purpose}".encode()).digest()
         return int.from_bytes(digest[:8]) / 2**64

@@ -91,8 +91,8 @@ class Screen:
             saved = Screenshot.from_png(self.picture.read_bytes())
         except (OSError, ValueError) as error:
             raise UsageError(f"{self.picture}: no picture can be read: {error}") from error
-        shown = saved if limit is None else saved.fitted(limit)
-        return Observation(shown, saved.size, self.windows, self.elements, complete=self.complete)
+        picture = saved if limit is None else saved.fit_to(limit)
+        return Observation(picture, saved.size, self.windows, self.elements, complete=self.complete)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def own_suite(folder: Path) -> GroundingSuite:
     known: dict[tuple[str, str], str] = {}
     for path in _target_files(folder):
         for where, number, text in _lines(path):
-            line = _parsed(_TargetLine, text, where)
+            line = _parse_model(_TargetLine, text, where)
             if line.screen not in screens:
                 screens[line.screen] = _screen(folder, line.screen, where)
             screen = screens[line.screen]
@@ -188,8 +188,8 @@ def own_suite(folder: Path) -> GroundingSuite:
 
 def _target_files(folder: Path) -> list[Path]:
     single = folder / "targets.jsonl"
-    found = sorted((folder / "targets").glob("*.jsonl"))
-    return [single, *found] if single.is_file() else found
+    several = sorted((folder / "targets").glob("*.jsonl"))
+    return [single, *several] if single.is_file() else several
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, str]]:
@@ -206,7 +206,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path}: it cannot be read: {error}") from error
 
 
-def _parsed(model: type[_File], text: str, where: str) -> _File:
+def _parse_model(model: type[_File], text: str, where: str) -> _File:
     try:
         return model.model_validate(_json(text, where))
     except ValidationError as error:
@@ -228,10 +228,10 @@ def _region(line: _TargetLine, screen: Screen, where: str) -> Region | None:
     if line.box is None:
         return None
     box = _box(line.box)
-    whole = size_of(screen.picture, where)
-    if box.left < 0 or box.top < 0 or box.right > whole.width or box.bottom > whole.height:
+    size = size_of(screen.picture, where)
+    if box.left < 0 or box.top < 0 or box.right > size.width or box.bottom > size.height:
         raise UsageError(
-            f"{where}: box {list(line.box)} is not within the screen, {whole.width}x{whole.height}"
+            f"{where}: box {list(line.box)} is not within the screen, {size.width}x{size.height}"
         )
     inner = None if line.point is None else _box(line.point)
     if inner is not None and box.intersection(inner) != inner:
@@ -249,7 +249,7 @@ def _screen(folder: Path, name: str, where: str) -> Screen:
     path, picture = home / f"{name}.json", home / f"{name}.png"
     if Path(name).name != name or not (path.is_file() and picture.is_file()):
         raise UsageError(f"{where}: there is no screen {name!r}: {path} and {picture.name}")
-    file = _parsed(_ScreenFile, _text(path), str(path))
+    file = _parse_model(_ScreenFile, _text(path), str(path))
     if size_of(picture, str(path)) != Size(*file.screen):
         raise UsageError(f"{path}: screen {list(file.screen)} is not the size of {picture.name}")
     windows = tuple(

@@ -44,7 +44,7 @@ class Way:
 
     name: str
     grounder: Grounder
-    shown: Callable[[Observation], Observation] = lambda look: look
+    select_visible: Callable[[Observation], Observation] = lambda observation: observation
     aim: Callable[[Target, Observation], None] = lambda target, look: None
     """Tells a stand-in what is asked next."""
     spent: Totals = field(default_factory=Totals)
@@ -64,17 +64,17 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         model = _stand_in(name, chance, seed=settings.run.seed)
         own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
         async with _with_models(name, settings, own, hear=model.hear, kind=kind) as way:
-            way.aim = lambda target, look: model.aim(
-                f"{target.screen.name}\0{target.description}", target.region, look
+            way.aim = lambda target, observation: model.aim(
+                f"{target.screen.name}\0{target.description}", target.region, observation
             )
             yield way
     elif name in (*_KINDS, "settings"):
-        wanted = settings.grounder.kind if name == "settings" else name
-        async with _with_models(name, settings, {}, kind=wanted) as way:
+        grounder_kind = settings.grounder.kind if name == "settings" else name
+        async with _with_models(name, settings, {}, kind=grounder_kind) as way:
             yield way
     elif name == "elements":
-        chosen = settings.grounder.model_copy(update={"kind": "elements"})
-        yield Way(name, build_grounder(chosen, ModelsSettings(), {}, _ignored))
+        grounder_settings = settings.grounder.model_copy(update={"kind": "elements"})
+        yield Way(name, build_grounder(grounder_settings, ModelsSettings(), {}, _ignore_event))
     elif name == "ocr":
         yield _ocr(name, settings.grounder)
     else:
@@ -87,11 +87,11 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
 def _ocr(name: str, settings: GrounderSettings) -> Way:
     # Without a reader it would refuse everything, and look like bad reading.
     read_text(Screenshot(Image.new("RGB", (8, 8))))
-    grounder = ElementsGrounder(emit=_ignored, min_score=settings.min_score, shapes=False)
-    return Way(name, grounder, lambda look: replace(look, elements=None))
+    grounder = ElementsGrounder(emit=_ignore_event, min_score=settings.min_score, shapes=False)
+    return Way(name, grounder, lambda observation: replace(observation, elements=None))
 
 
-def _ignored(event: Event) -> Event:
+def _ignore_event(event: Event) -> Event:
     return event
 
 
@@ -135,6 +135,6 @@ async def _with_models(
     models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
-        wanted = settings.grounder.model_copy(update={"kind": kind})
-        grounder = build_grounder(wanted, settings.models, models, emit, seer=seer)
+        grounder_settings = settings.grounder.model_copy(update={"kind": kind})
+        grounder = build_grounder(grounder_settings, settings.models, models, emit, seer=seer)
         yield Way(name, grounder, spent=spent)

@@ -33,24 +33,24 @@ async def active_url(context: StepContext, params: Address) -> str | None:
 
     A machine that is slow with its elements is asked through the browser's debugging port.
     """
-    seen = await context.environment.observe(elements=True)
-    bars = [element for element in seen.elements or () if element.name.lower() == _BAR]
-    shown = next((bar.text for bar in bars if bar.text), "")
-    if not bars and any(_is_browser(window) for window in seen.windows):
-        shown = _without_scheme(await _of_the_front_tab(context))
-    return f"{params.goto_prefix}{shown}" if shown else None
+    observation = await context.environment.observe(elements=True)
+    bars = [element for element in observation.elements or () if element.name.lower() == _BAR]
+    address = next((bar.text for bar in bars if bar.text), "")
+    if not bars and any(_is_browser(window) for window in observation.windows):
+        address = _without_scheme(await _read_front_address(context))
+    return f"{params.goto_prefix}{address}" if address else None
 
 
 def _is_browser(window: Window) -> bool:
     return any(name in f"{window.app} {window.title}".lower() for name in _BROWSERS)
 
 
-async def _of_the_front_tab(context: StepContext) -> str:
+async def _read_front_address(context: StepContext) -> str:
     try:
-        found = await tabs(context, seconds=5.0)
+        open_tabs = await tabs(context, seconds=5.0)
     except ChromeSilent:
         return ""
-    return str(found[0].get("url", "")) if found else ""
+    return str(open_tabs[0].get("url", "")) if open_tabs else ""
 
 
 def _without_scheme(address: str) -> str:
@@ -119,5 +119,5 @@ async def validate_correct_url(context: StepContext, params: CheckedAddress) -> 
 
 def _verdict(part: str, address: str) -> str:
     """Published words; colons and plus signs stand in an address by their codes."""
-    wanted = part.strip().replace(":", "%3A").replace("+", "%2B")
-    return "succeed" if wanted in address else "failed"
+    escaped_part = part.strip().replace(":", "%3A").replace("+", "%2B")
+    return "succeed" if escaped_part in address else "failed"

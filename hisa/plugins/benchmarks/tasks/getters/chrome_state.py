@@ -13,24 +13,24 @@ from hisa.plugins.benchmarks.tasks.readers import rows_of
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS, Declared, Parameters
 
-__all__ = ["PREFERENCES", "Kept"]
+__all__ = ["PREFERENCES", "TableFile"]
 
 
 @GETTERS("open_tabs_info", Parameters)
 async def open_tabs_info(context: StepContext, params: Parameters) -> list[dict[str, str]] | None:
     """Title and address of every open tab; None where the agent closed the browser."""
     try:
-        found = await tabs(context, seconds=5.0)
+        open_tabs = await tabs(context, seconds=5.0)
     except ChromeSilent:
         return None
-    return [{"title": str(tab.get("title")), "url": str(tab.get("url"))} for tab in found]
+    return [{"title": str(tab.get("title")), "url": str(tab.get("url"))} for tab in open_tabs]
 
 
 @GETTERS("active_tab_info", Parameters)
 async def active_tab_info(context: StepContext, params: Parameters) -> dict[str, str] | None:
     """Title and address of the tab last in front."""
-    found = await open_tabs_info(context, params)
-    return found[0] if found else None
+    open_tabs = await open_tabs_info(context, params)
+    return open_tabs[0] if open_tabs else None
 
 
 def _inside(*keys: str) -> Callable[[Any], Any]:
@@ -47,23 +47,23 @@ def _yes(look: Callable[[Any], Any]) -> Callable[[Any], str]:
 
 
 def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
-    def found(tree: Any) -> Any:
+    def look_or_default(tree: Any) -> Any:
         value = look(tree)
         return default if value is None else value
 
-    return found
+    return look_or_default
 
 
 def _of_each_extension(*keys: str) -> Callable[[Any], list[Any]]:
     """A value of every installed extension that has it."""
     look = _inside(*keys)
 
-    def found(tree: Any) -> list[Any]:
+    def read_extensions(tree: Any) -> list[Any]:
         extensions = _inside("extensions", "settings")(tree)
         values = map(look, extensions.values()) if isinstance(extensions, Mapping) else ()
         return [value for value in values if value is not None]
 
-    return found
+    return read_extensions
 
 
 def _starts_with_a_new_tab(tree: Any) -> bool:
@@ -143,13 +143,13 @@ for _name in PREFERENCES:
     GETTERS.add(_name, _reader(_name))
 
 
-class Kept(Parameters):
+class TableFile(Parameters):
     """The name under which the table's file is kept while scoring."""
 
     dest: str
 
 
-async def _rows(context: StepContext, file: str, params: Kept, query: str) -> list[Any] | None:
+async def _rows(context: StepContext, file: str, params: TableFile, query: str) -> list[Any] | None:
     data = await profile_file(context, file)
     if data is None:
         return None
@@ -159,14 +159,14 @@ async def _rows(context: StepContext, file: str, params: Kept, query: str) -> li
     return rows if rows is None else [tuple(row) for row in rows]
 
 
-@GETTERS("cookie_data", Kept)
-async def cookies(context: StepContext, params: Kept) -> list[Any] | None:
+@GETTERS("cookie_data", TableFile)
+async def cookies(context: StepContext, params: TableFile) -> list[Any] | None:
     """Every cookie with all its columns; None where there is no readable file."""
     return await _rows(context, "Default/Cookies", params, "SELECT * FROM cookies")
 
 
-@GETTERS("history", Kept)
-async def history(context: StepContext, params: Kept) -> list[Any] | None:
+@GETTERS("history", TableFile)
+async def history(context: StepContext, params: TableFile) -> list[Any] | None:
     """Address, title and time of the last visit; None where there is no readable file."""
     query = "SELECT url, title, last_visit_time FROM urls"
     return await _rows(context, "Default/History", params, query)

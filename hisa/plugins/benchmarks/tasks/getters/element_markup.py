@@ -26,14 +26,14 @@ async def accessibility_tree(context: StepContext, params: Parameters) -> str:
 
     Below a window the elements stand side by side, in the order of the screen.
     """
-    seen = await context.environment.observe(elements=True)
-    if seen.elements is None or not seen.complete:
+    observation = await context.environment.observe(elements=True)
+    if observation.elements is None or not observation.complete:
         raise EnvironmentFailed(
             "the elements on the screen could not be read in time, so that it is not known what "
             "the windows show",
             fix="hisa doctor",
         )
-    return to_markup(seen.elements)
+    return to_markup(observation.elements)
 
 
 def beyond(rules: object) -> list[str]:
@@ -42,13 +42,13 @@ def beyond(rules: object) -> list[str]:
     These are attributes of a toolkit's own, such as ``attr|id``, and how elements of a window lie
     in each other or follow each other: a rule about them would find nothing, whatever is shown.
     """
-    asked: list[str] = []
+    queries: list[str] = []
     for rule in rules if isinstance(rules, list) else []:
         if isinstance(rule, dict) and "xpath" in rule:
-            asked.append(str(rule["xpath"]))
+            queries.append(str(rule["xpath"]))
         elif isinstance(rule, dict) and isinstance(rule.get("selectors"), list):
-            asked += map(str, rule["selectors"])
-    return [text for text in asked if _BEYOND.search(_QUOTED.sub("", text))]
+            queries += map(str, rule["selectors"])
+    return [text for text in queries if _BEYOND.search(_QUOTED.sub("", text))]
 
 
 def to_markup(elements: tuple[Element, ...]) -> str:

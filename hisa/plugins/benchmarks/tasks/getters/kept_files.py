@@ -24,18 +24,18 @@ from hisa.tasks.pieces import GETTERS, Parameters
 __all__ = ["CloudFile", "InSlide", "LocalFile", "Rule", "VmFile", "vm_file"]
 
 
-def _listed(value: object) -> object:
+def _to_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-_Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+_Names = Annotated[tuple[str, ...], BeforeValidator(_to_tuple), Field(min_length=1)]
 
 
 class _Files(Parameters):
     """One file or, with ``multi``, several; ``gives`` says which of them the metric is given."""
 
     path: _Names
-    dest: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    dest: Annotated[tuple[str, ...], BeforeValidator(_to_tuple)] = ()
     multi: bool = False
     gives: tuple[int, ...] = (0,)
 
@@ -60,7 +60,7 @@ class VmFile(_Files):
     time_suffix: bool = False
     time_format: str = "%Y_%m_%d"
 
-    def dated(self, path: str) -> str:
+    def add_date(self, path: str) -> str:
         """The name as it is today."""
         if not self.time_suffix or "." not in path:
             return path
@@ -68,28 +68,28 @@ class VmFile(_Files):
         return f"{stem}{datetime.now().strftime(self.time_format)}.{ending.partition('.')[0]}"
 
 
-async def _kept(
+async def _store_files(
     context: StepContext, params: _Files, read: Callable[[str], Awaitable[bytes | None]]
 ) -> Path | list[Path | None] | None:
     names = [context.place(name).name for name in params.names()]
     contents = [await read(path) for path in params.path]
-    folder = await asyncio.to_thread(_kept_in, context.scratch, names, contents)
+    folder = await asyncio.to_thread(_write_files, context.scratch, names, contents)
     pairs = enumerate(zip(names, contents, strict=True))
-    given = [
+    paths = [
         None if data is None else folder / name for i, (name, data) in pairs if i in params.gives
     ]
-    return given[0] if len(given) == 1 else given
+    return paths[0] if len(paths) == 1 else paths
 
 
-def _kept_in(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
+def _write_files(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
     """Write the files to ``folder``, or to one below it if a name is taken, and return that folder.
 
     Some tasks name the agent's file and the expected one alike; neither may take the other's
     place, or a file would be compared with itself.
     """
     files = [(name, data) for name, data in zip(names, contents, strict=True) if data is not None]
-    there = [(folder / name, data) for name, data in files if (folder / name).exists()]
-    if any(path.read_bytes() != data for path, data in there):
+    existing = [(folder / name, data) for name, data in files if (folder / name).exists()]
+    if any(path.read_bytes() != data for path, data in existing):
         folder = Path(tempfile.mkdtemp(dir=folder))
     for name, data in files:
         (folder / name).write_bytes(data)
@@ -102,13 +102,13 @@ async def vm_file(context: StepContext, params: VmFile) -> Path | list[Path | No
 
     async def read(path: str) -> bytes | None:
         try:
-            return await context.environment.read_file(params.dated(path), limit=MAX_RESULT)
+            return await context.environment.read_file(params.add_date(path), limit=MAX_RESULT)
         except FileNotFoundError:
             return None
         except FileRefused as error:
             raise Unreadable(str(error)) from error
 
-    return await _kept(context, params, read)
+    return await _store_files(context, params, read)
 
 
 class CloudFile(_Files):
@@ -118,7 +118,7 @@ class CloudFile(_Files):
 @GETTERS("cloud_file", CloudFile)
 async def cloud_file(context: StepContext, params: CloudFile) -> Path | list[Path | None] | None:
     """Files of the internet, from the cache where they are in it."""
-    return await _kept(context, params, context.cache.get)
+    return await _store_files(context, params, context.cache.get)
 
 
 class LocalFile(_Files):
@@ -132,15 +132,15 @@ async def local_file(context: StepContext, params: LocalFile) -> Path | list[Pat
     async def read(path: str) -> bytes | None:
         return await asyncio.to_thread(context.host_file(path).read_bytes)
 
-    return await _kept(context, params, read)
+    return await _store_files(context, params, read)
 
 
-class _Cached(Parameters):
+class _CachedFile(Parameters):
     path: str
 
 
-@GETTERS("cache_file", _Cached)
-async def cache_file(context: StepContext, params: _Cached) -> Path | None:
+@GETTERS("cache_file", _CachedFile)
+async def cache_file(context: StepContext, params: _CachedFile) -> Path | None:
     """A file that an earlier getter or step of this scoring kept."""
     place = context.place(params.path)
     return place if place.is_file() else None
@@ -183,11 +183,11 @@ async def _media(context: StepContext, params: InSlide, kind: str) -> Path | Non
     if not isinstance(deck, Path):
         return None
     place = context.place(params.dest)
-    taken = await read_isolated(slide_media, deck, params.slide_index + 1, kind)
-    if taken is None:
+    media = await read_isolated(slide_media, deck, params.slide_index + 1, kind)
+    if media is None:
         return None
-    if isinstance(taken, bytes):
-        await asyncio.to_thread(place.write_bytes, taken)
+    if isinstance(media, bytes):
+        await asyncio.to_thread(place.write_bytes, media)
         return place
-    found = await vm_file(context, VmFile(path=(taken,), dest=(params.dest,)))
-    return found if isinstance(found, Path) else None
+    media_path = await vm_file(context, VmFile(path=(media,), dest=(params.dest,)))
+    return media_path if isinstance(media_path, Path) else None

@@ -28,9 +28,9 @@ from hisa.tasks.pieces import GETTERS, Parameters
 __all__ = [
     "Command",
     "DbtProfiles",
+    "Destination",
     "Folder",
     "GimpFile",
-    "KeptAs",
     "VsCodeCommand",
     "WindowSize",
     "script_output",
@@ -45,7 +45,7 @@ class Command(Parameters):
 
 
 _SCRIPT_SECONDS = 600.0  # chosen by hand
-_TELLS = """\
+_MISSING_COMMAND_LOGGER = """\
 command_not_found_handle() {{ echo "$1" >>{log}; echo "$1: command not found" >&2; return 127; }}
 export -f command_not_found_handle
 """
@@ -74,7 +74,7 @@ async def _run(context: StepContext, line: str, *, timeout: float = 120.0) -> Co
         EnvironmentFailed: it calls a program that is not there, and does without it nowhere.
     """
     log = f"/tmp/.hisa-missing-{secrets.token_hex(6)}"
-    result = await context.run_line(_TELLS.format(log=log) + line, timeout=timeout)
+    result = await context.run_line(_MISSING_COMMAND_LOGGER.format(log=log) + line, timeout=timeout)
     missing = await context.environment.execute(f"cat {log} 2>/dev/null; rm -f {log}")
     for name in (*missing.output.split(), *_MISSED_BY_SH.findall(result.error)):
         if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])[^|;&\n]*\|\|", line):
@@ -96,15 +96,15 @@ def _require(context: StepContext, program: str) -> None:
         )
 
 
-def _seen(said: str) -> str:
+def _check_output(output: str) -> str:
     """Returns what a command said.
 
     Raises:
         Unreadable: it said more than is looked at.
     """
-    if why := too_much(said):
+    if why := too_much(output):
         raise Unreadable(f"the command {why}")
-    return said
+    return output
 
 
 def _first(words: str | list[str]) -> str:
@@ -115,14 +115,14 @@ def _first(words: str | list[str]) -> str:
 async def vm_command_line(context: StepContext, params: Command) -> str | None:
     """Returns a command's output; None where there is no such program."""
     result = await _result(context, params)
-    return None if result is None else _seen(result.output)
+    return None if result is None else _check_output(result.output)
 
 
 @GETTERS("vm_command_error", Command)
 async def vm_command_error(context: StepContext, params: Command) -> str | None:
     """Returns a command's error output; None where there is no such program."""
     result = await _result(context, params)
-    return None if result is None else _seen(result.error)
+    return None if result is None else _check_output(result.error)
 
 
 @GETTERS("vm_script_output", Copy)
@@ -143,7 +143,7 @@ async def script_output(context: StepContext, source: str, dest: str) -> str:
     result = await _run(context, line, timeout=patience(_SCRIPT_SECONDS))
     if result.exit_code in (126, 127) and not result.output.strip():
         raise EnvironmentFailed(f"{source}: cannot run: {result.error.strip()[-300:]}")
-    return _seen(result.output)
+    return _check_output(result.output)
 
 
 @GETTERS("vm_screen_size", Parameters)
@@ -180,7 +180,7 @@ async def list_directory(context: StepContext, params: Folder) -> dict[str, Any]
     """The folder as a tree of {type, name, children}; None where there is none."""
     line = await context.line(["find", params.path, "-printf", "%y\\t%P\\0"])
     result = await context.environment.execute(bash(line), limit=ANSWER + 1)
-    if not _seen(result.output):
+    if not _check_output(result.output):
         return None
     name = params.path.rstrip("/").rpartition("/")[2]
     root: dict[str, Any] = {"type": "directory", "name": name, "children": []}
@@ -234,8 +234,8 @@ async def _own(context: StepContext, line: str) -> str:
 
 
 async def _one_file(context: StepContext, path: str, dest: str) -> Path | None:
-    found = await vm_file(context, VmFile(path=(path,), dest=(dest,)))
-    return found if isinstance(found, Path) else None
+    result = await vm_file(context, VmFile(path=(path,), dest=(dest,)))
+    return result if isinstance(result, Path) else None
 
 
 class GimpFile(Parameters):
@@ -250,8 +250,8 @@ async def gimp_config_file(context: StepContext, params: GimpFile) -> Path | Non
     """A file of GIMP's settings, of the newest version that has it."""
     for version in ("3.0", "2.10"):
         path = f"~/.config/GIMP/{version}/{file_name(params.file_name)}"
-        if found := await _one_file(context, path, params.dest):
-            return found
+        if local_path := await _one_file(context, path, params.dest):
+            return local_path
     return None
 
 
@@ -267,27 +267,29 @@ async def dbt_profiles(context: StepContext, params: DbtProfiles) -> Path | None
     """The first file profiles.yml that there is."""
     for folder in params.dirs:
         if folder.startswith("$"):
-            said = await context.environment.execute(["printenv", folder[1:]])
-            folder = said.output.strip()
-        if folder and (found := await _one_file(context, f"{folder}/profiles.yml", params.dest)):
-            return found
+            result = await context.environment.execute(["printenv", folder[1:]])
+            folder = result.output.strip()
+        if folder and (
+            local_path := await _one_file(context, f"{folder}/profiles.yml", params.dest)
+        ):
+            return local_path
     return None
 
 
-class KeptAs(Parameters):
+class Destination(Parameters):
     """The name under which a file is kept while scoring."""
 
     dest: str
 
 
-@GETTERS("vlc_config", KeptAs)
-async def vlc_config(context: StepContext, params: KeptAs) -> Path | None:
+@GETTERS("vlc_config", Destination)
+async def vlc_config(context: StepContext, params: Destination) -> Path | None:
     """VLC's settings."""
     return await _one_file(context, "~/.config/vlc/vlcrc", params.dest)
 
 
-@GETTERS("vlc_playing_info", KeptAs)
-async def vlc_playing_info(context: StepContext, params: KeptAs) -> Path | None:
+@GETTERS("vlc_playing_info", Destination)
+async def vlc_playing_info(context: StepContext, params: Destination) -> Path | None:
     """Saves VLC's playback status in a file; None where its web interface does not answer."""
     place = context.place(params.dest)
     answer = await context.environment.execute(python(_VLC), limit=1_000_000)
@@ -318,42 +320,44 @@ async def vscode_config(context: StepContext, params: VsCodeCommand) -> Path | N
 @GETTERS("shortcuts_on_desktop", Parameters)
 async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
     """Launchers on the desktop: file name to content."""
-    listed = await context.environment.execute(bash("ls -1 ~/Desktop"))
-    names = [name for name in listed.output.splitlines() if name.endswith(".desktop")]
-    found = {}
+    listing = await context.environment.execute(bash("ls -1 ~/Desktop"))
+    names = [name for name in listing.output.splitlines() if name.endswith(".desktop")]
+    launchers = {}
     for name in names[:_MAX_LAUNCHERS]:
         try:
             data = await context.environment.read_file(f"~/Desktop/{name}")
         except (FileNotFoundError, FileRefused):
             continue
-        found[name] = data.decode("utf-8", errors="replace")
-    return found
+        launchers[name] = data.decode("utf-8", errors="replace")
+    return launchers
 
 
 @GETTERS("default_video_player", Parameters)
 async def default_video_player(context: StepContext, params: Parameters) -> str:
     """The launcher that opens most kinds of video; "unknown" where none does."""
-    named = (await _own(context, bash(_VIDEO))).split()
-    return Counter(named).most_common(1)[0][0] if named else "unknown"
+    players = (await _own(context, bash(_VIDEO))).split()
+    return Counter(players).most_common(1)[0][0] if players else "unknown"
 
 
-@GETTERS("vm_wallpaper", KeptAs)
-async def wallpaper(context: StepContext, params: KeptAs) -> Path | None:
+@GETTERS("vm_wallpaper", Destination)
+async def wallpaper(context: StepContext, params: Destination) -> Path | None:
     """The picture behind the windows; None where there is none."""
     answer = await _own(context, clean(_WALLPAPER.split()))
-    named = re.fullmatch(r"'file://(/.+)'", answer.strip())
-    return await _one_file(context, unquote(named[1]), params.dest) if named else None
+    uri_match = re.fullmatch(r"'file://(/.+)'", answer.strip())
+    return await _one_file(context, unquote(uri_match[1]), params.dest) if uri_match else None
 
 
 @GETTERS("vm_terminal_output", Parameters)
 async def terminal_output(context: StepContext, params: Parameters) -> str | None:
     """Returns the text of the last terminal window; None where there is none."""
-    seen = await context.environment.observe(elements=True)
-    shown = [element.text for element in seen.elements or () if element.role == "terminal"]
-    if not shown and not seen.complete:
+    observation = await context.environment.observe(elements=True)
+    terminal_texts = [
+        element.text for element in observation.elements or () if element.role == "terminal"
+    ]
+    if not terminal_texts and not observation.complete:
         raise EnvironmentFailed(
             "the elements on the screen could not be read in time, so that it is not known what "
             "the terminal shows",
             fix="hisa doctor",
         )
-    return shown[-1].rstrip() if shown else None
+    return terminal_texts[-1].rstrip() if terminal_texts else None

@@ -48,7 +48,7 @@ class PageParts(Address):
     in_address: Annotated[tuple[str, ...], Field(alias="url_include_expected")] = ()
     any_in_address: _Named = Field(default_factory=dict, alias="url_include_expected_multichoice")
 
-    def wanted(self) -> dict[str, list[str]]:
+    def list_parts(self) -> dict[str, list[str]]:
         """Returns the parts to read of the page, by kind."""
         return {
             "text": [*self.single, *self.ranked, *self.searched],
@@ -67,16 +67,16 @@ async def active_tab_parts(context: StepContext, params: PageParts) -> dict[str,
 
     None where no browser shows an address.
     """
-    shown = await active_url(context, params)
-    if shown is None:
+    address = await active_url(context, params)
+    if address is None:
         return None
     try:
-        tab = await _tab(context, shown, params.goto_prefix)
+        tab = await _tab(context, address, params.goto_prefix)
     except ChromeSilent:
         return None
     if tab is None:
         return {}
-    texts = _Texts(await _read(context, str(tab.get("id")), params.wanted()))
+    texts = _Texts(await _read(context, str(tab.get("id")), params.list_parts()))
     match params.category:
         case "class":
             return dict(_by_class(params, texts))
@@ -93,12 +93,12 @@ async def active_tab_parts(context: StepContext, params: PageParts) -> dict[str,
 class _Texts:
     """What the page gave: kind, then what was looked for, then texts."""
 
-    def __init__(self, found: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        self._found = found
+    def __init__(self, texts: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._texts = texts
 
     def all(self, kind: str, part: str) -> list[str]:
         """Every text, without white space at its ends."""
-        texts = self._found.get(kind, {}).get(part, [])
+        texts = self._texts.get(kind, {}).get(part, [])
         return [str(text).strip() for text in texts]
 
     def first(self, kind: str, part: str) -> str:
@@ -110,39 +110,39 @@ def _by_class(params: PageParts, texts: _Texts) -> Iterator[tuple[str, Any]]:
     kinds = {"text": params.ranked, "own": params.own_text, "heading": params.heading}
     for kind, ranked in kinds.items():
         for part, names in ranked.items():
-            found = texts.all(kind, part)
+            shown_texts = texts.all(kind, part)
             for place, name in names.items() if isinstance(names, Mapping) else ():
-                yield name, found[int(place)] if int(place) < len(found) else ""
-    for part, wanted in params.searched.items():
-        found = texts.all("text", part)
-        yield from ((text, text in found) for text in wanted if text != "is_other_exist")
-        if "is_other_exist" in wanted:
-            yield "is_other_exist", any(text not in wanted for text in found)
+                yield name, shown_texts[int(place)] if int(place) < len(shown_texts) else ""
+    for part, expected in params.searched.items():
+        shown_texts = texts.all("text", part)
+        yield from ((text, text in shown_texts) for text in expected if text != "is_other_exist")
+        if "is_other_exist" in expected:
+            yield "is_other_exist", any(text not in expected for text in shown_texts)
     for part, name in params.single.items():
         yield name, texts.first("text", part)
 
 
 def _by_class_and_address(params: PageParts, texts: _Texts, address: str) -> dict[str, Any]:
     """As the benchmark has it: what a class shows counts before what the address holds."""
-    found: dict[str, Any] = {}
-    for kind, listed in (("text", params.ranked), ("product", params.products)):
-        for part, names in listed.items():
-            shown = [text.lower() for text in texts.all(kind, part)]
-            wanted = [name.lower() for name in names]
-            found |= {name: True for name in wanted if name in shown}
-            if any(all(text not in name for name in wanted) for text in shown):
-                found["is_other_exist"] = True
-            found.setdefault("is_other_exist", False)
+    values: dict[str, Any] = {}
+    for kind, names_by_part in (("text", params.ranked), ("product", params.products)):
+        for part, names in names_by_part.items():
+            shown_texts = [text.lower() for text in texts.all(kind, part)]
+            expected = [name.lower() for name in names]
+            values |= {name: True for name in expected if name in shown_texts}
+            if any(all(text not in name for name in expected) for text in shown_texts):
+                values["is_other_exist"] = True
+            values.setdefault("is_other_exist", False)
     for word in params.in_address:
-        found.setdefault(word.lower(), word.lower() in address)
+        values.setdefault(word.lower(), word.lower() in address)
     for word, name in params.any_in_address.items():
-        found.setdefault(name.lower(), word.lower() in address)
-    return found
+        values.setdefault(name.lower(), word.lower() in address)
+    return values
 
 
-async def _tab(context: StepContext, shown: str, prefix: str) -> Mapping[str, Any] | None:
+async def _tab(context: StepContext, address: str, prefix: str) -> Mapping[str, Any] | None:
     """The tab that the bar shows; the bar leaves out what every address begins with."""
-    bar = _plain(shown.removeprefix(prefix))
+    bar = _plain(address.removeprefix(prefix))
     return next((tab for tab in await tabs(context) if _plain(str(tab.get("url"))) == bar), None)
 
 
@@ -218,20 +218,20 @@ A class or path that has no meaning finds nothing, as in the benchmark.
 
 
 async def _read(
-    context: StepContext, tab: str, wanted: Mapping[str, Sequence[str]]
+    context: StepContext, tab: str, parts: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     seconds = patience(_LOAD_SECONDS)
-    given = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(wanted)}
+    arguments = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(parts)}
     # As a module of another name, the driver defines its functions and does nothing.
     source = f'__name__ = "page_driver"\n{page_driver()}\n{_TAIL}'
     result = await context.environment.execute(
-        python(source, json.dumps(given)), timeout=seconds + patience(60.0), limit=ANSWER + 1
+        python(source, json.dumps(arguments)), timeout=seconds + patience(60.0), limit=ANSWER + 1
     )
     try:
-        found = json.loads(result.output) if result.exit_code == 0 else None
+        texts = json.loads(result.output) if result.exit_code == 0 else None
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        said = "no answer in time" if result.timed_out else result.error.strip()[-300:]
-        raise EnvironmentFailed(f"the page in front cannot be read: {said}")
-    return found
+        texts = None
+    if not isinstance(texts, dict):
+        reason = "no answer in time" if result.timed_out else result.error.strip()[-300:]
+        raise EnvironmentFailed(f"the page in front cannot be read: {reason}")
+    return texts

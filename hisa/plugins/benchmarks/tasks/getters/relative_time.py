@@ -16,7 +16,7 @@ from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS, Parameters
 
-__all__ = ["DiffRange", "RelativeRule", "day_of", "written"]
+__all__ = ["DiffRange", "RelativeRule", "day_of", "format_day"]
 
 _MONDAY, _FRIDAY, _SATURDAY, _SUNDAY = 0, 4, 5, 6
 
@@ -42,11 +42,11 @@ def _of_next_month(number: int) -> Callable[[date], date]:
 
 
 def _first_monday(months: int) -> Callable[[date], date]:
-    def found(today: date) -> date:
+    def find_monday(today: date) -> date:
         first = _months_later(today, months)
         return first + timedelta(days=-first.weekday() % 7)
 
-    return found
+    return find_monday
 
 
 _DAYS: Mapping[str, Callable[[date], date]] = {
@@ -95,7 +95,7 @@ def day_of(words: str, today: date, begins: tuple[str, date] | None = None) -> d
     return _DAYS[words](today)
 
 
-def written(form: str, day: date) -> str:
+def format_day(form: str, day: date) -> str:
     """Returns the day in a form such as ``{DoW}, {Month} {Day0D}, {Year}``; each name once."""
     month = calendar.month_name[day.month]
     for name, value in (
@@ -113,7 +113,7 @@ def written(form: str, day: date) -> str:
     return form
 
 
-def _known(words: str) -> str:
+def _require_known(words: str) -> str:
     if words not in _DAYS:
         raise ValueError(f"{words!r} is no day that is known here; known are {', '.join(_DAYS)}")
     return words
@@ -127,7 +127,7 @@ def _zone(name: str) -> str:
     return name
 
 
-_Day = Annotated[str, AfterValidator(_known)]
+_Day = Annotated[str, AfterValidator(_require_known)]
 
 
 class _Span(Parameters):
@@ -152,7 +152,7 @@ class _Rules(Parameters):
         for key in (*first, *last):
             form = self.expected.get(key)
             if not all(
-                isinstance(one, str) for one in (form if isinstance(form, list) else [form])
+                isinstance(item, str) for item in (form if isinstance(form, list) else [form])
             ):
                 raise ValueError(f"expected: {key!r} must be the form of a date, or a list of such")
         return self
@@ -189,20 +189,20 @@ async def rule_relative_time(context: StepContext, params: RelativeRule) -> dict
     for key, day in days:
         form = filled[key]
         many = isinstance(form, list)
-        filled[key] = [written(one, day) for one in form] if many else written(form, day)
+        filled[key] = [format_day(item, day) for item in form] if many else format_day(form, day)
     return {**params.rules, "expected": filled}
 
 
 async def _today(context: StepContext, zone: str | None) -> date:
-    said = await context.environment.execute(bash("date '+%s %Y-%m-%d'"))
+    result = await context.environment.execute(bash("date '+%s %Y-%m-%d'"))
     try:
-        seconds, _, day = said.output.strip().partition(" ")
+        seconds, _, day = result.output.strip().partition(" ")
         if zone is None:
             return date.fromisoformat(day)
         return datetime.fromtimestamp(int(seconds), ZoneInfo(zone)).date()
     except (ValueError, OverflowError, OSError) as error:
         raise EnvironmentFailed(
-            f"{context.environment.name} does not say which day it is: {said.output[:100]!r}"
+            f"{context.environment.name} does not say which day it is: {result.output[:100]!r}"
         ) from error
 
 

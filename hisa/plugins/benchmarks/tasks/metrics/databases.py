@@ -38,7 +38,7 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _DatabaseRequest:
     """What a task wants compared; no targets are all of them."""
 
     base: str
@@ -47,7 +47,7 @@ class _Asked:
     schema: str
 
 
-def _asked(options: Options) -> _Asked:
+def _read_request(options: Options) -> _DatabaseRequest:
     base, checks = options.get("db_type", "duckdb"), options.get("check_type", list(_KINDS))
     if base not in _BASES:
         raise BadRules(f"check_local_database has no db_type {base!r}; there are {list(_BASES)}")
@@ -58,7 +58,7 @@ def _asked(options: Options) -> _Asked:
         raise BadRules(f"schema_name {schema!r}: {base} has no schemas")
     deepest = {k: max((_depth(k, part) for part in checks), default=0) for k in _KINDS}
     targets = {kind: tuple(options.get(f"{kind}_targets") or ()) for kind in _KINDS}
-    return _Asked(base, deepest, targets, schema)
+    return _DatabaseRequest(base, deepest, targets, schema)
 
 
 def _depth(kind: str, check: str) -> int:
@@ -68,7 +68,7 @@ def _depth(kind: str, check: str) -> int:
 
 def _problems(expected: Mapping[str, Any], options: Options) -> Iterator[str]:
     try:
-        _asked(options)
+        _read_request(options)
     except BadRules as error:
         yield str(error)
 
@@ -81,24 +81,26 @@ def check_local_database(result: Any, expected: Any, options: Options) -> Score:
     table-schema, view-schema, table-schema-content, view-schema-content; ``table_targets`` and
     ``view_targets``, where empty is all; ``schema_name`` of DuckDB.
     """
-    asked = _asked(options)
-    with expecting("expected file"), _opened(as_path(expected), asked) as base:
-        wanted = [(what, list(items)) for what, items in _parts(base, asked)]
-    with _opened(as_path(result), asked) as base:
-        for (what, items), (_, there) in zip(_parts(base, asked), wanted, strict=False):
-            pairs = itertools.zip_longest(items, there)
+    request = _read_request(options)
+    with expecting("expected file"), _open_database(as_path(expected), request) as base:
+        expected_parts = [(part_name, list(items)) for part_name, items in _parts(base, request)]
+    with _open_database(as_path(result), request) as base:
+        for (part_name, items), (_, expected_items) in zip(
+            _parts(base, request), expected_parts, strict=False
+        ):
+            pairs = itertools.zip_longest(items, expected_items)
             if pair := next((pair for pair in pairs if pair[0] != pair[1]), None):
-                return 0.0, f"the {what} differ; {unlike('first', *pair)}"
-    return 1.0, "equal: " + ", ".join(what for what, _ in wanted)[:300]
+                return 0.0, f"the {part_name} differ; {unlike('first', *pair)}"
+    return 1.0, "equal: " + ", ".join(part_name for part_name, _ in expected_parts)[:300]
 
 
 @contextmanager
-def _opened(path: Path, asked: _Asked) -> Iterator[Any]:
+def _open_database(path: Path, request: _DatabaseRequest) -> Iterator[Any]:
     """A connection that only reads, and whose errors are those of the file."""
-    connect, errors = _duckdb() if asked.base == "duckdb" else (_sqlite3, sqlite3.Error)
+    connect, errors = _duckdb() if request.base == "duckdb" else (_sqlite3, sqlite3.Error)
     try:
         with closing(connect(path)) as base:
-            _use(base, asked.schema)
+            _use(base, request.schema)
             yield base
     except errors as error:
         raise Unreadable(f"{path.name}: {str(error)[:300]}") from error
@@ -119,40 +121,40 @@ def _use(base: Any, schema: str) -> None:
     """Look for names in a schema first, where one is named."""
     if not schema:
         return
-    asked = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
-    if base.execute(asked, [schema]).fetchone() is None:
+    query = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
+    if base.execute(query, [schema]).fetchone() is None:
         raise Unreadable(f"there is no schema {schema!r}")
-    base.execute(f"SET SCHEMA TO {_quoted(schema)}")
+    base.execute(f"SET SCHEMA TO {_quote_name(schema)}")
 
 
-def _parts(base: Any, asked: _Asked) -> Iterator[tuple[str, Iterable[Any]]]:
+def _parts(base: Any, request: _DatabaseRequest) -> Iterator[tuple[str, Iterable[Any]]]:
     """Yields each part to compare, with its name, in order; rows are read lazily."""
-    names = {kind: _names(base, kind, asked) for kind in _KINDS if asked.depth[kind]}
-    for kind, found in names.items():
-        yield f"names of {kind}s", found
-    for depth, what, look in ((2, "columns", _columns), (3, "rows", _rows)):
-        for kind, found in names.items():
-            for name in found if asked.depth[kind] >= depth else ():
-                yield f"{what} of {kind} {name}", look(base, name)
+    names = {kind: _names(base, kind, request) for kind in _KINDS if request.depth[kind]}
+    for kind, kind_names in names.items():
+        yield f"names of {kind}s", kind_names
+    for depth, part, look in ((2, "columns", _columns), (3, "rows", _rows)):
+        for kind, kind_names in names.items():
+            for name in kind_names if request.depth[kind] >= depth else ():
+                yield f"{part} of {kind} {name}", look(base, name)
 
 
-def _names(base: Any, kind: str, asked: _Asked) -> list[str]:
-    listed = "SELECT name FROM sqlite_master WHERE type = ? ORDER BY name"
-    found = [str(row[0]) for row in base.execute(listed, [kind]).fetchall()]
-    return [name for name in found if name in (asked.targets[kind] or (name,))]
+def _names(base: Any, kind: str, request: _DatabaseRequest) -> list[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = ? ORDER BY name"
+    all_names = [str(row[0]) for row in base.execute(query, [kind]).fetchall()]
+    return [name for name in all_names if name in (request.targets[kind] or (name,))]
 
 
 def _columns(base: Any, name: str) -> list[Any]:
     """Number, name, type, default and the like of each column."""
-    known = name if isinstance(base, sqlite3.Connection) else _quoted(name)
+    known = name if isinstance(base, sqlite3.Connection) else _quote_name(name)
     return list(base.execute("SELECT * FROM pragma_table_info(?)", [known]).fetchall())
 
 
 def _rows(base: Any, name: str) -> Iterator[Any]:
-    cursor = base.execute(f"SELECT * FROM {_quoted(name)}")
+    cursor = base.execute(f"SELECT * FROM {_quote_name(name)}")
     while part := cursor.fetchmany(1000):
         yield from part
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

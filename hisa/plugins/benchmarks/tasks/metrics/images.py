@@ -32,30 +32,30 @@ def _colours(path: Any) -> Image.Image:
         raise Unreadable(f"{path.name}: no picture of {', '.join(_FORMATS)}") from error
 
 
-@metric("compare_jupyterlab_images", found=_colours, wanted=_colours)
+@metric("compare_jupyterlab_images", read_result=_colours, read_expected=_colours)
 def compare_jupyterlab_images(result: Any, expected: Any, options: Options) -> Score:
     """The green of two pictures is spread in exactly the same way."""
-    one, other = _counts(result, expected)
-    return verdict(bool((one == other).all()), "the same", "other shares of some brightness")
+    first, second = _counts(result, expected)
+    return verdict(bool((first == second).all()), "the same", "other shares of some brightness")
 
 
-def _counts(one: Image.Image, other: Image.Image) -> list[Any]:
+def _counts(first: Image.Image, second: Image.Image) -> list[Any]:
     """Returns two histograms of green, scaled to 0 to 1; the wider picture is narrowed first."""
     import numpy as np
 
-    if one.size > other.size:
-        one = _narrowed(one, other.width)
+    if first.size > second.size:
+        first = _narrow_picture(first, second.width)
     else:
-        other = _narrowed(other, one.width)
-    found = []
-    for picture in (one, other):
+        second = _narrow_picture(second, first.width)
+    histograms = []
+    for picture in (first, second):
         counts = np.array(picture.getchannel("G").histogram(), np.float64)
         spread = counts.max() - counts.min()
-        found.append((counts - counts.min()) / spread if spread else counts)
-    return found
+        histograms.append((counts - counts.min()) / spread if spread else counts)
+    return histograms
 
 
-def _narrowed(picture: Image.Image, width: int) -> Image.Image:
+def _narrow_picture(picture: Image.Image, width: int) -> Image.Image:
     """At ``width``, each pixel mixed from the four around its place and no more.
 
     Pillow's ``resize`` takes in every pixel that falls away, which mixes more colours.

@@ -55,19 +55,23 @@ def _run(result: Any, options: Options) -> dict[int, bool]:
     }
 
 
-@metric("is_jupyter_cell_executed", wanted=rule("expected"), needs=("nbformat",))
+@metric("is_jupyter_cell_executed", read_expected=rule("expected"), needs=("nbformat",))
 def is_jupyter_cell_executed(result: Any, expected: Any, options: Options) -> Score:
     """The cells that were not run are those expected, by number from 0."""
     return same([number for number, run in _run(result, options).items() if not run], expected)
 
 
-@metric("are_jupyter_outputs_cleared", wanted=rule("expected"), needs=("nbformat",))
+@metric("are_jupyter_outputs_cleared", read_expected=rule("expected"), needs=("nbformat",))
 def are_jupyter_outputs_cleared(result: Any, expected: Any, options: Options) -> Score:
     """The cells that still have the number of a run are those expected."""
     return same([number for number, run in _run(result, options).items() if run], expected)
 
 
-@metric("compare_ipynb_files", found=read_json, wanted=lambda path: rules_of(read_json(path)))
+@metric(
+    "compare_ipynb_files",
+    read_result=read_json,
+    read_expected=lambda path: rules_of(read_json(path)),
+)
 def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
     """Two notebook files say the same; what the editor notes about the whole does not count."""
     names = (expected.keys() | result.keys()) - {"metadata"}
@@ -75,43 +79,43 @@ def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
     return verdict(not differ, "equal", f"differ: {differ[:10]}")
 
 
-@metric("compare_notebook_cells", found=_cells, wanted=_cells, needs=("nbformat",))
+@metric("compare_notebook_cells", read_result=_cells, read_expected=_cells, needs=("nbformat",))
 def compare_notebook_cells(result: Any, expected: Any, options: Options) -> Score:
     """Two notebooks have the same cells: their types and what stands in them."""
-    one, other = (
+    first, second = (
         [(cell["cell_type"], cell["source"]) for cell in cells] for cells in (result, expected)
     )
-    return _compared(one, other)
+    return _compare_cells(first, second)
 
 
-@metric("compare_notebook_outputs", found=_cells, wanted=_cells, needs=("nbformat",))
+@metric("compare_notebook_outputs", read_result=_cells, read_expected=_cells, needs=("nbformat",))
 def compare_notebook_outputs(result: Any, expected: Any, options: Options) -> Score:
     """Two notebooks have cells of the same types, and their code printed and gave the same.
 
     What is printed as errors, and what a result is besides its text (a picture), does not count.
     """
-    return _compared(
+    return _compare_cells(
         [_outcome(cell, without=_INSTALLER) for cell in result],
         [_outcome(cell) for cell in expected],
     )
 
 
 def _outcome(cell: Mapping[str, Any], without: tuple[str, ...] = ()) -> tuple[str, list[Any]]:
-    said: list[Any] = []
+    outputs: list[Any] = []
     for output in cell["outputs"] if cell["cell_type"] == "code" else ():
         if output.get("name") == "stdout":
             if not any(part in output["text"] for part in without):
-                said.append(dict(output))
+                outputs.append(dict(output))
         elif "text/plain" in output.get("data", {}):
-            said.append(output["data"]["text/plain"])
-    return cell["cell_type"], said
+            outputs.append(output["data"]["text/plain"])
+    return cell["cell_type"], outputs
 
 
-def _compared(result: list[Any], expected: list[Any]) -> Score:
+def _compare_cells(result: list[Any], expected: list[Any]) -> Score:
     if len(result) != len(expected):
         return 0.0, f"{len(result)} cells, not {len(expected)}"
     differ = [
-        n for n, (one, other) in enumerate(zip(result, expected, strict=True)) if one != other
+        n for n, (left, right) in enumerate(zip(result, expected, strict=True)) if left != right
     ]
     first = unlike(f"cell {differ[0]}", result[differ[0]], expected[differ[0]]) if differ else ""
     return verdict(not differ, "equal", f"cells that differ, from 0: {differ[:20]}; {first}")

@@ -19,6 +19,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
     Options,
     Score,
     Unreadable,
+    abbreviate,
     equal,
     expecting,
     metric,
@@ -26,7 +27,6 @@ from hisa.plugins.benchmarks.tasks.metric import (
     rule,
     rules_of,
     same,
-    shown,
     unlike,
     verdict,
 )
@@ -35,13 +35,13 @@ from hisa.text.yaml_text import read_yaml
 __all__: list[str] = []
 
 
-@metric("check_include_exclude", wanted=rule())
+@metric("check_include_exclude", read_expected=rule())
 def check_include_exclude(result: Any, rules: Any, options: Options) -> Score:
     """Checks that every ``include`` is in the text or list, and no ``exclude`` is."""
     missing = [part for part in rules.get("include") or [] if part not in result]
-    there = [part for part in rules.get("exclude") or [] if part in result]
-    bad = f"missing {missing}, unwanted {there} in {shown(result)}"
-    return verdict(not missing and not there, "all is there", bad)
+    unwanted = [part for part in rules.get("exclude") or [] if part in result]
+    bad = f"missing {missing}, unwanted {unwanted} in {abbreviate(result)}"
+    return verdict(not missing and not unwanted, "all is there", bad)
 
 
 @metric("literal_match")
@@ -54,7 +54,7 @@ def literal_match(result: Any, expected: Any, options: Options) -> Score:
     if kind not in ("str", "list"):
         raise BadRules(f"literal_match has no type {kind!r}; there are 'str' and 'list'")
     if kind == "list" and not (isinstance(result, list | tuple) and isinstance(expected, list)):
-        return 0.0, f"{shown(result)} is no list"
+        return 0.0, f"{abbreviate(result)} is no list"
 
     def texts(value: Any) -> list[str]:
         every = [str(item) for item in (value if kind == "list" else [value])]
@@ -64,24 +64,27 @@ def literal_match(result: Any, expected: Any, options: Options) -> Score:
     return same(texts(result), texts(expected))
 
 
-@metric("compare_csv", found=read_text)
+@metric("compare_csv", read_result=read_text)
 def compare_csv(text: Any, expected: Any, options: Options) -> Score:
     """Checks that two CSV files have the same lines; any one of several expected files will do.
 
     Options: ``strict`` (default; else white space at both ends of a line does not count),
     ``ignore_case``, ``ignore_order``.
     """
-    found = _lines(text, options)
-    wanted: list[str] = []
+    result_lines = _lines(text, options)
+    expected_lines: list[str] = []
     for path in expected if isinstance(expected, list) else [expected]:
         with expecting("expected file"):
-            wanted = _lines(read_text(path), options)
-        if found == wanted:
+            expected_lines = _lines(read_text(path), options)
+        if result_lines == expected_lines:
             return 1.0, "equal"
-    pairs = itertools.zip_longest(found, wanted)
+    pairs = itertools.zip_longest(result_lines, expected_lines)
     line, pair = next((n, pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
     why = unlike(f"line {line}", *pair)
-    return 0.0, f"{len(found)} lines, {len(wanted)} expected; first difference in {why}"
+    return (
+        0.0,
+        f"{len(result_lines)} lines, {len(expected_lines)} expected; first difference in {why}",
+    )
 
 
 def _lines(text: str, options: Options) -> list[str]:
@@ -93,8 +96,8 @@ def _lines(text: str, options: Options) -> list[str]:
     return sorted(lines) if options.get("ignore_order", False) else lines
 
 
-equal("exact_match", lambda value: value, wanted=rule("expected"))
-equal("compare_config", read_text, wanted=rule("expected"))
+equal("exact_match", lambda value: value, read_expected=rule("expected"))
+equal("compare_config", read_text, read_expected=rule("expected"))
 
 
 _ABSENT = object()
@@ -114,16 +117,16 @@ def _read_yaml(value: object) -> Any:
 
 _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "match": operator.eq,
-    "in": lambda value, wanted: value in wanted,
-    "contain": lambda value, wanted: wanted in value,
-    "not_null": lambda value, wanted: bool(value),
+    "in": lambda value, expected: value in expected,
+    "contain": lambda value, expected: expected in value,
+    "not_null": lambda value, expected: bool(value),
 }
 
 
 @metric(
     "check_yaml_file",
-    found=_read_yaml,
-    wanted=lambda rules: [(_RULES[kind], list(keys), value) for kind, keys, value in rules],
+    read_result=_read_yaml,
+    read_expected=lambda rules: [(_RULES[kind], list(keys), value) for kind, keys, value in rules],
 )
 def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
     """Checks that a YAML file keeps every rule: what must hold, of which place, with what.
@@ -131,11 +134,11 @@ def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
     What must hold: match, in, contain, not_null. A place is a list of keys of mappings, and of
     numbers or ``[key, value]`` of the entry meant in lists.
     """
-    for holds, keys, wanted in rules:
+    for holds, keys, expected in rules:
         value = functools.reduce(_below, keys, tree)
-        if value is _ABSENT or not holds(value, wanted):
-            there = "nothing" if value is _ABSENT else shown(value)
-            return 0.0, f"{keys} is not as expected: is {there}, not {shown(wanted)}"
+        if value is _ABSENT or not holds(value, expected):
+            value_text = "nothing" if value is _ABSENT else abbreviate(value)
+            return 0.0, f"{keys} is not as expected: is {value_text}, not {abbreviate(expected)}"
     return 1.0, "all values are as expected"
 
 

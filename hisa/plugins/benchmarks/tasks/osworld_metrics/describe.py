@@ -19,15 +19,15 @@ __all__ = ["main"]
 
 def _folder() -> str:
     """Returns the folder of the metrics; empty where the package is not installed."""
-    found = importlib.util.find_spec("desktop_env")
-    for place in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("desktop_env")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
         folder = os.path.join(place, "evaluators", "metrics")
         if os.path.isfile(os.path.join(folder, "__init__.py")):
             return folder
     return ""
 
 
-def _imported(folder: str) -> Iterator[str]:
+def _find_imports(folder: str) -> Iterator[str]:
     """Yields every library that a file imports, at its top or inside a function."""
     for name in os.listdir(folder):
         if not name.endswith(".py"):
@@ -48,10 +48,10 @@ def _version() -> str:
         return ""  # a checkout that was put on the path
 
 
-def main(asked: list[str]) -> None:
-    """Print what is here; ``asked`` are libraries to look for as well."""
+def main(requested: list[str]) -> None:
+    """Print what is here; ``requested`` are libraries to look for as well."""
     folder = _folder()
-    libraries = {*asked, *(_imported(folder) if folder else ())} - {"desktop_env"}
+    libraries = {*requested, *(_find_imports(folder) if folder else ())} - {"desktop_env"}
     about = {
         "folder": folder,
         "version": _version(),

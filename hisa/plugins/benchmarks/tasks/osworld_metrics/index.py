@@ -21,12 +21,12 @@ from hisa.machine.parts import OSWORLD, as_root
 
 __all__ = [
     "PACKAGE",
-    "Installed",
+    "Installation",
     "OSWorldMetric",
+    "find_installation",
     "find_osworld_metric",
     "has_bubblewrap",
     "install_commands",
-    "installed",
     "known",
     "missing_packages",
     "python",
@@ -57,7 +57,7 @@ class OSWorldMetric:
 
 
 @dataclass(frozen=True)
-class Installed:
+class Installation:
     """The package as one Python has it; without a folder that release is not installed there."""
 
     folder: str
@@ -73,32 +73,32 @@ def python() -> str:
     return os.environ.get(_VARIABLE) or sys.executable
 
 
-def installed() -> Installed:
+def find_installation() -> Installation:
     """Returns OSWorld's package as installed for `python`, which is asked only once.
 
     Raises:
         UsageError: it is no Python that can be run.
     """
-    return _asked(python())
+    return _inspect_python(python())
 
 
 @functools.cache
-def _asked(interpreter: str) -> Installed:
+def _inspect_python(interpreter: str) -> Installation:
     script = str(Path(__file__).with_name("describe.py"))
-    named = sorted({library for metric in known().values() for library in metric.needs})
-    line = [interpreter, "-I", "-X", "utf8", script, *named]
+    libraries = sorted({library for metric in known().values() for library in metric.needs})
+    line = [interpreter, "-I", "-X", "utf8", script, *libraries]
     try:
-        done = subprocess.run(line, capture_output=True, timeout=120, check=True, text=True)
-        about: dict[str, Any] = json.loads(done.stdout)
+        process = subprocess.run(line, capture_output=True, timeout=120, check=True, text=True)
+        about: dict[str, Any] = json.loads(process.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        said = getattr(error, "stderr", "") or str(error)
+        words = getattr(error, "stderr", "") or str(error)
         raise UsageError(
-            f"{interpreter}: cannot say which of OSWorld's metrics it has: {said[-300:].strip()}",
+            f"{interpreter}: cannot say which of OSWorld's metrics it has: {words[-300:].strip()}",
             fix=f"unset {_VARIABLE}, or name a Python from 3.10 on in it",
         ) from error
     version = str(about["version"])
     folder = about["folder"] if version == PACKAGE.partition("==")[2] else ""
-    return Installed(folder, tuple(about["roots"]), tuple(about["absent"]), version)
+    return Installation(folder, tuple(about["roots"]), tuple(about["absent"]), version)
 
 
 @functools.cache
@@ -124,29 +124,31 @@ def install_commands(name: str) -> str:
 
     For a name that is not in OSWorld's package, says so instead.
     """
-    metric, here = find_osworld_metric(name), installed()
+    metric, here = find_osworld_metric(name), find_installation()
     if metric is None:
         return "it is not in OSWorld's package"
     commands = []
     if not here.folder:
         commands.append(f"--no-deps {PACKAGE}")
     if libraries := _libraries(metric, here):
-        commands.append(" ".join(f"'{each}'" if "<" in each else each for each in libraries))
-    found = [f"{python()} -m pip install {command}" for command in commands]
+        commands.append(
+            " ".join(f"'{library}'" if "<" in library else library for library in libraries)
+        )
+    command_lines = [f"{python()} -m pip install {command}" for command in commands]
     if metric.runs_code and not has_bubblewrap():
-        found.append(as_root("apt-get install bubblewrap"))
-    return " && ".join(found)
+        command_lines.append(as_root("apt-get install bubblewrap"))
+    return " && ".join(command_lines)
 
 
 def missing_packages(name: str) -> list[str]:
     """Returns the packages that an installed metric needs and that are missing here."""
-    metric, here = find_osworld_metric(name), installed()
+    metric, here = find_osworld_metric(name), find_installation()
     if metric is None:
         return []
     return _libraries(metric, here) + ["bubblewrap"] * (metric.runs_code and not has_bubblewrap())
 
 
-def _libraries(metric: OSWorldMetric, here: Installed) -> list[str]:
+def _libraries(metric: OSWorldMetric, here: Installation) -> list[str]:
     return [_DISTRIBUTIONS.get(name, name) for name in metric.needs if name in here.absent]
 
 

@@ -19,10 +19,10 @@ from hisa.errors import CheckFailed
 from hisa.plugins.benchmarks.tasks.isolated import check_limits, run_process
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
-    Installed,
+    Installation,
+    find_installation,
     find_osworld_metric,
     has_bubblewrap,
-    installed,
     python,
 )
 from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS, Limits
@@ -44,17 +44,17 @@ async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
         Exceeded: it took too much processor time, or crashed over what it was given.
         CheckFailed: it took too long, too much memory, or vanished; no score.
     """
-    (found,) = await run_calls([(name, result, expected, options)])
-    if "score" in found:
-        return float(found["score"]), f"{found['score']:g} by OSWorld's own {name}"
-    if "unreadable" in found:
-        raise Unreadable(f"OSWorld's own {name} cannot read it: {found['unreadable']}")
-    raise BadRules(f"OSWorld's own {name} cannot be used: {found['broken']}")
+    (verdict,) = await run_calls([(name, result, expected, options)])
+    if "score" in verdict:
+        return float(verdict["score"]), f"{verdict['score']:g} by OSWorld's own {name}"
+    if "unreadable" in verdict:
+        raise Unreadable(f"OSWorld's own {name} cannot read it: {verdict['unreadable']}")
+    raise BadRules(f"OSWorld's own {name} cannot be used: {verdict['broken']}")
 
 
 async def run_calls(calls: Sequence[Call], limits: Limits = OSWORLD_LIMITS) -> list[dict[str, Any]]:
     """Run calls in one process; each returns a score, or "unreadable" or "broken" and a reason."""
-    here = await asyncio.to_thread(installed)
+    here = await asyncio.to_thread(find_installation)
     with tempfile.TemporaryDirectory(prefix="hisa-osworld-") as place:
         folder = await asyncio.to_thread(Path(place).resolve)
         request = {
@@ -63,17 +63,17 @@ async def run_calls(calls: Sequence[Call], limits: Limits = OSWORLD_LIMITS) -> l
             "memory": limits.memory,
             "bytes": limits.written,
             "processor": limits.processor,
-            "calls": await asyncio.to_thread(_sent, calls, folder),
+            "calls": await asyncio.to_thread(_prepare_calls, calls, folder),
         }
         line = await asyncio.to_thread(_line, here, folder)
-        asked = json.dumps(request, default=_text).encode()
-        done = await run_process(line, asked, folder=folder, limits=limits)
-    check_limits(done.code, limits)
-    if done.code != 0 or not done.stdout:
-        why = done.stderr.strip() or f"exit status {done.code}"
+        request_data = json.dumps(request, default=_text).encode()
+        process_result = await run_process(line, request_data, folder=folder, limits=limits)
+    check_limits(process_result.code, limits)
+    if process_result.code != 0 or not process_result.stdout:
+        why = process_result.stderr.strip() or f"exit status {process_result.code}"
         raise CheckFailed(f"OSWorld's metric crashed: {why}")
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    verdicts: list[dict[str, Any]] = json.loads(process_result.stdout)
+    return verdicts
 
 
 def _text(value: object) -> str:
@@ -83,11 +83,11 @@ def _text(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be sent")
 
 
-def _sent(calls: Sequence[Call], folder: Path) -> list[dict[str, Any]]:
-    return [_as_sent(number, call, folder) for number, call in enumerate(calls)]
+def _prepare_calls(calls: Sequence[Call], folder: Path) -> list[dict[str, Any]]:
+    return [_prepare_call(number, call, folder) for number, call in enumerate(calls)]
 
 
-def _as_sent(number: int, call: Call, folder: Path) -> dict[str, Any]:
+def _prepare_call(number: int, call: Call, folder: Path) -> dict[str, Any]:
     """A call with its files copied: a function may write beside what it reads."""
     name, result, expected, options = call
     metric = find_osworld_metric(name)
@@ -95,24 +95,24 @@ def _as_sent(number: int, call: Call, folder: Path) -> dict[str, Any]:
         raise BadRules(f"OSWorld's package has no metric {name!r}")
     place = folder / f"files{number}"
     place.mkdir()
-    values = [_copied(value, place) for value in (result, expected)]
-    sent = {"file": metric.file, "name": name, "options": dict(options)}
-    return {**sent, "result": values[0], "expected": values[1], "place": str(place)}
+    values = [_copy_files(value, place) for value in (result, expected)]
+    call_data = {"file": metric.file, "name": name, "options": dict(options)}
+    return {**call_data, "result": values[0], "expected": values[1], "place": str(place)}
 
 
-def _copied(value: Any, place: Path) -> Any:
+def _copy_files(value: Any, place: Path) -> Any:
     """Paths become texts, as the package has them; what lies beside a file comes with it."""
     if isinstance(value, Path):
         shutil.copytree(value.parent, place, dirs_exist_ok=True)
         return str(place / value.name)
     if isinstance(value, list | tuple):
-        return [_copied(item, place) for item in value]
+        return [_copy_files(item, place) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _copied(item, place) for key, item in value.items()}
+        return {str(key): _copy_files(item, place) for key, item in value.items()}
     return value
 
 
-def _line(here: Installed, folder: Path) -> list[str]:
+def _line(here: Installation, folder: Path) -> list[str]:
     line = [python(), "-I", "-X", "utf8", str(_SCRIPT)]
     if not has_bubblewrap():
         return line

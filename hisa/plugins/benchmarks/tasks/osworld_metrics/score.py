@@ -124,26 +124,26 @@ def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:300]}"
 
 
-def _value(given: object) -> dict[str, object]:
+def _value(result: object) -> dict[str, object]:
     try:
-        number = float(given)  # type: ignore[arg-type]
+        number = float(result)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return {"broken": f"it gave no number: {given!r}"[:300]}
+        return {"broken": f"it gave no number: {result!r}"[:300]}
     return {"score": number} if math.isfinite(number) else {"broken": f"it gave {number}"}
 
 
 def _call(call: dict[str, Any]) -> dict[str, object]:
     global _loading
     _loading = True
-    work, error = _tried(lambda: _bound(call))
+    work, error = _try_work(lambda: _bind_call(call))
     _loading = False
     if error is not None:
         return {"broken": _words(error)}
     function, arguments = work
-    return _judged(function, arguments, call)
+    return _score_call(function, arguments, call)
 
 
-def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def _try_work(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """Returns the result of the work, or what it raised: a stranger's code may raise anything."""
     try:
         return work(), None
@@ -151,7 +151,7 @@ def _tried(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def _bound(call: dict[str, Any]) -> tuple[Callable[..., object], list[Any]]:
+def _bind_call(call: dict[str, Any]) -> tuple[Callable[..., object], list[Any]]:
     """Returns the function and its arguments; many take no expected value."""
     function = getattr(importlib.import_module(f"{_PACKAGE}.{call['file']}"), call["name"])
     arguments = [call["result"]]
@@ -163,20 +163,20 @@ def _bound(call: dict[str, Any]) -> tuple[Callable[..., object], list[Any]]:
     return function, arguments
 
 
-def _judged(
+def _score_call(
     function: Callable[..., object], arguments: list[Any], call: dict[str, Any]
 ) -> dict[str, object]:
     options = call["options"]
     _used.clear()
-    given, error = _tried(lambda: function(*arguments, **options))
+    result, error = _try_work(lambda: function(*arguments, **options))
     if _used:
         return {"broken": f"the library {', '.join(sorted(_used))} is not installed"}
     if error is None:
-        return _value(given)
+        return _value(result)
     if _defect(error, call["place"]):
         return {"broken": _words(error)}
     if len(arguments) > 1 and _is_file(arguments[0]) and _is_file(arguments[1]):
-        _, again = _tried(lambda: function(arguments[1], arguments[1], **options))
+        _, again = _try_work(lambda: function(arguments[1], arguments[1], **options))
         if again is not None:
             return {"broken": f"it fails over the expected file too: {_words(again)}"}
     return {"unreadable": _words(error)}
@@ -198,8 +198,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     sys.meta_path.append(_Absent(request["absent"]))
     _packages(request["folder"])
-    found = [_call(call) for call in request["calls"]]
-    os.write(answers, json.dumps(found).encode())
+    verdicts = [_call(call) for call in request["calls"]]
+    os.write(answers, json.dumps(verdicts).encode())
     sys.stdout.flush()
     os._exit(0)  # threads that a function left must not hold the answer back
 

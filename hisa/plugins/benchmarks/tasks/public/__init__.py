@@ -69,7 +69,7 @@ def _task(number: int, line: str) -> PublicTask:
 
 def domains(tasks: Iterable[PublicTask]) -> dict[str, Counter[Source]]:
     """Counts each domain's tasks by their weakest piece: ours, OSWorld's package, or missing."""
-    found: dict[str, Counter[Source]] = {}
+    counts: dict[str, Counter[Source]] = {}
     for task in tasks:
-        found.setdefault(task.domain, Counter())[weakest(task.pieces)] += 1
-    return found
+        counts.setdefault(task.domain, Counter())[weakest(task.pieces)] += 1
+    return counts

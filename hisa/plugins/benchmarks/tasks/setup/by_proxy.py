@@ -56,9 +56,9 @@ async def proxy(context: StepContext, params: Parameters) -> None:
         return
     place = urlsplit(context.proxy)
     line = python(_CONNECT, str(place.hostname), str(place.port))
-    said = await context.environment.execute(line, timeout=patience(_SECONDS))
-    if said.exit_code != 0 or said.timed_out:
-        why = (said.error.strip().splitlines() or ["no answer"])[-1][:200]
+    result = await context.environment.execute(line, timeout=patience(_SECONDS))
+    if result.exit_code != 0 or result.timed_out:
+        why = (result.error.strip().splitlines() or ["no answer"])[-1][:200]
         raise EnvironmentFailed(
             f"{context.environment.name} does not reach the proxy {context.proxy}: {why}",
             fix="--set tasks.proxy=http://HOST:PORT, as the machine reaches it, or none",

@@ -106,15 +106,15 @@ async def update_browse_history(context: StepContext, params: History) -> None:
     Raises:
         EnvironmentFailed: there is no history file, and no browser that makes one.
     """
-    found = await _history_file(context)
-    if found is None:
+    history_file = await _history_file(context)
+    if history_file is None:
         await context.environment.execute(_FIRST_START, timeout=patience(60.0))
-        found = await _history_file(context)
-    if found is None:
+        history_file = await _history_file(context)
+    if history_file is None:
         raise EnvironmentFailed(
             "the machine has no history file of Chrome", fix="start Chrome there once"
         )
-    path, data = found
+    path, data = history_file
     await context.environment.write_file(
         path, await asyncio.to_thread(_with_visits, context, data, params)
     )
@@ -154,11 +154,11 @@ def _with_visits(context: StepContext, data: bytes, params: History) -> bytes:
     return path.read_bytes()
 
 
-def same_address(one: str | None, other: str | None) -> bool:
+def same_address(first: str | None, second: str | None) -> bool:
     """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
-    if one is None or other is None:
-        return one is other
-    return _plain(one) == _plain(other)
+    if first is None or second is None:
+        return first is second
+    return _plain(first) == _plain(second)
 
 
 def _plain(address: str) -> str:

@@ -11,7 +11,7 @@ from hisa.plugins.benchmarks.tasks.setup.scripts import await_windows, run_trace
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.place_file import place
-from hisa.tasks.task_context import quoted
+from hisa.tasks.task_context import quote_word
 
 __all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "put"]
 
@@ -92,9 +92,9 @@ async def script_and_execute(context: StepContext, params: Script) -> None:
     """Put a script on the machine, run it with bash, and wait for the windows that it opens."""
     data = await _content(context, params.src)
     await place(context, params.dest, data)
-    await context.environment.execute(f"chmod a+x {quoted(params.dest)}")
+    await context.environment.execute(f"chmod a+x {quote_word(params.dest)}")
     text = data.decode("utf-8", errors="replace")
     words = [params.dest, *params.options]
     await run_traced(context, words, name=params.src, text=text, path=params.dest)
-    await context.environment.execute(f"rm -f {quoted(params.dest)}")
+    await context.environment.execute(f"rm -f {quote_word(params.dest)}")
     await await_windows(context, text)

@@ -26,7 +26,7 @@ from hisa.tasks.task_context import Context
 __all__ = ["await_windows", "expect_window", "run_traced"]
 
 _SECONDS = 600.0  # chosen by hand
-_MAX_TOLD = 200_000
+_MAX_LOG = 200_000
 """Characters of what bash tells; a loop may fail in the same place for ever."""
 _ESSENTIAL = frozenset(
     ("cd", "source", ".", "mv", "cp", "ln", "install", "unzip", "tar", "gunzip", "bunzip2", "7z",
@@ -54,7 +54,7 @@ trap '__hisa ended "$LINENO" "$?" "$-" "$BASH_COMMAND"' EXIT
 
 
 @dataclass(frozen=True)
-class _Told:
+class _TraceLine:
     kind: str
     line: int
     rest: tuple[str, ...]
@@ -84,16 +84,16 @@ async def run_traced(
     line = f"BASH_ENV={trace} {shlex.join(['/bin/bash', *words])}"
     try:
         result = await environment.execute(line, timeout=seconds)
-        told = await environment.execute(f"cat {log} 2>/dev/null", limit=_MAX_TOLD)
+        log_output = await environment.execute(f"cat {log} 2>/dev/null", limit=_MAX_LOG)
     finally:
         with contextlib.suppress(EnvironmentFailed):
             await environment.execute(f"rm -f {trace} {log}", timeout=10.0)
     if result.timed_out:
         raise EnvironmentFailed(f"{name}: did not end within {seconds:.0f} s")
-    problems = list(dict.fromkeys(_problems(_read(told.output), text.splitlines(), path)))
+    problems = list(dict.fromkeys(_problems(_read(log_output.output), text.splitlines(), path)))
     if not problems and result.exit_code in (126, 127):
-        said = (result.error or result.output).strip()[-500:]
-        problems = [f"ended with {result.exit_code}: {said}"]
+        message = (result.error or result.output).strip()[-500:]
+        problems = [f"ended with {result.exit_code}: {message}"]
     if problems:
         fix = next(filter(None, map(fix_from_output, problems)), "")
         raise EnvironmentFailed(
@@ -102,31 +102,31 @@ async def run_traced(
         )
 
 
-def _read(told: str) -> Iterator[_Told]:
-    for line in told.splitlines():
+def _read(log_text: str) -> Iterator[_TraceLine]:
+    for line in log_text.splitlines():
         kind, _, rest = line.partition("\t")
         number, *more = rest.split("\t")
         if kind in ("missing", "failed", "ended") and number.isdigit() and more:
-            yield _Told(kind, int(number), tuple(more))
+            yield _TraceLine(kind, int(number), tuple(more))
 
 
-def _problems(told: Iterator[_Told], lines: Sequence[str], path: str) -> Iterator[str]:
+def _problems(records: Iterator[_TraceLine], lines: Sequence[str], path: str) -> Iterator[str]:
     missing = set()
-    for one in told:
-        match one.kind, one.rest:
-            case "missing", ("conda",) if _ACTIVATES.match(_line(lines, one.line)):
-                missing.add(one.line)
-            case "missing", (program,) if not _expected(lines, one.line):
-                missing.add(one.line)
-                yield f"line {one.line}: {program}: command not found"
+    for record in records:
+        match record.kind, record.rest:
+            case "missing", ("conda",) if _ACTIVATES.match(_line(lines, record.line)):
+                missing.add(record.line)
+            case "missing", (program,) if not _expects_failure(lines, record.line):
+                missing.add(record.line)
+                yield f"line {record.line}: {program}: command not found"
             case "failed", (status, source, *command) if source == path or not path:
                 words = " ".join(command).split()
-                if _matters(status, words) and one.line not in missing:
-                    yield f"line {one.line}: ended with {status}: {' '.join(words)[:200]}"
+                if _matters(status, words) and record.line not in missing:
+                    yield f"line {record.line}: ended with {status}: {' '.join(words)[:200]}"
             case "ended", (status, flags, *command) if status not in ("0", "126", "127"):
-                said = " ".join(command)
-                if said.startswith("exit") or "e" in flags:
-                    yield f"the script gave up with {status}: {said[:200]}"
+                command_text = " ".join(command)
+                if command_text.startswith("exit") or "e" in flags:
+                    yield f"the script gave up with {status}: {command_text[:200]}"
 
 
 def _matters(status: str, words: Sequence[str]) -> bool:
@@ -139,7 +139,7 @@ def _first(words: Sequence[str]) -> str:
     return rest[0].lstrip("\\") if rest else ""
 
 
-def _expected(lines: Sequence[str], number: int) -> bool:
+def _expects_failure(lines: Sequence[str], number: int) -> bool:
     """Whether a line looks at the failure of its own command."""
     line = _line(lines, number)
     return "||" in line or re.match(r"\s*(if|elif|while|until|!)\s", line) is not None
@@ -165,12 +165,12 @@ async def expect_window(context: Context, text: str, result: CommandResult) -> N
     Raises:
         EnvironmentFailed: it ended with another status than 0, and there is no such window.
     """
-    names = {name for one in _opened_by(text) for name in one}
+    names = {name for alternatives in _opened_by(text) for name in alternatives}
     if result.exit_code == 0 or not names:
         return
     for _ in range(LOOKS):
-        shown = await shown_windows(context)
-        if any(name in shown for name in names):
+        window_texts = await shown_windows(context)
+        if any(name in window_texts for name in names):
             return
         await context.pause(POLL_SECONDS)
     words = (result.error or result.output).strip()[-300:]
@@ -194,8 +194,8 @@ async def await_windows(context: Context, text: str) -> None:
     lines = [line for line in text.splitlines() if line[:1].isalpha()]
     awaited = set(_opened_by("\n".join(lines)))
     for _ in range(window_looks() if awaited else 0):
-        shown = await shown_windows(context)
-        if all(any(name in shown for name in names) for names in awaited):
+        window_texts = await shown_windows(context)
+        if all(any(name in window_texts for name in names) for names in awaited):
             return
         await context.pause(POLL_SECONDS)
 

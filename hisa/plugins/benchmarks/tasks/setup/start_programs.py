@@ -22,7 +22,7 @@ from hisa.protocols import CommandResult
 from hisa.tasks.missing_programs import fix_for, missing_program
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.started import start
-from hisa.tasks.task_context import quoted
+from hisa.tasks.task_context import quote_word
 from hisa.tasks.windows import Named, await_window, plain_title
 
 __all__ = [
@@ -90,8 +90,8 @@ async def execute(context: StepContext, params: Execute) -> None:
     Its exit status decides nothing, unless ``until`` says so, or it is to start an application
     whose window is not there.
     """
-    kept = params.until or params.stdout or params.stderr
-    if not kept and ends_programs(params.command, shell=params.shell):
+    uses_output = params.until or params.stdout or params.stderr
+    if not uses_output and ends_programs(params.command, shell=params.shell):
         await end_programs(context, params.command)
         return
     deadline = Deadline(_UNTIL_SECONDS)
@@ -139,9 +139,9 @@ class Open(Parameters):
 @SETUP("open", Open)
 async def open_file(context: StepContext, params: Open) -> None:
     """Open a file and wait until a window shows its name."""
-    path = quoted(params.path)
-    there = await context.environment.execute(f"test -e {path}")
-    if there.exit_code != 0:
+    path = quote_word(params.path)
+    file_test = await context.environment.execute(f"test -e {path}")
+    if file_test.exit_code != 0:
         raise EnvironmentFailed(f"{params.path}: there is no such file to open")
     line = f"{await _opener(context, params.path)} {path}"
     await start(context, line, names=window_names(line))
@@ -151,8 +151,8 @@ async def open_file(context: StepContext, params: Open) -> None:
 
 async def _opener(context: StepContext, path: str) -> str:
     name, _, options = opener_of(path).partition(" ")
-    if name and (found := await context.program(name)):
-        return f"{found} {options}".strip()
+    if name and (program := await context.program(name)):
+        return f"{program} {options}".strip()
     if await context.program("xdg-open"):
         return "xdg-open"
     raise EnvironmentFailed(
@@ -263,23 +263,25 @@ async def execute_verified(context: StepContext, params: VerifiedCommand) -> Non
     """
     await execute(context, Execute(command=params.command, shell=params.shell))
     deadline = Deadline(params.max_wait_time)
-    while lacking := await _lacking(context, params.verification):
+    while lacking := await _describe_unmet(context, params.verification):
         if deadline.passed:
             waited = f"{deadline.waited:.0f} s after {str(params.command)[:200]!r}"
             raise EnvironmentFailed(f"{waited}: {lacking}")
         await context.pause(params.check_interval)
 
 
-async def _lacking(context: StepContext, wanted: _Verification) -> str:
+async def _describe_unmet(context: StepContext, verification: _Verification) -> str:
     """The first condition that does not hold, in words; empty where all do."""
-    if wanted.window_exists is not None:
+    if verification.window_exists is not None:
         titles = [plain_title(window.title) for window in await context.windows()]
-        name = plain_title(wanted.window_exists).lower()
+        name = plain_title(verification.window_exists).lower()
         if not any(name in title.lower() for title in titles):
-            return f"no window titled {wanted.window_exists!r}; there are: {titles}"
-    if wanted.command_success is not None:
-        result = await context.run(wanted.command_success, shell=True)
+            return f"no window titled {verification.window_exists!r}; there are: {titles}"
+    if verification.command_success is not None:
+        result = await context.run(verification.command_success, shell=True)
         if result.exit_code != 0:
-            said = (result.error or result.output).strip()[-200:]
-            return f"{wanted.command_success[:200]!r} ended with {result.exit_code}: {said}"
+            message = (result.error or result.output).strip()[-200:]
+            return (
+                f"{verification.command_success[:200]!r} ended with {result.exit_code}: {message}"
+            )
     return ""

@@ -56,7 +56,7 @@ async def dagster_webui_init(context: StepContext, params: Dagster) -> None:
         "close_popups": _close_popups,
         "materialize_assets": _materialize,
     }
-    steps = [step for each in params.actions for step in doing[each.type](context, each)]
+    steps = [step for action in params.actions for step in doing[action.type](context, action)]
     await work_page(context, params.url, steps)
 
 
@@ -114,11 +114,11 @@ class Airflow(Parameters):
 async def astro_webui_init(context: StepContext, params: Airflow) -> None:
     """Show Airflow's page, and sign in where the task asks for it."""
     steps = [PageStep("see", "input#username", seconds=_POPUP_SECONDS, optional=True)]
-    for each in params.actions:
-        steps += _sign_in(each.username, each.password, 'a[rel="home"]')
+    for action in params.actions:
+        steps += _sign_in(action.username, action.password, 'a[rel="home"]')
     await work_page(context, params.url, steps)
-    if len(found := await tabs(context)) > 1:  # the page that was there first goes
-        await ask(context, f"/json/close/{quote(str(found[-1].get('id')))}")
+    if len(open_tabs := await tabs(context)) > 1:  # the page that was there first goes
+        await ask(context, f"/json/close/{quote(str(open_tabs[-1].get('id')))}")
 
 
 @SETUP("astro_refresh_page", Parameters)

@@ -13,7 +13,7 @@ from hisa.tasks.windows import Named, await_window, find_window
 __all__: list[str] = []
 
 
-async def _chosen(context: Context, params: Named) -> Window | None:
+async def _choose_window(context: Context, params: Named) -> Window | None:
     """While scoring a window may be gone because the agent closed it: that is no failure."""
     if context.phase == "score":
         return find_window(await context.windows(), params)
@@ -34,7 +34,7 @@ async def _manage(context: Context, window: Window, with_wmctrl: str, with_xdoto
 @SETUP("activate_window", Named)
 async def activate_window(context: Context, params: Named) -> None:
     """Bring a window to the front."""
-    window = await _chosen(context, params)
+    window = await _choose_window(context, params)
     if window is not None:
         await _manage(context, window, "-a", "windowactivate --sync")
 
@@ -42,6 +42,6 @@ async def activate_window(context: Context, params: Named) -> None:
 @SETUP("close_window", Named)
 async def close_window(context: Context, params: Named) -> None:
     """Ask a window to close."""
-    window = await _chosen(context, params)
+    window = await _choose_window(context, params)
     if window is not None:
         await _manage(context, window, "-c", "windowclose")
