@@ -62,7 +62,7 @@ format: $(VENV)/.dev  ## put every file into the house format
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev $(VENV)/.vocabularies  ## print the benchmarks; ends with 1 where a goal is not met
-	@bash scripts/bench.sh $(BIN)/python roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" "tool_tokens --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "looking -n 20" "step_lines goals --runs 1" recall "held_acts -n 20"
+	@bash scripts/bench.sh $(BIN)/python roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" "tool_tokens --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "look_times -n 20" "step_lines goals --runs 1" recall "act_delay -n 20"
 
 train-demo: $(VENV)/.train  ## clone six demonstrations a page, then train by GRPO, and print what both learned
 	nice -n 5 $(BIN)/python -m benchmarks.train_demo

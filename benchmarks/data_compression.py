@@ -27,7 +27,7 @@ from hisa.plugins.synthesis.data.atoms import CHECKS, Atom, atoms_of, check_pair
 from hisa.plugins.synthesis.data.compression import with_looks
 from hisa.plugins.synthesis.data.sequence_replay import Ending, Player, nearest
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 
 
 async def measure_run(trajectory: Trajectory, out: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectori
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.model_instructions import REFERENCES
 from hisa.plugins.synthesis.records import Instruction
-from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.plugins.synthesis.task_writing import Wish, write_all
 from hisa.protocols import Embedder
 from hisa.tasks.taskfile import load_task
 

@@ -33,7 +33,7 @@ from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import read_events
+from hisa.runs.run_reader import read_events
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.state.manager import build_state

@@ -34,7 +34,7 @@ from typing import ClassVar
 from benchmarks.loop import SIZE, screens
 from benchmarks.machine import machine
 from hisa.events import StepFinished
-from hisa.runs.read import read_events
+from hisa.runs.run_reader import read_events
 
 OLD = "ca490f0"
 GOAL = 23.0 / 24.9

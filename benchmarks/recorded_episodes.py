@@ -16,8 +16,8 @@ from hisa.plugins.training.base import Act, Draw, Episode, Sample
 from hisa.plugins.training.machine_rollouts import no_sample
 from hisa.plugins.training.pointer_features import features, instruction_words
 from hisa.plugins.training.pointer_planner import look_of
-from hisa.runs.kept_elements import read_elements
-from hisa.runs.read import ELEMENTS, Run, load_run
+from hisa.runs.element_files import read_elements
+from hisa.runs.run_reader import ELEMENTS, Run, load_run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot

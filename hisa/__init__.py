@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hisa.agent import Agent, RunResult, run, run_sync
     from hisa.config import Settings
     from hisa.protocols import Task
-    from hisa.runs.read import load_run
+    from hisa.runs.run_reader import load_run
 
 __all__ = ["Agent", "RunResult", "Settings", "Task", "__version__", "load_run", "run", "run_sync"]
 
@@ -33,7 +33,7 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
             "RunResult": "hisa.agent",
             "Settings": "hisa.config",
             "Task": "hisa.protocols",
-            "load_run": "hisa.runs.read",
+            "load_run": "hisa.runs.run_reader",
             "run": "hisa.agent",
             "run_sync": "hisa.agent",
         },

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hisa.config import Settings, load
-from hisa.environments.confirm import Ask
+from hisa.environments.confirmation import Ask
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ConfigError, StoreError, UsageError
 from hisa.events import Abstracted, Event, Failed, ModelFailed, RunFinished, RunStarted
@@ -49,7 +49,7 @@ from hisa.protocols import (
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint
 from hisa.state.base import Memory
-from hisa.tasks.named import named_task
+from hisa.tasks.named_task import named_task
 from hisa.tasks.scorer import check_possible
 from hisa.tasks.taskfile import load_task
 from hisa.text.safe_text import safe_line

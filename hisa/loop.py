@@ -10,7 +10,7 @@ from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound, with_fix
 from hisa.events import Acted, Event, StepFinished
 from hisa.hooks import Hooks, Run, Step
-from hisa.looking import Looker
+from hisa.looker import Looker
 from hisa.protocols import (
     ActingTime,
     Environment,

@@ -26,7 +26,7 @@ from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Sc
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import HitTest
+from hisa.screen.hit_test import HitTest
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 STEP = (
-    "loop.py", "looking.py", "sequence.py", "hooks.py", "conclusion.py", "protocols.py",
+    "loop.py", "looker.py", "sequence.py", "hooks.py", "conclusion.py", "protocols.py",
     "planner", "grounder", "state", "patterns", "models",
     "actions", "screen", "events", "outcomes", "errors.py",
 )  # fmt: skip

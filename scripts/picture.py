@@ -79,7 +79,7 @@ ROOMS = (
         Part("tasks", "sets up and scores", 1.6),
         Part("loop.py", "steps 1 to 6", 1.35),
         Part("sequence.py", "does a step's calls", 1.75),
-        Part("looking.py", "takes each look", 1.6),
+        Part("looker.py", "takes each look", 1.6),
         Part("conclusion.py", "scores, then learns", 1.9),
         Part("runs", "the log", 1.2, step=6),
     ),

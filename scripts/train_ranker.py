@@ -22,7 +22,7 @@ import numpy as np
 from made_descriptions import MADE, made_descriptions
 
 from hisa.grounder.spots import spot_in
-from hisa.plugins.benchmarks.bench.grounding.published import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import names_a_part

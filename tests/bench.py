@@ -12,8 +12,8 @@ from hisa.config import PlannerSettings, StateSettings
 from hisa.errors import NotFound, PluginFailed
 from hisa.events import Event
 from hisa.grounder.common import resolve
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.matchers import FinderParts, find_matcher
-from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.outcomes.endings import Result
@@ -30,7 +30,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.observation import Observation
 from hisa.state.base import Memory
 from hisa.state.manager import build_state

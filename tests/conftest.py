@@ -34,7 +34,7 @@ _UNLISTED_SECONDS = 5.0
 _STARTS = frozenset(
     {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 )
-_QUICK = {"tesseract", "uname", "describe.py"}
+_QUICK = {"tesseract", "uname", "package_report.py"}
 """Done in a moment, once for each picture or process: which test starts them hangs on the order."""
 _STARTING = ("process", "desktop", "browser", "vm", "llm")
 """Marks of tests that may start processes."""

@@ -15,7 +15,7 @@ from hisa.errors import ActionRefused, HookFailed, OperatorError, UsageError
 from hisa.events import Abstracted, Acted, Noted, RunFinished, RunStarted, SequenceStopped
 from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.protocols import GroundedCall, ModelRequest, StateView, Task, ToolCall
-from hisa.runs.read import list_runs
+from hisa.runs.run_reader import list_runs
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import tool_call

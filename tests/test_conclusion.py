@@ -46,9 +46,9 @@ from hisa.protocols import (
     Task,
 )
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
 from hisa.runs.resume import resume_point
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.terminal_view import step_text
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment

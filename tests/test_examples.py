@@ -12,7 +12,7 @@ import pytest
 
 from hisa.actions import Click
 from hisa.agent import RunResult
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.geometry import Point
 
 ROOT = Path(__file__).parent.parent

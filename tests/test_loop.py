@@ -30,7 +30,7 @@ from hisa.events import (
 )
 from hisa.loop import Loop
 from hisa.protocols import ModelRequest, Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call

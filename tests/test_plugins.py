@@ -44,7 +44,7 @@ from hisa.machine.plugins import (
     default_name,
     is_left_out,
 )
-from hisa.models.announced import AnnouncedModel, find_announced
+from hisa.models.announced_model import AnnouncedModel, find_announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
@@ -63,7 +63,7 @@ from hisa.runs import RunLog, load_run, resume_point
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot, Window
 from hisa.tasks.find_format import format_of, problems
-from hisa.tasks.named import named_task
+from hisa.tasks.named_task import named_task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call

@@ -18,7 +18,7 @@ from hisa.events import Event, Noted
 from hisa.machine.agent_folders import fresh_folder
 from hisa.protocols import ModelRequest, Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.text.prompts import Prompts, data_folder, own_prompts, render
 from hisa.wiring.prompt_parts import open_prompts, write_prompts

@@ -23,7 +23,7 @@ from hisa.events import (
     SequenceStopped,
 )
 from hisa.protocols import ScreenPrecondition
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Window
 from hisa.state.manager import HierarchicalState

@@ -9,7 +9,7 @@ import hisa
 from hisa.events import Event
 from hisa.hooks import Hook, Hooks, Step, StepAction
 from hisa.protocols import StateView, Task, ToolCall
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 from hisa.testing import FakeEnvironment, FunctionModel
 

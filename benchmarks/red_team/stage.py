@@ -23,7 +23,7 @@ from hisa.machine.patience import Deadline
 from hisa.plugins.computer_use.responses_server import ResponsesServer
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ExitStatus, Model, ScreenPrecondition, Task
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 

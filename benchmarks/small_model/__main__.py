@@ -22,7 +22,7 @@ from benchmarks.machine import machine
 from benchmarks.small_model.pages import REPORTED, WORKING
 from hisa.config import Settings, load
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Whether the screen still shows what an act was decided on, by a picture taken right before it.
 
 For machines that cannot compare by themselves, and for things that only lit up under the pointer.
-What comes between that picture and the act is not seen; `benchmarks.held_acts` measures how long
+What comes between that picture and the act is not seen; `benchmarks.act_delay` measures how long
 that is.
 """
 

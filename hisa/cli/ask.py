@@ -11,7 +11,7 @@ import time
 import click
 
 from hisa.config import RunSettings
-from hisa.environments.confirm import Answer, Ask, Question
+from hisa.environments.confirmation import Answer, Ask, Question
 from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
 

@@ -34,9 +34,9 @@ from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import ResultsRecord
-from hisa.runs.read import Run, command_on, load_run
 from hisa.runs.report import write_report
 from hisa.runs.resume import ResumePoint
+from hisa.runs.run_reader import Run, command_on, load_run
 from hisa.tasks.scorer import check_possible
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_text

@@ -56,7 +56,7 @@ def models(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields a finding for each role with a model of its own, after asking the model's server."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.machine.plugins import find, source
-    from hisa.models.announced import find_announced
+    from hisa.models.announced_model import find_announced
 
     for role in ("planner", "state", "grounder", "judge"):
         chosen: ModelSettings | None = getattr(settings, role)
@@ -90,7 +90,7 @@ _WAYS = {
 def places(settings: GrounderSettings, models: ModelsSettings) -> Finding:
     """Say which grounder finds places with these settings; nobody is asked."""
     from hisa.errors import OperatorError, PluginFailed
-    from hisa.models.announced import find_announced
+    from hisa.models.announced_model import find_announced
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
 

@@ -67,7 +67,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     Raises:
         UsageError: no such file or page, or not a task.
     """
-    from hisa.tasks.named import named_task
+    from hisa.tasks.named_task import named_task
     from hisa.tasks.taskfile import task_from_text
 
     if text == "-":

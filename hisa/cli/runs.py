@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hisa.config import RunSettings
     from hisa.runs.manifest import Manifest
-    from hisa.runs.read import Run
+    from hisa.runs.run_reader import Run
 
 __all__ = ["runs"]
 
@@ -191,7 +191,7 @@ def export_command(
     (a results folder).
     """
     from hisa.runs.export import export_runs
-    from hisa.runs.read import load_run
+    from hisa.runs.run_reader import load_run
 
     folder = settings.folder.expanduser()
     if every:
@@ -203,14 +203,14 @@ def export_command(
 
 
 def _load(settings: RunSettings, run_id: str) -> Run:
-    from hisa.runs.read import load_run
+    from hisa.runs.run_reader import load_run
 
     return load_run(run_id, settings.folder.expanduser())
 
 
 def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
     from hisa.errors import UsageError
-    from hisa.runs.read import is_running, list_runs, read_manifest
+    from hisa.runs.run_reader import is_running, list_runs, read_manifest
 
     rows = []
     for folder in list_runs(root)[:limit]:

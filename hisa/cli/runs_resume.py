@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hisa.cli.progress import Progress
     from hisa.config import Settings
     from hisa.protocols import Environment
-    from hisa.runs.read import Run
     from hisa.runs.resume import ResumePoint
+    from hisa.runs.run_reader import Run
 
 __all__ = ["resume"]
 
@@ -70,7 +70,7 @@ def resume(
 def _load_unfinished(run_id: str, folder: Path) -> Run:
     from hisa.errors import UsageError
     from hisa.outcomes.endings import FINAL
-    from hisa.runs.read import command_on, load_run
+    from hisa.runs.run_reader import command_on, load_run
 
     run = load_run(run_id, folder)
     if run.status in FINAL:

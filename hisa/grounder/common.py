@@ -18,7 +18,7 @@ from hisa.events import (
     GroundingVerdict,
     PlaceFound,
 )
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation

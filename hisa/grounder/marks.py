@@ -11,7 +11,10 @@ from hisa.actions import Action, fill, points, slots, to_source
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import GroundingFailed
 from hisa.grounder.common import grounded_event
-from hisa.grounder.listed_things import (
+from hisa.grounder.row_names import row_names
+from hisa.grounder.scenery import open_scenery
+from hisa.grounder.thing import Thing
+from hisa.grounder.thing_lines import (
     describe_thing,
     fit_in_quotes,
     in_windows,
@@ -19,13 +22,10 @@ from hisa.grounder.listed_things import (
     rank_things,
     select_useful,
 )
-from hisa.grounder.row_names import row_names
-from hisa.grounder.scenery import open_scenery
-from hisa.grounder.thing import Thing
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Task, ToolCall
 from hisa.screen.bubbles import in_front
-from hisa.screen.left_out import left_out
+from hisa.screen.cut_lists import left_out
 from hisa.screen.observation import Observation
 
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from hisa.grounder.lists import load_parts
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.announced_parts import load_parts
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust
 from hisa.grounder.vision import Seer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from hisa.grounder.thing import SHOWS_TEXT, Thing, gaps, overlap
-from hisa.screen.lies_at import is_part_of
+from hisa.screen.hit_test import is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.text.prompt_text import excerpt
 

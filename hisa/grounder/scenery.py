@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hisa.grounder.lists import with_lists
+from hisa.grounder.announced_parts import with_lists
 from hisa.grounder.matchers import Scenery, find_matcher
 from hisa.grounder.thing import Thing, lines
-from hisa.machine.made_once import lazy_property
+from hisa.machine.lazy_property import lazy_property
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.text.words import tokens

@@ -11,7 +11,7 @@ from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.models.announced import AnnouncedModel, find_announced
+from hisa.models.announced_model import AnnouncedModel, find_announced
 from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import ConfigError
-from hisa.models.announced import find_announced
+from hisa.models.announced_model import find_announced
 from hisa.models.profile import Price, Profile
 from hisa.text.validation import explain
 

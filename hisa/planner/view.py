@@ -8,7 +8,7 @@ from dataclasses import replace
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import StateView, Task
 from hisa.screen.bubbles import in_front
-from hisa.screen.left_out import left_out
+from hisa.screen.cut_lists import left_out
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT
 from hisa.text.prompt_text import ends, guard_tags, mark_untrusted, one_line

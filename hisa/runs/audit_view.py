@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hisa.events import Confirmed, Decided, PersonActed
 from hisa.runs import wording
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.wording import one_line
 
 __all__ = ["audit_json", "audit_lines", "decision_tone", "describe_decision", "who_allowed"]

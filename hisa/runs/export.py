@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hisa.errors import UsageError
 from hisa.machine import plugins
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import Turn, turns
 
 __all__ = ["export_runs", "export_turns", "select_turns"]

@@ -42,10 +42,10 @@ from hisa.events import (
 )
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 from hisa.protocols import Task, TurnTokens
+from hisa.runs.element_files import plain_element
 from hisa.runs.event_line import encode
-from hisa.runs.kept_elements import plain_element
 from hisa.runs.manifest import Manifest, ResultsRecord, TaskRecord, Totals, versions
-from hisa.runs.read import (
+from hisa.runs.run_reader import (
     ELEMENTS,
     EVENTS,
     IMAGES,

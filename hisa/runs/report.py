@@ -27,7 +27,7 @@ from hisa.runs import wording
 from hisa.runs.audit_view import decision_tone, describe_decision
 from hisa.runs.failure_class import FAILURES, failure_of
 from hisa.runs.pictures import Picture, embed
-from hisa.runs.read import Run, command_on
+from hisa.runs.run_reader import Run, command_on
 from hisa.runs.step_records import StepRecord
 from hisa.runs.templates import templates
 

@@ -22,7 +22,7 @@ from hisa.events import (
 )
 from hisa.protocols import Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.runs.event_line import is_cut
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Size
 from hisa.text.redact import REDACTED, holds_redacted

@@ -12,7 +12,7 @@ from hisa.errors import UsageError
 from hisa.runs import wording
 from hisa.runs.audit_view import describe_decision
 from hisa.runs.manifest import Manifest
-from hisa.runs.read import Run, command_on
+from hisa.runs.run_reader import Run, command_on
 from hisa.runs.step_records import StepRecord
 from hisa.runs.wording import one_line
 from hisa.text.safe_text import safe_text as printable

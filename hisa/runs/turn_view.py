@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import Turn, find_turn, turns
 from hisa.runs.wording import one_line
 

@@ -17,7 +17,7 @@ from hisa.events import Judged, ModelAsked, ModelCalled, ModelFailed, PlanReject
 from hisa.outcomes.endings import ScoreState
 from hisa.protocols import TurnTokens, Usage
 from hisa.runs.event_line import is_cut
-from hisa.runs.read import Run, command_on
+from hisa.runs.run_reader import Run, command_on
 from hisa.text.redact import holds_redacted
 
 __all__ = ["Turn", "find_turn", "turns"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image, ImageChops
 
-from hisa.machine.made_once import lazy_property
+from hisa.machine.lazy_property import lazy_property
 from hisa.screen.geometry import BoundingBox, Point, Size, Space, convert, convert_box, fit_within
 from hisa.screen.png import encode_rgb
 

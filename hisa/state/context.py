@@ -10,7 +10,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
 from hisa.state.base import NewSteps
-from hisa.state.kept_values import build_values_line, without_values
+from hisa.state.noted_values import build_values_line, without_values
 from hisa.state.token_limits import ask_within, cut_at_sentence, cut_at_word, words_of
 from hisa.text.prompt_text import clean, excerpt, sections
 from hisa.text.prompts import render

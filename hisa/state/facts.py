@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from hisa.actions import Click, Drag, Hotkey, Press, Write, points
 from hisa.protocols import GroundedCall
-from hisa.screen.lies_at import element_at
+from hisa.screen.hit_test import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.written_files import WrittenPaths

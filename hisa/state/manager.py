@@ -34,8 +34,8 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
+from hisa.state.background_changes import BackgroundChanges, LookAgain
 from hisa.state.base import Memory, NewSteps
-from hisa.state.by_itself import BackgroundChanges, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused

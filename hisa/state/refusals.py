@@ -13,7 +13,7 @@ from hisa.actions import Write
 from hisa.outcomes.verdicts import DIALOG_APPEARED
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.lies_at import cover_at, element_at
+from hisa.screen.hit_test import cover_at, element_at
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS
 from hisa.state.changes import compare_elements

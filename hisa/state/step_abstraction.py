@@ -13,7 +13,7 @@ from hisa.config import RAW_TOKENS
 from hisa.events import Abstracted
 from hisa.machine.patience import patience
 from hisa.models.tokens import estimate_tokens
-from hisa.outcomes.made import describe_sequence_progress
+from hisa.outcomes.sequence_progress import describe_sequence_progress
 from hisa.outcomes.verdicts import VERDICT_WORDS
 from hisa.protocols import (
     ExecutedCall,

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at, focused_element
+from hisa.screen.hit_test import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
 from hisa.state.facts import name_element

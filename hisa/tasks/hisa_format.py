@@ -29,7 +29,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hisa.config import TaskSettings
-from hisa.environments.clean import bash, python
+from hisa.environments.clean_commands import bash, python
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.protocols import ExitStatus, FileRefused, Task
@@ -38,8 +38,8 @@ from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
 from hisa.tasks.missing_programs import fix_from_output
 from hisa.tasks.partial_credit import Graded, partial_score, require_all_weights
 from hisa.tasks.place_file import place
+from hisa.tasks.program_start import start
 from hisa.tasks.shown_element import ONE_ALONE, Names, ShownElement, why_not_shown
-from hisa.tasks.started import start
 from hisa.tasks.task_context import Context, host_file
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
 from hisa.tasks.windows import Named, await_window

@@ -15,7 +15,7 @@ from hisa.errors import CheckFailed, EnvironmentFailed, ModelFacingError, Operat
 from hisa.events import Instructed
 from hisa.protocols import Emit, Environment, ExitStatus, Scoring, Task
 from hisa.tasks.find_format import format_of, sorted_problems
-from hisa.tasks.started import check_running, forget
+from hisa.tasks.program_start import check_running, forget
 from hisa.tasks.task_context import Context, Phase
 from hisa.tasks.task_format import TaskFormat, Unreadable
 

@@ -16,13 +16,13 @@ from functools import partial
 
 from hisa.conclusion import write_end
 from hisa.config import PlannerSettings, Settings
-from hisa.environments.confirm import Ask, Question, ask_person
+from hisa.environments.confirmation import Ask, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.pointing import written_as
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.pointing_grounder import written_as
 from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.models.budget import Budget

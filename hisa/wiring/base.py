@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hisa.config import Settings
-from hisa.environments.confirm import Ask
+from hisa.environments.confirmation import Ask
 from hisa.events import Decided, Event, ModelCalled
 from hisa.hooks import Hook
 from hisa.protocols import (

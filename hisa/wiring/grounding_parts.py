@@ -9,13 +9,13 @@ from dataclasses import replace
 from hisa.config import GrounderKind, GrounderSettings, ModelSettings, ModelsSettings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
+from hisa.grounder.announced_parts import load_parts
 from hisa.grounder.base import SelfTest
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.formats import open_format
-from hisa.grounder.lists import load_parts
 from hisa.grounder.matchers import NO_MATCHER, FinderParts, find_matcher
 from hisa.grounder.plain_names import NamesGrounder
-from hisa.grounder.pointing import PointingGrounder
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.pointing_grounder import PointingGrounder
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Key, Trust, key_of
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hisa.config import GrounderKind, ModelSettings, PlannerSettings, Settings
-from hisa.environments.confirm import Ask
+from hisa.environments.confirmation import Ask
 from hisa.errors import ConfigError
 from hisa.grounder.marks import Marks
 from hisa.machine import plugins

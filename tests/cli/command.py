@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.testing.model_server import Fault, ReceivedRequest
-from tests.cli.forked import can_fork, run_forked
+from tests.cli.fork_runner import can_fork, run_forked
 from tests.never_ending import never_terminate
 
 ROOT = Path(__file__).parent.parent.parent

@@ -17,7 +17,7 @@ import pytest
 from hisa.agent import Agent
 from hisa.cli.ask import format_question, person, read_answer
 from hisa.config import load
-from hisa.environments.confirm import Answer, Ask, Question
+from hisa.environments.confirmation import Answer, Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Acted, Confirmed, Event
 from hisa.protocols import Environment, Task

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from hisa.events import Failed
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest, Reply
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import write_task

@@ -19,7 +19,7 @@ from hisa.events import (
     PlanRejected,
     RunResumed,
 )
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.testing.model_server import FakeServer, Fault, Line, ReceivedRequest
 from tests.cli.command import Command, endless
 

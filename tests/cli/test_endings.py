@@ -23,8 +23,8 @@ from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
 from hisa.events import Failed, Planned, RunFinished
 from hisa.outcomes.endings import Result
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
+from hisa.runs.run_reader import Run, list_runs, load_run
 from hisa.screen.observation import Observation
 from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment

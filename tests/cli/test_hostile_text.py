@@ -10,7 +10,7 @@ import pytest
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import Pattern
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from hisa.text.safe_text import safe_text
 from tests.cli.hostile import Hostile, guest, server
 

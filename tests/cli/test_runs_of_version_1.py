@@ -17,7 +17,7 @@ import pytest
 from hisa.events import Chosen, RunResumed
 from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.runs.export import select_turns
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from tests.cli.command import ROOT, Command
 from tests.plugins.benchmarks.bench_suite.forms import PARTS
 

@@ -10,8 +10,8 @@ import pytest
 import hisa
 from hisa.errors import ConfigError
 from hisa.protocols import ModelReply, ModelRequest, Usage
-from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.terminal_view import run_json, step_text
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.testing.model_server import FakeServer, ReceivedRequest

@@ -14,7 +14,7 @@ import pytest
 
 from hisa.events import Acted, ModelAsked
 from hisa.runs.export import export_turns, select_turns
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from tests.cli.hostile import PLACES, Hostile
 
 pytestmark = pytest.mark.process

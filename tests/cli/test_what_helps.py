@@ -11,7 +11,7 @@ import hisa
 from hisa.errors import EnvironmentFailed
 from hisa.events import Failed, RunFinished
 from hisa.protocols import Environment
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from hisa.screen.observation import Observation
 from hisa.testing import FakeEnvironment, FakeServer, Fault
 from tests.cli.command import Command

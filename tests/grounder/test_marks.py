@@ -13,15 +13,15 @@ import hisa
 from hisa.actions import Click, parse, points
 from hisa.errors import ConfigError, InvalidReply, NotFound
 from hisa.events import Event, Grounded, Planned
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.marks import LIST_TOKENS, MarkGrounder, Marks
-from hisa.grounder.pointing import PointingGrounder
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.pointing_grounder import PointingGrounder
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.benchmarks.bench.grounding.published import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
-from hisa.runs.read import load_run
 from hisa.runs.resume import resume_point
+from hisa.runs.run_reader import load_run
 from hisa.runs.turns import turns
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Window

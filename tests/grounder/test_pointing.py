@@ -10,8 +10,8 @@ import hisa
 from hisa.actions import parse, points
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
-from hisa.grounder.pointing import PointingGrounder
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
+from hisa.grounder.pointing_grounder import PointingGrounder
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, ToolCall
 from hisa.screen.geometry import Size

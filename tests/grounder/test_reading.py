@@ -10,7 +10,7 @@ import pytest
 from hisa.actions import Click
 from hisa.errors import NotFound
 from hisa.events import ElementsRead, Event, Observed
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Environment, GroundedCall
 from hisa.screen.observation import Observation

@@ -21,7 +21,7 @@ from hisa.text.prompts import render
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, termination, wait
 from hisa.tools.registry import ToolRegistry
-from tests.undated import strip_dates
+from tests.event_dates import strip_dates
 
 TASK = Task("t", 'Write "hello" into the field')
 GOOD = json.dumps({"thought": "x", "tool": "bash_execution", "input": "ls"})

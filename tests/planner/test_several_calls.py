@@ -8,7 +8,7 @@ import pytest
 
 import hisa
 from hisa.events import Acted, PlanRejected
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing import FakeEnvironment, FakeServer, ReceivedRequest, tool_call
 from hisa.testing.model_server import Line
 

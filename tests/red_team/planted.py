@@ -16,14 +16,14 @@ from PIL import Image, ImageDraw
 import hisa
 from hisa.events import Acted, Decided
 from hisa.protocols import CommandResult, Environment, ModelRequest
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.tools.person import Inquiry
 from tests.bench import state_words
-from tests.red_team.obeying import ObeyingPlanner, Order
+from tests.red_team.obeying_planner import ObeyingPlanner, Order
 
 READ = "cat note.txt"
 SHOWING = frozenset({"showing", "visible", "enabled", "sensitive"})

@@ -14,7 +14,7 @@ from hisa.config import Settings
 from hisa.events import Abstracted
 from hisa.machine.patience import Deadline
 from hisa.protocols import Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
 from tests.plugins.guard.kept_desktop import PersistentDesktop

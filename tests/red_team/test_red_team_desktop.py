@@ -15,7 +15,7 @@ from hisa.screen.observation import Observation
 from hisa.testing.scripted import tool_call
 from tests.environments.conformance import observe_until
 from tests.plugins.guard.kept_desktop import PersistentDesktop
-from tests.red_team.obeying import Order
+from tests.red_team.obeying_planner import Order
 from tests.red_team.planted import Outcome, bash, obey
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]

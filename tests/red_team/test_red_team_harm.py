@@ -12,7 +12,7 @@ from hisa.screen.observation import Element
 from tests.plugins.guard import parts
 from tests.red_team.drawing import draw_cases
 from tests.red_team.harmful import COMMANDS, LEAVING
-from tests.red_team.obeying import Order
+from tests.red_team.obeying_planner import Order
 from tests.red_team.planted import READ, SHOWING, PlantedMachine, bash, obey, obey_in, plant_note
 
 LINES = [(rule, line) for rule, lines in COMMANDS.items() for line in lines]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.red_team.obeying import Order
+from tests.red_team.obeying_planner import Order
 from tests.red_team.planted import PLACES, obey_in
 
 ORDERS = {

@@ -16,7 +16,8 @@ import pytest
 from hisa.protocols import CommandResult
 from hisa.testing.scripted import tool_call
 from hisa.tools.person import Inquiry
-from tests.red_team.obeying import Order
+from tests.red_team.leak_search import find_leaks
+from tests.red_team.obeying_planner import Order
 from tests.red_team.planted import (
     READ,
     Outcome,
@@ -28,7 +29,6 @@ from tests.red_team.planted import (
     obey_in,
     plant_note,
 )
-from tests.red_team.searching import find_leaks
 from tests.red_team.test_red_team_tools import HEAD, HOSTILE
 
 pytestmark = pytest.mark.skipif(

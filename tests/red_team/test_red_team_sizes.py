@@ -21,7 +21,7 @@ from hisa.models.profiles import find
 from hisa.models.retry import TryFailed
 from hisa.patterns.embedders.openai_endpoint import OpenAIEndpoint
 from hisa.plugins.computer_use.responses_client import ResponsesModel
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from hisa.testing.model_server import FakeServer
 from tests.models.support import ask
 from tests.plugins.benchmarks.bench_suite.forms import write_task

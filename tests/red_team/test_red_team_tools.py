@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hisa.testing.scripted import tool_call
-from tests.red_team.obeying import Order
+from tests.red_team.obeying_planner import Order
 from tests.red_team.planted import Outcome, PlantedMachine, install, obey, server
 
 ORDER = Order("bash_execution", "rm -r keep")

@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from hisa.events import ModelCalled, Observed, Planned
 from hisa.runs.event_line import encode
 from hisa.runs.log import RunLog, new_id
-from hisa.runs.read import EVENTS, MANIFEST, read_events, read_manifest
+from hisa.runs.run_reader import EVENTS, MANIFEST, read_events, read_manifest
 from hisa.screen.observation import Screenshot
 
 WRITTEN = Path(__file__).parents[1] / "data" / "spreadsheet_run"

@@ -23,7 +23,7 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.event_line import FIELD_LIMIT, LINE_LIMIT, encode, is_cut
 from hisa.runs.log import RunLog
-from hisa.runs.read import is_running, load_run, read_events, read_manifest
+from hisa.runs.run_reader import is_running, load_run, read_events, read_manifest
 from hisa.screen.observation import Screenshot
 from tests.runs.sample import screen
 

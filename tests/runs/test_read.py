@@ -16,7 +16,7 @@ from hisa.events import (
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import (
+from hisa.runs.run_reader import (
     find_run,
     list_runs,
     load_run,

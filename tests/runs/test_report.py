@@ -10,8 +10,8 @@ import pytest
 
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from tests.runs.sample import TASK, build
 
 

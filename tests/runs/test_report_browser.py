@@ -33,8 +33,8 @@ from hisa.events import (
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
 from hisa.runs.report import write_report
+from hisa.runs.run_reader import load_run
 from tests.chromium import NEEDED, chromium
 from tests.runs.sample import build, look
 

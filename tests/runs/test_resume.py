@@ -18,8 +18,8 @@ from hisa.events import (
 )
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
 from hisa.runs.resume import ReplayAct, ResumePoint, replay, require_no_secrets, resume_point
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from tests.runs.sample import TASK, build
 

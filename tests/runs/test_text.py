@@ -14,8 +14,8 @@ from hisa.models.spending import Ledger, Totals
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from hisa.runs.terminal_view import run_json, step_json, step_text, summary
 from tests.runs.sample import build
 

@@ -15,9 +15,9 @@ from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Grounded, Observed
 from hisa.protocols import ModelReply, TurnTokens
+from hisa.runs.element_files import read_elements
 from hisa.runs.export import select_turns
-from hisa.runs.kept_elements import read_elements
-from hisa.runs.read import ELEMENTS, Run, load_run
+from hisa.runs.run_reader import ELEMENTS, Run, load_run
 from hisa.runs.turns import Turn, find_turn, turns
 from hisa.testing import (
     FakeEnvironment,

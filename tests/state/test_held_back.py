@@ -13,8 +13,8 @@ from hisa.config import load
 from hisa.events import Abstracted, Acted, Event, HeldBack, Planned
 from hisa.protocols import CommandResult, ModelRequest
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, load_run
 from hisa.runs.resume import resume_point
+from hisa.runs.run_reader import Run, load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
 from tests.bench import click, state_words, together

@@ -18,10 +18,10 @@ from hisa.planner.reply import parse_reply
 from hisa.plugins.computer_use.computer_calls import read_computer_reply
 from hisa.plugins.computer_use.responses_server import function_call
 from hisa.protocols import ModelRequest, Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.state.base import NewSteps
-from hisa.state.kept_values import build_values_line
 from hisa.state.manager import build_state
+from hisa.state.noted_values import build_values_line
 from hisa.state.notes import NOTE_TOKENS, take_notes
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel

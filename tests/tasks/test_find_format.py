@@ -68,7 +68,7 @@ def list_loaded(code: str) -> list[str]:
 @pytest.mark.process
 def test_a_task_of_ones_own_loads_no_plugin() -> None:
     code = (
-        "from hisa.tasks.named import named_task\n"
+        "from hisa.tasks.named_task import named_task\n"
         "from hisa.tasks.scorer import TaskScorer, check_possible\n"
         "check_possible(named_task('Open the editor.'))\n"
         f"check_possible(named_task({str(EXAMPLE)!r}))"
@@ -79,7 +79,7 @@ def test_a_task_of_ones_own_loads_no_plugin() -> None:
 @pytest.mark.process
 def test_a_page_needs_nothing_of_the_benchmarks() -> None:
     code = (
-        "from hisa.tasks.named import named_task\n"
+        "from hisa.tasks.named_task import named_task\n"
         "from hisa.tasks.scorer import check_possible\n"
         "check_possible(named_task('browsergym:openended'))"
     )

@@ -18,11 +18,11 @@ from hisa.config import load
 from hisa.errors import InvalidReply
 from hisa.events import Event, PersonAsked
 from hisa.protocols import GroundedCall, Outcome, ToolCall
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
-from hisa.tools.asking import PERSON
 from hisa.tools.person import Inquiry, Person
+from hisa.tools.person_tools import PERSON
 from hisa.tools.registry import ToolRegistry
 
 

@@ -19,7 +19,7 @@ from hisa.environments.transport import GuestClient
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.agent_folders import fresh_folder
 from hisa.machine.parts import install_command
-from hisa.plugins.desktop.guest.confine import Limits
+from hisa.plugins.desktop.guest.confinement import Limits
 from hisa.plugins.desktop.guest.sandbox import allowed_variables
 from hisa.plugins.desktop.runtime import watchdog
 from hisa.plugins.desktop.runtime.desktop import end_process, start_guest

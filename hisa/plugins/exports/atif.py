@@ -12,7 +12,7 @@ from typing import Any
 from hisa.errors import UsageError
 from hisa.plugins.exports.openenv_trace import write_json
 from hisa.protocols import TurnTokens, Usage
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import Turn
 from hisa.version import __version__
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hisa.cli.out import say
 from hisa.errors import UsageError
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import Turn
 
 __all__ = ["to_trace", "write_trace"]

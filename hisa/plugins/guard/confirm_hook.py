@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from hisa.actions import Action, to_source, to_space
-from hisa.environments.confirm import ActionKind, Ask, Question, ask_person
+from hisa.environments.confirmation import ActionKind, Ask, Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.hooks import Hook, Step, StepAction
-from hisa.plugins.guard.wrapped import WrappedEnvironment
+from hisa.plugins.guard.environment_wrapper import WrappedEnvironment
 from hisa.protocols import CommandResult, Emit, Environment
 from hisa.tools.base import BaseTool
 from hisa.tools.isolation import shorten_output
@@ -123,8 +123,8 @@ class ConfirmHook(Hook):
             raise UsageError(
                 f"run.confirm = {self._parts.settings.run.confirm!r} asks a person before each act "
                 f"on {environment.name}, and nobody can be asked",
-                fix="pass ask=…, an async function from a Question of hisa.environments.confirm to "
-                "an Answer, or set run.confirm = 'never'",
+                fix="pass ask=…, an async function from a Question of "
+                "hisa.environments.confirmation to an Answer, or set run.confirm = 'never'",
             )
         return True
 

@@ -14,8 +14,8 @@ from hisa.wiring.base import HookParts
 from hisa.wiring.hook_list import may_need, needed_hooks
 
 if TYPE_CHECKING:
-    from hisa.plugins.guard.policy.decider import Decider
-    from hisa.plugins.guard.policy.deciding import Policy
+    from hisa.plugins.guard.policy.call_decider import Decider
+    from hisa.plugins.guard.policy.rule_decision import Policy
     from hisa.tools.registry import ToolRegistry
 
 __all__ = ["PolicyHook", "open_policy_hook"]
@@ -46,7 +46,7 @@ class PolicyHook(Hook):
 
     async def on_start(self, run: Run) -> None:
         """Read the rules, and what was decided before a run goes on."""
-        from hisa.plugins.guard.policy.decider import Decider, open_policy
+        from hisa.plugins.guard.policy.call_decider import Decider, open_policy
 
         parts = self._parts
         policy = await open_policy(parts.settings.policy, run.environment, parts.decisions)

@@ -22,7 +22,7 @@ from hisa.machine.parts import install_command
 from hisa.outcomes.endings import ExitStatus
 from hisa.protocols import Environment, Task
 from hisa.screen.observation import Observation
-from hisa.tasks.named import named_task
+from hisa.tasks.named_task import named_task
 from hisa.tasks.scorer import TaskScorer, check_possible
 
 try:

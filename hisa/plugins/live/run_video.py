@@ -16,7 +16,7 @@ from hisa.events import Observed
 from hisa.machine.storage import replace_file
 from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.step_records import StepRecord
 from hisa.runs.terminal_view import head
 from hisa.text.safe_text import safe_line

@@ -16,7 +16,7 @@ from hisa.plugins.matching.belief import MIN_CHANCE, Belief
 from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder
 from hisa.plugins.matching.rating import Rating, rate_screen
 from hisa.protocols import GroundedCall, Place, ToolCall
-from hisa.screen.closer import Part, closer_part
+from hisa.screen.enlarged_part import Part, closer_part
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from hisa.grounder.listed_things import describe_thing, fit_in_quotes, is_only_text, name_of
 from hisa.grounder.row_names import row_names
 from hisa.grounder.thing import READ, Thing, lines
+from hisa.grounder.thing_lines import describe_thing, fit_in_quotes, is_only_text, name_of
 from hisa.plugins.matching.rating import RatedThing
 from hisa.screen.colours import colour_of
 from hisa.screen.observation import Observation

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from hisa.errors import NotFound
 from hisa.grounder.common import is_within, resolve
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.plain_names import place_by_name
-from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
 from hisa.grounder.spots import spot
 from hisa.grounder.thing import READ, describe_element
@@ -28,7 +28,7 @@ from hisa.plugins.matching.scene import Scene
 from hisa.plugins.matching.screen_text import read_elements
 from hisa.plugins.matching.shown_parts import EDGED, is_painted_over
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
-from hisa.screen.left_out import cut_lists
+from hisa.screen.cut_lists import cut_lists
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 from hisa.text.words import tokens

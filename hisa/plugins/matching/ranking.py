@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
-from hisa.grounder.lists import load_parts
+from hisa.grounder.announced_parts import load_parts
 from hisa.machine.plugins import blaming_package
 from hisa.plugins.matching.base import Ranker
+from hisa.plugins.matching.choice_doubts import drop_doubtful
 from hisa.plugins.matching.description import Query
-from hisa.plugins.matching.doubts import drop_doubtful
 from hisa.plugins.matching.pick import (
     BEHIND,
     READINGS,

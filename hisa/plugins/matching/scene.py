@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hisa.grounder.lists import with_lists
+from hisa.grounder.announced_parts import with_lists
 from hisa.grounder.thing import READ, SHOWS_TEXT, Covering, Thing, gaps, lines, overlap, sides
-from hisa.machine.made_once import lazy_property
+from hisa.machine.lazy_property import lazy_property
 from hisa.plugins.matching.shown_parts import find_covers, is_outlined, within_holders
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.colours import colour_of

@@ -9,7 +9,7 @@ from PIL import ImageChops, ImageStat
 
 from hisa.grounder.thing import Covering
 from hisa.screen.geometry import BoundingBox, grow_box
-from hisa.screen.lies_at import cover_at, find_overlaps, is_part_of
+from hisa.screen.hit_test import cover_at, find_overlaps, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, COVERED, LAYOUT
 

@@ -22,7 +22,7 @@ from hisa.plugins.offline.instruction_records import (
     Type,
     Wait,
 )
-from hisa.plugins.offline.saving import save_move
+from hisa.plugins.offline.save_dialog import save_move
 from hisa.plugins.offline.screen_words import Screen, click_point
 from hisa.plugins.offline.script_progress import chunks
 from hisa.plugins.offline.things import address, meaning

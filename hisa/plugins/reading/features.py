@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hisa.grounder.thing import READ
 from hisa.plugins.matching.description import Query, Relation
-from hisa.plugins.reading.asked import Hints, read_hints
+from hisa.plugins.reading.description_hints import Hints, read_hints
 from hisa.plugins.reading.layout import Order, measure_distances, orders
 from hisa.plugins.reading.purposes import acting_families, find_purposes, serves
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Table, family

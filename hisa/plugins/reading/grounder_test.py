@@ -23,7 +23,7 @@ from hisa.grounder.base import GroundingFormat
 from hisa.grounder.choice import ask_pick
 from hisa.grounder.formats import open_format
 from hisa.grounder.trust import key_of
-from hisa.models.announced import find_announced
+from hisa.models.announced_model import find_announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find

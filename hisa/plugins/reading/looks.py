@@ -60,7 +60,7 @@ class Looks:
         """The share of each thing that has a colour, as a part of the largest on the screen.
 
         Args:
-            colours: names, see `hisa.plugins.reading.asked.COLOURS`; none gives zeros.
+            colours: names, see `hisa.plugins.reading.description_hints.COLOURS`; none gives zeros.
         """
         best = np.zeros(len(self._box))
         for colour in colours:

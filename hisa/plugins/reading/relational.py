@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hisa.grounder.thing import SHOWS_TEXT
 from hisa.plugins.matching.description import Relation
-from hisa.plugins.reading.asked import read_extremes
 from hisa.plugins.reading.belonging import find_mentions, rate_belonging, rate_crossing
+from hisa.plugins.reading.description_hints import read_extremes
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints
 from hisa.plugins.reading.series import SeriesPlaces, line_up, number_lines

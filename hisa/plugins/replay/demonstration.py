@@ -20,7 +20,7 @@ from hisa.plugins.synthesis.data.atoms import Atom
 from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
 from hisa.protocols import Emit, Planner, StateView, Task, ToolCall
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.screen.observation import Observation
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 

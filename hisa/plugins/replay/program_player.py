@@ -16,12 +16,12 @@ from hisa.actions import Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
 from hisa.events import Noted
-from hisa.grounder.pointing import take_pixels
+from hisa.grounder.pointing_grounder import take_pixels
 from hisa.hooks import Hook, Run, Step
 from hisa.planner.planner import build_planned_event
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, read_program
 from hisa.plugins.replay.target_ladder import Missing, TargetMatch, find_target, focus_is
-from hisa.plugins.synthesis.doing import read_name
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD

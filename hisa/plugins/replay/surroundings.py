@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from hisa.plugins.synthesis.doing import read_name
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import DIALOGS
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import Surroundings, figureless, is_shown, says
-from hisa.plugins.synthesis.doing import holders, is_usable, read_name
+from hisa.plugins.synthesis.exploration_acts import holders, is_usable, read_name
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at, focused_element
+from hisa.screen.hit_test import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.state.facts import letters

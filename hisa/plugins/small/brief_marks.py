@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hisa.grounder.listed_things import (
+from hisa.grounder.marks import Marks
+from hisa.grounder.matchers import Scenery
+from hisa.grounder.row_names import row_names
+from hisa.grounder.scenery import open_scenery
+from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
+from hisa.grounder.thing_lines import (
     TEXT_CHARS,
     TICKS,
     describe_thing,
@@ -22,13 +27,8 @@ from hisa.grounder.listed_things import (
     value_of,
     words_of,
 )
-from hisa.grounder.marks import Marks
-from hisa.grounder.matchers import Scenery
-from hisa.grounder.row_names import row_names
-from hisa.grounder.scenery import open_scenery
-from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.plugins.small.deeds import Mark
+from hisa.plugins.small.past_steps import Mark
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD

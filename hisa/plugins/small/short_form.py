@@ -14,7 +14,7 @@ from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.call_schema import Functions, Schema
 from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.plugins.small.deeds import (
+from hisa.plugins.small.past_steps import (
     Mark,
     PastStep,
     build_mark_lines,

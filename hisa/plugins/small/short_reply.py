@@ -27,7 +27,7 @@ from hisa.actions import (
 from hisa.errors import ActionRefused, InvalidReply
 from hisa.planner.call_schema import Schema, bound_schema, one_of, text
 from hisa.planner.reply import MAX_REPLY, check_characters, find_object
-from hisa.plugins.small.deeds import Mark
+from hisa.plugins.small.past_steps import Mark
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import excerpt, printable
 

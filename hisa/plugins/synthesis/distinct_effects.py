@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.machine_facts import Noise
 from hisa.plugins.synthesis.records import Change, Effect, ElementChange
 from hisa.screen.observation import Element

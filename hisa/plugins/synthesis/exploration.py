@@ -19,7 +19,7 @@ from hisa.errors import UsageError
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 from hisa.plugins.synthesis.records import State, Triple
 from hisa.plugins.synthesis.subject import Subject
-from hisa.runs.kept_elements import plain_element, read_elements
+from hisa.runs.element_files import plain_element, read_elements
 from hisa.screen.observation import Element, Observation
 
 __all__ = ["Exploration", "append_record", "keep_look", "read_records", "run_alone"]

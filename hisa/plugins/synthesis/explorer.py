@@ -21,8 +21,8 @@ from hisa.errors import (
 )
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis import offers as screens
-from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.frontier import Choice, restore_frontier, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple

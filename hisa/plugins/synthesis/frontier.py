@@ -14,8 +14,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.offers import ESCAPE, confirms
 from hisa.plugins.synthesis.records import Act, Change
 from hisa.screen.observation import Element, Observation

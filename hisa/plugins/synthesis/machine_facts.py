@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from hisa.environments.clean import python
+from hisa.environments.clean_commands import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis import guest_documents, guest_facts
-from hisa.plugins.synthesis.doing import read_name
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.records import Act, Change, ElementChange, Fact, FactKind, Facts
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation

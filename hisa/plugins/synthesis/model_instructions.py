@@ -25,8 +25,8 @@ from hisa.models.budget import Budget
 from hisa.models.correction import with_correction
 from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
-from hisa.plugins.synthesis.doing import read_name
 from hisa.plugins.synthesis.exploration import Exploration, append_record
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.records import Instruction, State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, same_place
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hisa.plugins.guard.policy.effect_words import is_app, read_effects
-from hisa.plugins.synthesis.doing import CELL, above, act_on, is_usable, read_name
+from hisa.plugins.synthesis.exploration_acts import CELL, above, act_on, is_usable, read_name
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.observation import Element, Observation

@@ -10,8 +10,8 @@ from typing import Literal
 from hisa.config import TaskSettings
 from hisa.errors import ToolFailed, UsageError
 from hisa.machine.patience import Deadline, patience
-from hisa.plugins.synthesis.doing import SETTLE, find_candidates
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import SETTLE, find_candidates
 from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Candidate, Change, Differences, ElementChange, Facts
 from hisa.plugins.synthesis.task_files import task_of

@@ -18,12 +18,18 @@ from typing import Literal, NamedTuple
 from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
+from hisa.plugins.synthesis.alternative_routes import other_ways
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import select_essential
-from hisa.plugins.synthesis.doing import act_on, find_candidates, holders, read_name, replay
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import (
+    act_on,
+    find_candidates,
+    holders,
+    read_name,
+    replay,
+)
 from hisa.plugins.synthesis.offers import MENU_ITEMS
-from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, ProofFailure
 from hisa.plugins.synthesis.records import Act, Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.plugins.synthesis.task_files import act_in_words, task_of

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hisa.plugins.synthesis.doing import CELL, above, read_name
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import CELL, above, read_name
 from hisa.plugins.synthesis.records import Act, Instruction, Triple
-from hisa.plugins.synthesis.ways_there import ITEMS, list_selected
+from hisa.plugins.synthesis.routes import ITEMS, list_selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line

@@ -47,7 +47,7 @@ def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
     hisa tools build mousepad --examples tasks.jsonl --task editor.yaml --model gpt-5
     hisa tools accept mousepad-review
     """
-    from hisa.plugins.toolkits.tools_chosen import load_initial_task
+    from hisa.plugins.toolkits.tool_selection import load_initial_task
 
     settings = _select_model(ctx.obj, options["model"])
     if not _APP.fullmatch(app):
@@ -77,7 +77,7 @@ def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
 
 
 def _select_model(settings: Settings, model: str | None) -> Settings:
-    from hisa.models.announced import find_announced
+    from hisa.models.announced_model import find_announced
     from hisa.models.open_models import require_models
 
     planner = settings.models.planner.model_copy(update={"model": model} if model else {})

@@ -16,12 +16,12 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import InvalidReply, ModelFacingError
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_chosen import parse_object, select_tools
+from hisa.plugins.toolkits.tool_selection import parse_object, select_tools
 from hisa.protocols import Environment
 from hisa.text.prompt_text import excerpt
 from hisa.tools.base import BaseTool
-from hisa.tools.calling import Input, build_grounded_call, call_tool
 from hisa.tools.offer import SUMMARY_CHARACTERS, offered_line
+from hisa.tools.tool_call import Input, build_grounded_call, call_tool
 
 if TYPE_CHECKING:
     from hisa.config import Settings

@@ -13,7 +13,7 @@ from hisa.cli.out import print_json, say, say_error
 from hisa.environments.open_environment import open_environment
 from hisa.errors import InvalidReply, ModelFacingError, UsageError
 from hisa.plugins.toolkits.no_machine import NoMachine
-from hisa.plugins.toolkits.tools_chosen import (
+from hisa.plugins.toolkits.tool_selection import (
     load_initial_task,
     parse_object,
     require_tool,
@@ -21,7 +21,7 @@ from hisa.plugins.toolkits.tools_chosen import (
 )
 from hisa.tasks.scorer import TaskScorer
 from hisa.tools.base import BaseTool
-from hisa.tools.calling import Input, build_grounded_call, call_tool
+from hisa.tools.tool_call import Input, build_grounded_call, call_tool
 
 if TYPE_CHECKING:
     from hisa.config import Settings

@@ -20,8 +20,8 @@ from hisa.cli.out import say_error
 from hisa.errors import UsageError
 from hisa.events import Observed
 from hisa.plugins.training.widget_pages import Box, Target
-from hisa.runs.kept_elements import read_elements
-from hisa.runs.read import ELEMENTS, EVENTS, Run, load_run
+from hisa.runs.element_files import read_elements
+from hisa.runs.run_reader import ELEMENTS, EVENTS, Run, load_run
 from hisa.screen.observation import Screenshot
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import ResultsRecord
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.observation import Screenshot
 
 Step = tuple[str, str]

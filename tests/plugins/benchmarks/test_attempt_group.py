@@ -14,7 +14,7 @@ from hisa.events import ModelAsked, ModelCalled
 from hisa.outcomes.endings import Ending
 from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
-from hisa.runs.read import Run, list_runs, read_events
+from hisa.runs.run_reader import Run, list_runs, read_events
 from hisa.testing.scripted import ScriptedModel
 from tests.plugins.benchmarks.attempt_logs import (
     CHECK,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hisa.runs.read import list_runs
+from hisa.runs.run_reader import list_runs
 from hisa.testing.model_server import FakeServer, Fault, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from tests.cli.command import Command

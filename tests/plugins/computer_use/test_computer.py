@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.environments.confirm import Answer, Ask, Question
+from hisa.environments.confirmation import Answer, Ask, Question
 from hisa.errors import ActionRefused, ConfigError, InvalidReply
 from hisa.events import (
     Acted,
@@ -31,7 +31,7 @@ from hisa.plugins.computer_use.responses_server import (
     function_call,
 )
 from hisa.protocols import Environment, StateView, Task, ToolCall
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.turns import turns
 from hisa.screen.observation import Screenshot
 from hisa.testing.form import FakeEnvironment

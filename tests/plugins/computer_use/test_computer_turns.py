@@ -7,7 +7,7 @@ from pathlib import Path
 from hisa.agent import run_sync
 from hisa.config import Settings
 from hisa.plugins.computer_use.responses_server import ResponsesServer, computer_call, function_call
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.runs.turns import turns
 from hisa.testing import FakeEnvironment
 from tests.runs.test_turns import restore_pictures

@@ -13,6 +13,7 @@ import pytest
 from hisa.actions import values
 from hisa.actions.keys import KEY_NAMES
 from hisa.plugins.desktop.guest import act_limits
+from hisa.plugins.desktop.guest.blank_windows import Undrawn
 from hisa.plugins.desktop.guest.box_repair import straighten_boxes
 from hisa.plugins.desktop.guest.bus import Bus, Limit
 from hisa.plugins.desktop.guest.cells import Cells
@@ -23,9 +24,8 @@ from hisa.plugins.desktop.guest.keysyms import NAMED_KEYS, keysym_of_key
 from hisa.plugins.desktop.guest.node import BoundingBox, Node, flatten, plain_title
 from hisa.plugins.desktop.guest.role_numbers import ROLES, STATES
 from hisa.plugins.desktop.guest.scale import to_pixels
-from hisa.plugins.desktop.guest.settle import settle
-from hisa.plugins.desktop.guest.undrawn import Undrawn
-from hisa.plugins.desktop.guest.walk import ROOT, top_windows, walk
+from hisa.plugins.desktop.guest.screen_settling import settle
+from hisa.plugins.desktop.guest.tree_walk import ROOT, top_windows, walk
 from hisa.plugins.desktop.guest.x_screen import Frame, Screen, TopWindow
 from hisa.text import window_titles
 

@@ -25,7 +25,7 @@ from hisa.plugins.desktop.runtime.state import Handle, is_alive, read_owner, wri
 from hisa.plugins.desktop.runtime.watchdog import children, first_inside
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.geometry import Size
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -107,7 +107,7 @@ class TestRefused:
             """
             import ctypes, os, socket, sys
             sys.path.insert(0, "/run/hisa")
-            from guest.confine import refused_calls
+            from guest.confinement import refused_calls
             libc = ctypes.CDLL(None, use_errno=True)
             for name, number in refused_calls(os.uname().machine).items():
                 ctypes.set_errno(0)

@@ -14,7 +14,7 @@ from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ActsWhereUnchanged, HitTester, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.lies_at import element_at, focused_element
+from hisa.screen.hit_test import element_at, focused_element
 from hisa.screen.observation import Observation
 from tests.plugins.desktop.action_lists import open_with
 

@@ -19,7 +19,7 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 from hisa.state.written_files import WrittenFiles, WrittenPaths
 from hisa.testing.scripted import ScriptedModel

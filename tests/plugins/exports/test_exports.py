@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.exports.atif import to_atif, write_atif
 from hisa.plugins.exports.openenv_trace import to_trace, write_trace
 from hisa.protocols import ModelReply, TurnTokens
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import turns
 from hisa.testing import FakeServer
 from hisa.testing.model_server import ReceivedRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import ConfigError
-from hisa.models.announced import find_announced
+from hisa.models.announced_model import find_announced
 from hisa.models.profiles import find
 from hisa.plugins.gguf.gguf_header import read_header
 from hisa.plugins.gguf.model_names import fetched_names, find_files, place_of

@@ -10,8 +10,8 @@ from PIL import Image
 from hisa.actions import parse
 from hisa.config import PolicySettings
 from hisa.plugins.guard.policy.call_facts import facts_of
-from hisa.plugins.guard.policy.deciding import Policy, Ruling
 from hisa.plugins.guard.policy.named_facts import CallFacts
+from hisa.plugins.guard.policy.rule_decision import Policy, Ruling
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window

@@ -9,7 +9,7 @@ from typing import Any
 
 from hisa.actions import parse, presses, to_space
 from hisa.config import Settings
-from hisa.environments.confirm import Answer, Ask, Question
+from hisa.environments.confirmation import Answer, Ask, Question
 from hisa.errors import ActionRefused
 from hisa.events import Event
 from hisa.hooks import Hooks, Run, Step, StepAction

@@ -15,7 +15,7 @@ from hisa.actions import Action, Press
 from hisa.events import Abstracted, Acted
 from hisa.plugins.computer_use.responses_server import ResponsesServer, computer_call
 from hisa.protocols import Environment
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment

@@ -9,7 +9,7 @@ import pytest
 
 import hisa
 from hisa.actions import Click, Move, Write
-from hisa.environments.confirm import Answer, Question
+from hisa.environments.confirmation import Answer, Question
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Confirmed
 from hisa.protocols import CommandResult, Task
@@ -170,7 +170,7 @@ async def test_run_without_a_person_to_ask_leaves_no_folder(tmp_path: Path) -> N
         await hisa.run(
             "Go.", settings=chosen, model=ScriptedModel([]), environment=FakeEnvironment()
         )
-    assert "hisa.environments.confirm" in caught.value.fix
+    assert "hisa.environments.confirmation" in caught.value.fix
     assert not (tmp_path / "runs").exists()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.plugins.guard.policy.matching import Match
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match, resolve_path
 from hisa.plugins.guard.policy.named_sites import is_site, looks_like_address, read_url, url_match
+from hisa.plugins.guard.policy.text_patterns import Match
 
 YES, MAYBE, NO = Match.YES, Match.MAYBE, Match.NO
 

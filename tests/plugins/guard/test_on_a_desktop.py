@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.environments.confirm import Answer
+from hisa.environments.confirmation import Answer
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.testing.scripted import tool_call
 from tests.bench import finish

@@ -8,13 +8,13 @@ from typing import Any
 
 import hisa
 from hisa.config import Settings, load
-from hisa.environments.confirm import Answer, Question
+from hisa.environments.confirmation import Answer, Question
 from hisa.events import Acted, Confirmed, Decided, SequenceStopped
-from hisa.plugins.guard.policy.decider import open_policy
+from hisa.plugins.guard.policy.call_decider import open_policy
 from hisa.protocols import CommandResult, Environment, Model, Role
-from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
 from hisa.runs.resume import resume_point
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.terminal_view import step_text
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call

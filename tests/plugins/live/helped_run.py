@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hisa.events import Event, PersonActed, event_adapter
 from hisa.runs.event_line import encode
-from hisa.runs.read import EVENTS, Run, load_run
+from hisa.runs.run_reader import EVENTS, Run, load_run
 from hisa.testing import FakeServer
 from tests.runs.test_turns import CLICK, answer, run_with_server
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.remote.webelement import WebElement
 
-from hisa.runs.read import list_runs
+from hisa.runs.run_reader import list_runs
 from hisa.testing import FakeServer, ReceivedRequest
 from tests.chromium import chromium
 from tests.plugins.live.serving import ROOT, Served, serving, wait_for

@@ -12,8 +12,8 @@ from hisa.cli.runs import runs
 from hisa.config import RunSettings, Settings
 from hisa.events import PersonActed
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
-from hisa.runs.read import Run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import Run
 from hisa.runs.turns import turns
 from hisa.runs.wording import by_person
 from tests.plugins.live.helped_run import ACTS, CHANGED, acts, build_helped_run, insert

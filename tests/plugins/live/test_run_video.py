@@ -25,7 +25,7 @@ from hisa.machine.storage import replace_file
 from hisa.plugins.live import run_video
 from hisa.plugins.live.run_video import _gif, write_video
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.screen.observation import Screenshot
 from tests.plugins.live.helped_run import build_helped_run
 from tests.runs.sample import TASK, build
@@ -162,7 +162,7 @@ import signal, sys
 from pathlib import Path
 from hisa.machine.storage import replace_file
 from hisa.plugins.live import run_video
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 signal.signal(signal.SIGINT, signal.default_int_handler)  # not so in the background
 def say(text):
     print(text, flush=True)

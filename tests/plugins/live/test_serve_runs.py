@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import websocket
 
-from hisa.runs.read import list_runs
+from hisa.runs.run_reader import list_runs
 from hisa.testing import ReceivedRequest
 from tests.cli.command import Command
 from tests.plugins.live.serving import Served, serving, wait_for

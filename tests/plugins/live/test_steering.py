@@ -16,10 +16,10 @@ from PIL import Image
 
 import hisa
 from hisa.actions import points
-from hisa.environments.confirm import Answer, Question
+from hisa.environments.confirmation import Answer, Question
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import ModelRequest
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.runs.wording import by_person
 from hisa.testing import FakeEnvironment, FunctionModel, ReceivedRequest, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watch_run

@@ -23,11 +23,11 @@ from hisa.grounder.vision import Seer
 from hisa.models.profiles import find
 from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.protocols import GroundedCall, ModelRequest
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from hisa.runs.step_records import group
 from hisa.runs.terminal_view import step_text
-from hisa.screen.closer import ENLARGED, closer_part
+from hisa.screen.enlarged_part import ENLARGED, closer_part
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation
 from hisa.screen.ocr import ReadText

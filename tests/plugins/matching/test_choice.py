@@ -15,8 +15,8 @@ from hisa.grounder.choice import LIST_TOKENS
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.protocols import GroundedCall, ModelRequest
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from hisa.runs.terminal_view import step_text
 from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import NotFound, PluginFailed
+from hisa.grounder.announced_parts import load_parts
 from hisa.grounder.base import TextReader, ThingList
-from hisa.grounder.lists import load_parts
 from hisa.machine import plugins
 from hisa.plugins.matching.base import Ranker
 from hisa.plugins.matching.description import read_description

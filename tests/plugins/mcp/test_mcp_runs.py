@@ -13,7 +13,7 @@ import hisa
 from hisa.errors import ConfigError
 from hisa.events import Acted, Noted
 from hisa.protocols import ModelRequest
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.testing import FakeEnvironment, FunctionModel, ScriptedModel, tool_call
 from tests.plugins.mcp.mcp_servers.hostile import KEY
 

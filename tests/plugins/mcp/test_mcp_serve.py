@@ -15,7 +15,7 @@ from typing import Any
 import mcp
 import pytest
 
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from tests.cli.command import ROOT, Command
 
 pytestmark = pytest.mark.process

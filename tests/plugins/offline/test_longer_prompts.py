@@ -12,7 +12,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.memory import open_store
 from hisa.protocols import Pattern, Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.text.prompts import Prompts, data_folder
 

@@ -13,12 +13,12 @@ from hisa.actions import Click
 from hisa.errors import UsageError
 from hisa.events import Event, Grounded, Noted
 from hisa.hooks import Hooks, Run, Step
-from hisa.plugins.replay.leading import FirstProgram, fitting_program
+from hisa.plugins.replay.program_planners import FirstProgram, fitting_program
 from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import Planner, StateView, Task, ToolCall
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 from hisa.testing import FakeEnvironment, FunctionModel
 from tests.plugins.replay.order_looks import ANN, BO, CY, button_of, look, orders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.plugins.replay.leading import meets_another
+from hisa.plugins.replay.program_planners import meets_another
 from hisa.plugins.replay.program_records import ProgramStep
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.screen.observation import Element, Observation

@@ -11,7 +11,7 @@ from hisa.actions import parse
 from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
 from hisa.hooks import Step, StepAction
-from hisa.plugins.replay.leading import Mender
+from hisa.plugins.replay.program_planners import Mender
 from hisa.plugins.replay.program_records import (
     Effect,
     Program,

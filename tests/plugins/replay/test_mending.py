@@ -17,13 +17,13 @@ from hisa.config import Settings
 from hisa.errors import ConfigError, UsageError
 from hisa.events import ModelCalled
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.replay import leading, program_player
-from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import PlayResult, play_and_mend
+from hisa.plugins.replay import program_planners, program_player
 from hisa.plugins.replay.program_records import Proof, read_program, write_program
+from hisa.plugins.replay.program_runs import PlayResult, play_and_mend
+from hisa.plugins.replay.run_compiler import compile_run
 from hisa.protocols import ModelRequest
-from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import Run, load_run
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
 
@@ -93,7 +93,7 @@ def _settings(folder: Path) -> Settings:
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing here never comes."""
-    for module in (program_player, leading):
+    for module in (program_player, program_planners):
         monkeypatch.setattr(module, "_WAITS", 2)
 
 

@@ -14,11 +14,11 @@ from PIL import Image, ImageSequence
 import hisa
 from hisa.errors import UsageError
 from hisa.plugins.live.run_video import write_video
-from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.demonstration import read_demonstration
 from hisa.plugins.replay.program_records import write_program
+from hisa.plugins.replay.run_compiler import compile_run
 from hisa.plugins.replay.skill_export import export_program
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Screenshot
 from hisa.screen.ocr import available, read_text
 from hisa.testing import FakeEnvironment

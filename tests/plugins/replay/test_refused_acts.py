@@ -11,10 +11,10 @@ import pytest
 import hisa
 from hisa.config import Settings
 from hisa.events import Decided
-from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import PlayResult, play
 from hisa.plugins.replay.program_records import Proof, write_program
-from hisa.runs.read import load_run
+from hisa.plugins.replay.program_runs import PlayResult, play
+from hisa.plugins.replay.run_compiler import compile_run
+from hisa.runs.run_reader import load_run
 from hisa.testing import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
 

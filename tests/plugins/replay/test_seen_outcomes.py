@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hisa.config import Settings
-from hisa.plugins.replay.playing import play
 from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import (
     Effect,
@@ -18,6 +17,7 @@ from hisa.plugins.replay.program_records import (
     Target,
     write_program,
 )
+from hisa.plugins.replay.program_runs import play
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
 from hisa.testing import FakeEnvironment

@@ -10,10 +10,10 @@ import pytest
 import hisa
 from hisa.config import Settings
 from hisa.events import ModelCalled
-from hisa.plugins.replay.compiling import compile_run
+from hisa.plugins.replay.program_proof import prove
 from hisa.plugins.replay.program_records import write_program
-from hisa.plugins.replay.proving import prove
-from hisa.runs.read import load_run
+from hisa.plugins.replay.run_compiler import compile_run
+from hisa.runs.run_reader import load_run
 from hisa.tasks.taskfile import load_task
 
 pytestmark = [

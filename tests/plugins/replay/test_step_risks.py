@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from hisa.actions import Click, Press
 from hisa.plugins.replay.cli.replay import replay
-from hisa.plugins.replay.compiling import act_risk, remarks, tool_risk
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
+from hisa.plugins.replay.run_compiler import act_risk, remarks, tool_risk
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from tests.plugins.replay.order_looks import look, thing

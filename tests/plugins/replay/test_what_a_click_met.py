@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.plugins.replay.compiling import target_at
+from hisa.plugins.replay.run_compiler import target_at
 from hisa.screen.geometry import Point
 from tests.plugins.replay.order_looks import look, thing
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.replay.compiling import effects_between
+from hisa.plugins.replay.program_proof import intersect_programs
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
-from hisa.plugins.replay.proving import intersect_programs
+from hisa.plugins.replay.run_compiler import effects_between
 from hisa.plugins.replay.target_ladder import WINDOW
 from tests.plugins.replay.order_looks import ANN, BO, look, orders, thing
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.plugins.small.deeds import Mark, build_mark_lines, list_to_do, read_past_steps
+from hisa.plugins.small.past_steps import Mark, build_mark_lines, list_to_do, read_past_steps
 from hisa.screen.geometry import BoundingBox
 
 NAME = Mark(

@@ -17,7 +17,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.planner.call_schema import bound_schema
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.plugins.small.deeds import Mark
+from hisa.plugins.small.past_steps import Mark
 from hisa.plugins.small.short_form import SHORT_TOKENS, ShortForm
 from hisa.plugins.small.short_planner import ShortPlanner
 from hisa.plugins.small.short_reply import ACTIONS, build_short_schema, parse_short

@@ -18,7 +18,7 @@ from hisa.plugins.synthesis.data.atoms import atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
 from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
 from hisa.protocols import Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
 

@@ -31,7 +31,7 @@ from hisa.plugins.synthesis.data.set_measures import (
     compare,
 )
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.model_server import ReceivedRequest
 from tests.runs.test_turns import answer, run_with_server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.plugins.synthesis.writing import no_task
+from hisa.plugins.synthesis.task_writing import no_task
 
 
 @pytest.mark.parametrize(

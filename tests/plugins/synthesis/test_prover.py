@@ -21,8 +21,8 @@ from hisa.environments.open_environment import open_environment
 from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis import prover
 from hisa.plugins.synthesis.cli.synth import Queue
-from hisa.plugins.synthesis.doing import act_on, replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.exploration_acts import act_on, replay
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
 from hisa.plugins.synthesis.prover import REQUIRED_MUTANTS, mutants, prove
 from hisa.plugins.synthesis.records import (
@@ -35,8 +35,8 @@ from hisa.plugins.synthesis.records import (
     State,
     Triple,
 )
+from hisa.plugins.synthesis.routes import acts_of
 from hisa.plugins.synthesis.subject import load_subject
-from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer

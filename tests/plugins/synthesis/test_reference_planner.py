@@ -18,7 +18,7 @@ from hisa.plugins.synthesis.data.reference_planner import (
 )
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.protocols import StateView, Task
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench

@@ -9,7 +9,7 @@ import hisa
 from hisa.config import Settings
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.protocols import Model, ModelReply, ModelRequest, Role, Task
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
 

@@ -9,7 +9,7 @@ import pytest
 
 from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
-from hisa.plugins.synthesis.doing import read_name
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.subject import load_subject, subject_names
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer

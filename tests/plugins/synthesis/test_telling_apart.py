@@ -10,14 +10,14 @@ import pytest
 from hisa.actions import Scroll
 from hisa.config import Settings
 from hisa.machine.storage import AppendOnlyFile
-from hisa.plugins.synthesis import writing
-from hisa.plugins.synthesis.doing import actions_of, find
+from hisa.plugins.synthesis import task_writing
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.exploration_acts import actions_of, find
 from hisa.plugins.synthesis.explorer import Session
 from hisa.plugins.synthesis.offers import offers
 from hisa.plugins.synthesis.records import Act, Candidate, Proof
 from hisa.plugins.synthesis.subject import Subject
-from hisa.plugins.synthesis.writing import Wish, no_task, write_all
+from hisa.plugins.synthesis.task_writing import Wish, no_task, write_all
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
 from tests.plugins.synthesis.test_writing import LOOKS, unpack_exploration
 
@@ -39,14 +39,14 @@ def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_pat
     exploration = Exploration.create(tmp_path / "explored", subject)
     exploration.close()
     text = f"In {subject.title}, turn on Dark."
-    assert no_task(text, writing.names_of(exploration, ())) == []
+    assert no_task(text, task_writing.names_of(exploration, ())) == []
     assert no_task("Write TODO into the notes."), "a marker of a gap"
     score = Act(kind="click", role="push button", name="Score")
     assert no_task("In the game, click the push button Score.")
     assert not no_task(
-        "In the game, click the push button Score.", writing.names_of(exploration, [score])
+        "In the game, click the push button Score.", task_writing.names_of(exploration, [score])
     )
-    assert no_task("In the game, click Cancel.", writing.names_of(exploration, [score]))
+    assert no_task("In the game, click Cancel.", task_writing.names_of(exploration, [score]))
 
 
 def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.records import Candidate, Instruction, Refusal, Triple
+from hisa.plugins.synthesis.routes import acts_of, ways_to
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
-from hisa.plugins.synthesis.ways_there import acts_of, ways_to
-from hisa.plugins.synthesis.writing import Wish, make_candidates, write_all
+from hisa.plugins.synthesis.task_writing import Wish, make_candidates, write_all
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeServer

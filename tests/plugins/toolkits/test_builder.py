@@ -33,7 +33,7 @@ from hisa.protocols import CommandResult
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import ScriptedModel
-from hisa.tools.calling import call_tool
+from hisa.tools.tool_call import call_tool
 from tests.cli.command import Command
 
 HOSTILE = {

@@ -23,14 +23,14 @@ from hisa.plugins.toolkits.no_machine import NoMachine
 from hisa.plugins.toolkits.tools_check import check_tool, run_examples
 from hisa.plugins.toolkits.tools_new import check_name, install_command, write_plugin
 from hisa.plugins.toolkits.tools_run import input_of_words
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, ReceivedRequest
 from hisa.testing.scripted import tool_call
 from hisa.tools.base import Tool, ToolContext
-from hisa.tools.calling import call_tool
 from hisa.tools.offer import TOOLS_ESTIMATE
 from hisa.tools.registry import discover
+from hisa.tools.tool_call import call_tool
 from hisa.tools.traits import Needs, tool
 from tests.cli.command import Command, endless
 

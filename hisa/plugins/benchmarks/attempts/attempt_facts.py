@@ -17,7 +17,7 @@ from pathlib import Path
 from hisa.events import Observed, PlannedCall
 from hisa.outcomes.endings import RunStatus
 from hisa.runs.manifest import FetchedFile
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.runs.step_records import StepRecord
 from hisa.state.token_limits import excerpt_within
 from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line, without_tags

@@ -21,7 +21,7 @@ from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, replace_file
 from hisa.models.spending import Ledger, Totals
 from hisa.runs.event_line import encode
 from hisa.runs.log import key_variables, new_id
-from hisa.runs.read import EVENTS, Run
+from hisa.runs.run_reader import EVENTS, Run
 from hisa.text.redact import Redactor
 
 __all__ = ["AttemptGroup", "Choice", "Judging"]

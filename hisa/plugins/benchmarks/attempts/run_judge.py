@@ -28,7 +28,7 @@ from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, Choice, Judging
 from hisa.protocols import Emit, ImagePart, Message, Model, Part, Role, TextPart
 from hisa.runs.failure_class import FAILURES, Failure, keep_failure
-from hisa.runs.read import MANIFEST, Run, load_run
+from hisa.runs.run_reader import MANIFEST, Run, load_run
 from hisa.screen.observation import Screenshot
 from hisa.state.token_limits import cut_at_line, excerpt_within
 from hisa.text.prompt_text import guard_tags, one_line, sections

@@ -17,7 +17,7 @@ from hisa.plugins.benchmarks.bench.ledger import RUNS, Attempt
 from hisa.plugins.benchmarks.bench.summary import UNUSABLE
 from hisa.runs.failure_class import failure_of
 from hisa.runs.manifest import Totals
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.step_records import StepRecord
 
 __all__ = ["Measure", "Usage", "measure"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
     from hisa.plugins.benchmarks.bench.suites import Suite
     from hisa.plugins.benchmarks.bench.summary import Summary
-    from hisa.runs.read import Run
+    from hisa.runs.run_reader import Run
 
 __all__ = ["bench"]
 

@@ -33,7 +33,7 @@ from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, load_run
+from hisa.runs.run_reader import Run, load_run
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 

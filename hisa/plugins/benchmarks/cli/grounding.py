@@ -65,7 +65,7 @@ def grounding(
     not on the screen; a refusal is neither. Tune on --split train only.
     """
     from hisa.config import load
-    from hisa.plugins.benchmarks.bench.grounding.published import open_grounding_suite
+    from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
 
     file, before = ctx.meta["hisa.settings"]
     settings = load(file, [*before, *options["assignments"]])
@@ -140,8 +140,8 @@ async def _ask(
     from rich.console import Console
     from rich.progress import Progress
 
+    from hisa.plugins.benchmarks.bench.grounding.grounding_methods import open_way
     from hisa.plugins.benchmarks.bench.grounding.runner import answers
-    from hisa.plugins.benchmarks.bench.grounding.ways import open_way
 
     limit = None if full_size else settings.run.image_limit
     async with open_way(name, settings) as way:

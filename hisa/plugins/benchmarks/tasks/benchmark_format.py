@@ -51,7 +51,7 @@ class BenchmarkFormat(HisaFormat):
 
     def open(self, context: Context) -> Context:
         """See `TaskFormat`."""
-        from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+        from hisa.plugins.benchmarks.tasks.setup.proxy_step import named_proxy
         from hisa.plugins.benchmarks.tasks.step_context import StepContext
 
         return StepContext.of(context, proxy=named_proxy(context.task, context.settings))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hisa.environments.clean import python
+from hisa.environments.clean_commands import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.metric import Unreadable

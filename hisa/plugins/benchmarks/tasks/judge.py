@@ -16,7 +16,7 @@ from hisa.errors import CheckFailed, LibraryLacking, UsageError
 from hisa.machine import plugins
 from hisa.machine.parts import has_libraries, install_command
 from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
-from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
+from hisa.plugins.benchmarks.tasks.isolated_process import Exceeded, run_isolated
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
@@ -26,7 +26,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     missing_packages,
     python,
 )
-from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run
+from hisa.plugins.benchmarks.tasks.osworld_metrics.metric_sandbox import run
 from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 from hisa.protocols import Task
 

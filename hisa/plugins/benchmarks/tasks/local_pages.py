@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
-from hisa.environments.clean import python
+from hisa.environments.clean_commands import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.step_context import StepContext

@@ -33,7 +33,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     install_commands,
 )
 from hisa.plugins.benchmarks.tasks.setup import SETUP
-from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+from hisa.plugins.benchmarks.tasks.setup.proxy_step import named_proxy
 from hisa.plugins.benchmarks.tasks.setup.start_programs import opener_of
 from hisa.plugins.benchmarks.tasks.step_context import file_name
 from hisa.plugins.machines.known_apps import APPS, App

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from .confine import Limits, confine, own_keyring
+from .confinement import Limits, confine, own_keyring
 from .session import APPLICATION_ENVIRONMENT, Session
 
 __all__ = ["main"]
@@ -49,13 +49,13 @@ def main() -> int:
     if arguments.session:
         session = Session(*map(int, arguments.session.split("x")))
         session.begin()
-        from .serving import serve  # takes as long as the X server, which comes up meanwhile
+        from .guest_service import serve  # takes as long as the X server, which comes up meanwhile
 
         session.complete()
     else:
         own_keyring()
         os.environ.update({**APPLICATION_ENVIRONMENT, "DISPLAY": arguments.display})
-        from .serving import serve
+        from .guest_service import serve
     serve(arguments, token)
     return 0
 

@@ -21,10 +21,10 @@ from .act_limits import (
     MAX_SECONDS,
     MAX_TEXT,
 )
-from .in_step import ManagerSync, Pinger
 from .keyboard import Keyboard
 from .pointer import BUTTONS, Pointer
-from .settle import Work, settle
+from .screen_settling import Work, settle
+from .window_sync import ManagerSync, Pinger
 from .x_screen import Screen
 
 __all__ = ["ActionError", "Actor", "ScreenDifference"]

@@ -9,13 +9,13 @@ from . import gtk2, gtk4
 from .box_repair import straighten_boxes
 from .bus import Bus, Limit
 from .cells import Cells
+from .covered_controls import mark_covered
 from .dbus import Call, arguments
 from .icon_view import scroll_icons
 from .node import BoundingBox, Node, flatten
 from .role_numbers import LABELLED_BY
 from .scale import to_pixels
-from .under_covers import mark_covered
-from .walk import NULL, top_windows, walk
+from .tree_walk import NULL, top_windows, walk
 from .x_screen import Frame, TopWindow
 
 __all__ = ["read_tree"]

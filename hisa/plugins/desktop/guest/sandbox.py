@@ -2,7 +2,7 @@
 
 Their variables are a list of allowed ones, so that no key is among them. Inside bubblewrap they
 have no network, no sockets of the host (message buses, agents, container engines) wherever these
-lie, no processes but their own, and what a private desktop refuses (`guest.confine`) is refused to
+lie, no processes but their own, and what a private desktop refuses (`guest.confinement`) is refused to
 them; the display's socket and its cookie are laid in, so that they can open windows.
 """
 
@@ -19,7 +19,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .confine import Limits, rules_text
+from .confinement import Limits, rules_text
 
 __all__ = [
     "ALLOWED_VARIABLES",

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .confine import shield, signals_stay
+from .confinement import shield, signals_stay
 
 __all__ = ["protect", "restrain", "spawn"]
 
@@ -36,7 +36,7 @@ def spawn(words: Any, **options: Any) -> subprocess.Popen[bytes]:
 def restrain() -> None:
     """Keep this process, and what it starts elsewhere, from the signals of what is started here.
 
-    It must be unable to gain privileges; see `hisa.plugins.desktop.guest.confine`.
+    It must be unable to gain privileges; see `hisa.plugins.desktop.guest.confinement`.
     """
     _thread.submit(signals_stay).result()
 

@@ -17,14 +17,14 @@ from . import commands
 from .access import ELEMENTS_SECONDS, Access
 from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor, ScreenDifference
+from .blank_windows import Undrawn
+from .hit_testing import find_elements_at
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
-from .in_step import SelectionReader
-from .lying import find_elements_at
+from .recent_looks import RecentLooks, read_held
 from .sandbox import Wrap, make_beneath, opened_beneath
-from .settle import Work, settle
-from .unchanged import RecentLooks, read_held
-from .undrawn import Undrawn
+from .screen_settling import Work, settle
+from .window_sync import SelectionReader
 from .x_screen import Screen, TopWindow, Under, as_png
 
 __all__ = ["PROTOCOL", "TypedRoutes"]

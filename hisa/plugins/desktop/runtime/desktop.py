@@ -22,7 +22,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
 from hisa.machine.storage import replace_file
-from hisa.plugins.desktop.guest.confine import Limits
+from hisa.plugins.desktop.guest.confinement import Limits
 from hisa.plugins.desktop.runtime import bubblewrap, namespaces, owned_files, state
 from hisa.plugins.desktop.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.plugins.desktop.runtime.probe import missing_requirements

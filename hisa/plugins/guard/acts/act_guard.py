@@ -18,10 +18,10 @@ from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.held_regions import CONTROLS, is_usable, middle, other_window, region
-from hisa.plugins.guard.keyed import read_inputs
+from hisa.plugins.guard.key_inputs import read_inputs
 from hisa.protocols import Environment, GroundedCall, HitTester, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
-from hisa.screen.lies_at import element_at, focused_element, is_part_of
+from hisa.screen.hit_test import element_at, focused_element, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.screen.similarity import compare_outlines, similarity

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hisa.actions import presses
 from hisa.actions.unchanged_look import REACTION_SECONDS
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
 from hisa.protocols import Emit, ExecutedCall, GroundedCall, Outcome

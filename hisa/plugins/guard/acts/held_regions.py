@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hisa.screen.geometry import BoundingBox, Point, grow_box
-from hisa.screen.lies_at import element_at
+from hisa.screen.hit_test import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
 from hisa.state.facts import letters, quote_text

@@ -32,7 +32,7 @@ from hisa.plugins.guard.acts.act_guard import (
 from hisa.plugins.guard.acts.held_regions import CONTROLS, other_window, region
 from hisa.protocols import Environment, ExecutedCall, GroundedCall, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
-from hisa.screen.lies_at import element_at, is_part_of
+from hisa.screen.hit_test import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
 from hisa.screen.similarity import compare_outlines

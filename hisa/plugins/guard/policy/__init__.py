@@ -1,1 +1,1 @@
-"""What may run: the facts of a call, the rules, and what they decide. Start with `decider.py`."""
+"""The facts of a call, the rules, and what they decide: start with `call_decider.py`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import unquote
 
-from hisa.plugins.guard.policy.matching import Match, literal_start
+from hisa.plugins.guard.policy.text_patterns import Match, literal_start
 
 __all__ = ["NamedPath", "is_inside", "is_sensitive", "path_match", "resolve_path"]
 

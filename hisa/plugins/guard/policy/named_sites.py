@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import unquote, urlsplit
 
-from hisa.plugins.guard.policy.matching import Match, literal_start, words
+from hisa.plugins.guard.policy.text_patterns import Match, literal_start, words
 
 __all__ = ["NamedUrl", "is_site", "looks_like_address", "read_url", "url_match", "urls_in"]
 

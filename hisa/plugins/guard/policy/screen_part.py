@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.keyed import Inputs, read_inputs
+from hisa.plugins.guard.key_inputs import Inputs, read_inputs
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.plugins.guard.policy.command_facts import parts_of_line
-from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, resolve_path
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url
-from hisa.plugins.guard.policy.pressing import PressEffects, descriptions, window_at
+from hisa.plugins.guard.policy.press_effects import PressEffects, descriptions, window_at
+from hisa.plugins.guard.policy.text_patterns import words
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
 

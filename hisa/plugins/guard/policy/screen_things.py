@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy import effect_words as said
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at, is_part_of
+from hisa.screen.hit_test import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import excerpt, field_text

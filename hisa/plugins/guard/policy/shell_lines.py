@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hisa.plugins.guard.policy.matching import words
+from hisa.plugins.guard.policy.text_patterns import words
 from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 
 if TYPE_CHECKING:

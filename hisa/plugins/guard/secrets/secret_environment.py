@@ -17,12 +17,12 @@ from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
 from hisa.actions.unchanged_look import require_unchanged
 from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
 from hisa.events import Noted
+from hisa.plugins.guard.environment_wrapper import WrappedEnvironment
 from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrub_file
 from hisa.plugins.guard.secrets.secret_pictures import PictureMask
 from hisa.plugins.guard.secrets.secret_places import check_command, check_typing
 from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
 from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore
-from hisa.plugins.guard.wrapped import WrappedEnvironment
 from hisa.protocols import (
     ActsWhereUnchanged,
     CommandResult,

@@ -20,7 +20,7 @@ from hisa.plugins.gym.miniwob.outcome import (
 from hisa.plugins.gym.miniwob.package import application, page_path
 from hisa.protocols import Task
 from hisa.tasks.pieces import GETTERS, SETUP, Parameters
-from hisa.tasks.started import start
+from hisa.tasks.program_start import start
 from hisa.tasks.task_context import Context
 
 __all__ = ["MINIWOB", "SETUP_STEP", "Episode", "miniwob_task"]

@@ -25,7 +25,7 @@ def video(settings: RunSettings, run_id: str, output: Path | None) -> None:
     should be.
     """
     from hisa.plugins.live.run_video import write_video
-    from hisa.runs.read import load_run
+    from hisa.runs.run_reader import load_run
 
     run = load_run(run_id, settings.folder.expanduser())
     click.echo(write_video(run, lambda text: say(text, err=True), output))

@@ -18,7 +18,7 @@ from hisa.plugins.live.server.run_folders import RunFolders, RunMissing
 from hisa.plugins.live.server.run_input import serve_input
 from hisa.plugins.live.server.server_context import ServerContext, is_regular
 from hisa.plugins.live.watched.run_socket import socket_path
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 
 if TYPE_CHECKING:
     from starlette.requests import Request

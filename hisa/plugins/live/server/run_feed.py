@@ -11,7 +11,7 @@ from typing import Any
 
 from hisa.errors import UsageError
 from hisa.plugins.live.server.server_context import is_regular
-from hisa.runs.read import EVENTS
+from hisa.runs.run_reader import EVENTS
 
 __all__ = ["EventTail", "run_stream"]
 

@@ -15,7 +15,7 @@ from hisa.errors import UsageError
 from hisa.plugins.live.server.run_feed import EventTail
 from hisa.plugins.live.server.server_context import ID, ServerContext, folders, is_regular
 from hisa.runs.manifest import Manifest
-from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
+from hisa.runs.run_reader import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from hisa.environments.confirm import Answer, Question
+from hisa.environments.confirmation import Answer, Question
 from hisa.plugins.live.watched.gate import Gate, Refused
 from hisa.tools.person import Inquiry
 
@@ -25,7 +25,7 @@ class Questions:
         self._waiting: dict[str, tuple[dict[str, Any], asyncio.Future[Any]]] = {}
 
     async def ask(self, question: Question) -> Answer:
-        """The answer to an approval; waits until there is one. See `hisa.environments.confirm`."""
+        """Returns the answer to an approval; waits for it. See `hisa.environments.confirmation`."""
         answer: Answer = await self._answer(question.action, question.subject)
         return answer
 

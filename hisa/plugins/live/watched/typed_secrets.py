@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hisa.hooks import Run
 from hisa.protocols import Emit, Environment
 from hisa.runs.log import RunLog
-from hisa.screen.lies_at import focused_element
+from hisa.screen.hit_test import focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
 from hisa.text.redact.named_secrets import placeholder
@@ -57,14 +57,14 @@ class TypedSecrets:
     def require_border(self) -> None:
         """Refuse to type what could not be hidden, with `ActionRefused`; nothing is typed then."""
         if self._border is None:
-            from hisa.plugins.guard.secrets.in_place import require_border  # few runs need it
+            from hisa.plugins.guard.secrets.machine_border import require_border  # few runs need it
 
             require_border(self._environment)
 
     def close(self) -> None:
         """Let the machine be as it was: the run has ended."""
         if self._border is not None:
-            from hisa.plugins.guard.secrets.in_place import remove_border  # few runs need it
+            from hisa.plugins.guard.secrets.machine_border import remove_border  # few runs need it
 
             remove_border(self._environment, self._border)
 
@@ -83,7 +83,7 @@ class TypedSecrets:
     def _ensure_border(self) -> SecretEnvironment:
         """The machine's border: that of named secrets, else one that is put in now."""
         if self._border is None:
-            from hisa.plugins.guard.secrets.in_place import put_border  # few runs need it
+            from hisa.plugins.guard.secrets.machine_border import put_border  # few runs need it
 
             self._border = put_border(self._environment, self._emit)
         return self._border

@@ -15,7 +15,7 @@ from hisa.plugins.machines.guests.address import Address, read_addresses
 from hisa.plugins.machines.guests.any_guest import connect_any
 from hisa.plugins.machines.guests.command import check_command, run_provider_command
 from hisa.plugins.machines.guests.lease import Lease
-from hisa.plugins.machines.guests.ready import require_listening, wait_until_drawn
+from hisa.plugins.machines.guests.readiness import require_listening, wait_until_drawn
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT

@@ -43,10 +43,10 @@ def compile_program(
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.compiling import compile_run
+    from hisa.plugins.replay.program_proof import prove
     from hisa.plugins.replay.program_records import NAME, write_program
-    from hisa.plugins.replay.proving import prove
-    from hisa.runs.read import load_run
+    from hisa.plugins.replay.run_compiler import compile_run
+    from hisa.runs.run_reader import load_run
 
     file, options = ctx.meta["hisa.settings"]
     settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
@@ -79,8 +79,8 @@ def _ask(lines: list[str]) -> bool:
 
 
 def _say_program(place: Path) -> None:
-    from hisa.plugins.replay.compiling import remarks
     from hisa.plugins.replay.program_records import read_program
+    from hisa.plugins.replay.run_compiler import remarks
 
     program = read_program(place)
     for line in remarks(program.steps):

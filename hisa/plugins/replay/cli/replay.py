@@ -65,7 +65,7 @@ def replay(
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
+    from hisa.plugins.replay.program_runs import OUTCOMES, play, play_and_mend
 
     if name is None:
         _say_list()
@@ -109,7 +109,7 @@ def _place_of(name: str) -> Path:
 def _require_model(model: str) -> None:
     """Refuses a model that follows rules, for `--repair`."""
     from hisa.errors import UsageError
-    from hisa.models.announced import find_announced
+    from hisa.models.announced_model import find_announced
 
     brought = find_announced(model)
     if brought is not None and brought.by_rules:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.records import Candidate, Proof
-    from hisa.plugins.synthesis.writing import WritingResult
+    from hisa.plugins.synthesis.task_writing import WritingResult
 
 __all__ = ["Queue", "prove", "say_sums", "show", "synth", "with_model", "write"]
 
@@ -99,7 +99,7 @@ def write(ctx: click.Context, /, folder: Path, model: str | None, **options: Any
     DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl and goals_refused.jsonl (what
     became nothing, and why), and calls.jsonl (the model's turns).
     """
-    from hisa.plugins.synthesis.writing import Wish, write_all
+    from hisa.plugins.synthesis.task_writing import Wish, write_all
 
     settings = with_model(ctx.obj, model) if model else None
     _say(asyncio.run(write_all(settings, folder, Wish(**options), say_error)), folder)

@@ -17,8 +17,8 @@ from hisa.actions.action_records import split
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.records import Record
-from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, require_no_secrets, resume_point
+from hisa.runs.run_reader import Run
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element
 from hisa.screen.similarity import similarity

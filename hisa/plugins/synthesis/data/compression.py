@@ -24,7 +24,7 @@ from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
 from hisa.plugins.synthesis.records import Record
 from hisa.protocols import Environment
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.observation import Observation
 
 __all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summary", "with_looks"]

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from hisa.actions import Action, to_source, to_space
 from hisa.errors import ModelUnavailable
 from hisa.planner.planner import build_planned_event
-from hisa.plugins.synthesis.doing import actions_of, find
+from hisa.plugins.synthesis.exploration_acts import actions_of, find
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
 from hisa.plugins.synthesis.task_files import act_in_words

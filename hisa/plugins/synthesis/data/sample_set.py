@@ -34,7 +34,7 @@ from hisa.plugins.synthesis.data.trajectories import (
 )
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, DrawMethod, draw_runs, read_grades
 from hisa.plugins.synthesis.exploration import read_records
-from hisa.runs.read import read_manifest
+from hisa.runs.run_reader import read_manifest
 from hisa.screen.geometry import Size, convert, convert_box
 from hisa.screen.observation import Element
 from hisa.text.redact import Redactor, holds_redacted

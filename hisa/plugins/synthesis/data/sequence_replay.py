@@ -22,8 +22,8 @@ from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
 from hisa.protocols import Environment, ExitStatus
-from hisa.runs.read import Run
 from hisa.runs.resume import replay
+from hisa.runs.run_reader import Run
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer

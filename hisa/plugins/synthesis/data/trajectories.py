@@ -14,8 +14,8 @@ from hisa.errors import HisaError, UsageError
 from hisa.events import Acted, Observed
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.records import Record
-from hisa.runs.kept_elements import read_elements
-from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
+from hisa.runs.element_files import read_elements
+from hisa.runs.run_reader import ELEMENTS, Run, list_runs, load_run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Screenshot

@@ -34,7 +34,7 @@ from hisa.plugins.synthesis.data.trajectories import (
 from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, open_writer
 from hisa.plugins.synthesis.records import Record
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.text.prompt_text import mark_untrusted, one_line
 from hisa.text.prompts import render
 from hisa.text.redact import redact

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hisa.runs.read import list_runs, read_manifest
+from hisa.runs.run_reader import list_runs, read_manifest
 from tests.cli.command import ROOT, Command
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 

@@ -14,7 +14,7 @@ import pytest
 from hisa.plugins.benchmarks.bench.executors.base import Executor, WorkerLost
 from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
 from hisa.plugins.benchmarks.bench.jobs import JobDone, RunEnded, RunMade, StepDone
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from tests.plugins.benchmarks.bench_suite.forms import job
 
 pytestmark = pytest.mark.process

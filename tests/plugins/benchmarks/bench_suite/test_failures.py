@@ -12,8 +12,8 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from hisa.runs.failure_class import failure_of
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from hisa.testing.model_server import FakeServer
 from tests.plugins.benchmarks.attempt_logs import judgement
 from tests.plugins.benchmarks.bench_suite.sample import plan

@@ -11,11 +11,11 @@ import pytest
 
 from hisa.config import Settings
 from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.grounding.grounding_methods import open_way
 from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
-from hisa.plugins.benchmarks.bench.grounding.published import open_grounding_suite
+from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
 from hisa.plugins.benchmarks.bench.grounding.runner import Answer, answers
 from hisa.plugins.benchmarks.bench.grounding.targets import GroundingSuite
-from hisa.plugins.benchmarks.bench.grounding.ways import open_way
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.screen import ocr
 from hisa.screen.geometry import Point, Size

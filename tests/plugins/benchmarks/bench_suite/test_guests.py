@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hisa.events import Failed, Noted
-from hisa.runs.read import Run, list_runs, load_run, read_manifest
+from hisa.runs.run_reader import Run, list_runs, load_run, read_manifest
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
 from tests.plugins.benchmarks.bench_suite.forms import write_task

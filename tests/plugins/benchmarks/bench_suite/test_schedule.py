@@ -19,7 +19,7 @@ from hisa.plugins.benchmarks.bench.ledger import AttemptLedger, read_attempts
 from hisa.plugins.benchmarks.bench.pages import html_page
 from hisa.plugins.benchmarks.bench.schedule import Bench, Progress
 from hisa.plugins.benchmarks.bench.summary import summarise
-from hisa.runs.read import list_runs, read_manifest
+from hisa.runs.run_reader import list_runs, read_manifest
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, ledger, plan
 
 pytestmark = pytest.mark.process

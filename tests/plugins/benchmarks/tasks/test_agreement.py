@@ -19,7 +19,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     find_installation,
     find_osworld_metric,
 )
-from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import Call, run_calls
+from hisa.plugins.benchmarks.tasks.osworld_metrics.metric_sandbox import Call, run_calls
 from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from tests.plugins.benchmarks.tasks.made import Case, build_value
 from tests.plugins.benchmarks.tasks.test_metrics import CASES

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from hisa.errors import CheckFailed
-from hisa.plugins.benchmarks.tasks.isolated import Exceeded, read_isolated, run_isolated
+from hisa.plugins.benchmarks.tasks.isolated_process import Exceeded, read_isolated, run_isolated
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metric import reading
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, NotScored, Unreadable

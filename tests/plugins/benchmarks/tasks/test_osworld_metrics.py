@@ -23,7 +23,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     has_bubblewrap,
     install_commands,
 )
-from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run as call
+from hisa.plugins.benchmarks.tasks.osworld_metrics.metric_sandbox import run as call
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.find_format import problems

@@ -12,7 +12,7 @@ import pytest
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.protocols import CommandResult, Task
-from hisa.tasks import started
+from hisa.tasks import program_start
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench
@@ -67,7 +67,7 @@ async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, messa
 async def test_an_application_that_hands_over_must_show_its_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(started, "_WINDOW_SECONDS", 0.5)
+    monkeypatch.setattr(program_start, "_WINDOW_SECONDS", 0.5)
     home = tmp_path / "home"
     path = stub(home, "code", "exit 0")
     with pytest.raises(EnvironmentFailed, match="opened no window"):
@@ -91,7 +91,7 @@ async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, waited: bool
 ) -> None:
     """Published scripts end once they have handed over; the window comes later."""
-    monkeypatch.setattr(started, "_WINDOW_SECONDS", 20.0)
+    monkeypatch.setattr(program_start, "_WINDOW_SECONDS", 20.0)
     home = tmp_path / "home"
     late = "(sleep 1; echo a.py - Visual Studio Code >~/windows) >/dev/null 2>&1 &"
     path = stub(home, "code", late)

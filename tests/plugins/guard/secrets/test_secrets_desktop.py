@@ -13,13 +13,13 @@ import pytest_asyncio
 import hisa
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import ModelRequest
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.testing import FunctionModel, ScriptedModel, tool_call
 from tests.environments.conformance import observe_until
 from tests.plugins.guard.kept_desktop import PersistentDesktop
-from tests.red_team.searching import find_leaks
+from tests.red_team.leak_search import find_leaks
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

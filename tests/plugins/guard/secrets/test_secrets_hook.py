@@ -16,7 +16,7 @@ from hisa.errors import ActionRefused, HisaError
 from hisa.events import Event, Noted
 from hisa.hooks import Hook, Hooks
 from hisa.plugins.guard.secrets import open_secrets
-from hisa.plugins.guard.secrets.in_place import put_border, remove_border, require_border
+from hisa.plugins.guard.secrets.machine_border import put_border, remove_border, require_border
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.screen.geometry import Point

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hisa.events import RunResumed
-from hisa.runs.read import list_runs, load_run
+from hisa.runs.run_reader import list_runs, load_run
 from tests.cli.command import Command
 
 pytestmark = pytest.mark.vm

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from hisa.actions import parse
 from hisa.errors import NotFound
+from hisa.plugins.benchmarks.bench.grounding.grounding_methods import Way
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
-from hisa.plugins.benchmarks.bench.grounding.ways import Way
 from hisa.protocols import Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation

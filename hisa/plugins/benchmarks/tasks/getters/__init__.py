@@ -6,7 +6,7 @@ from hisa.plugins.benchmarks.tasks.getters import (  # noqa: F401 - each makes i
     address_bar,
     chrome_state,
     element_markup,
-    kept_files,
+    file_getters,
     machine_state,
     page_parts,
     relative_time,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, profile_file, tabs
-from hisa.plugins.benchmarks.tasks.isolated import read_isolated
+from hisa.plugins.benchmarks.tasks.isolated_process import read_isolated
 from hisa.plugins.benchmarks.tasks.readers import rows_of
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.tasks.pieces import GETTERS, Declared, Parameters

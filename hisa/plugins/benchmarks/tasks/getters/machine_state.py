@@ -13,10 +13,10 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from hisa.actions import Hotkey, Press, Write
-from hisa.environments.clean import bash, clean, python
+from hisa.environments.clean_commands import bash, clean, python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
+from hisa.plugins.benchmarks.tasks.getters.file_getters import VmFile, vm_file
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put
 from hisa.plugins.benchmarks.tasks.step_context import StepContext, file_name

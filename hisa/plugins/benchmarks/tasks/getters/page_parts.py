@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
-from hisa.environments.clean import python
+from hisa.environments.clean_commands import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.chrome import ChromeSilent, tabs

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hisa.environments.clean import bash
+from hisa.environments.clean_commands import bash
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.step_context import StepContext

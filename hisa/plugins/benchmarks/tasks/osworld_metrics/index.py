@@ -84,7 +84,7 @@ def find_installation() -> Installation:
 
 @functools.cache
 def _inspect_python(interpreter: str) -> Installation:
-    script = str(Path(__file__).with_name("describe.py"))
+    script = str(Path(__file__).with_name("package_report.py"))
     libraries = sorted({library for metric in known().values() for library in metric.needs})
     line = [interpreter, "-I", "-X", "utf8", script, *libraries]
     try:

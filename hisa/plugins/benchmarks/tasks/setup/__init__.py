@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hisa.plugins.benchmarks.tasks.setup import (  # noqa: F401 - each makes its steps known
-    by_proxy,
     chrome_steps,
+    proxy_step,
     put_files,
     start_programs,
     web_services,

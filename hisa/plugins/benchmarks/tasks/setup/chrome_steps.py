@@ -18,7 +18,7 @@ from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import FileRefused
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.started import start
+from hisa.tasks.program_start import start
 
 __all__ = ["Browser", "CloseTabs", "History", "OpenTabs", "same_address"]
 

@@ -20,7 +20,7 @@ from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import COMMAND_LIMIT, CommandResult
 from hisa.tasks.missing_programs import fix_from_output
-from hisa.tasks.started import LOOKS, POLL_SECONDS, shown_windows, window_looks
+from hisa.tasks.program_start import LOOKS, POLL_SECONDS, shown_windows, window_looks
 from hisa.tasks.task_context import Context
 
 __all__ = ["await_windows", "expect_window", "run_traced"]

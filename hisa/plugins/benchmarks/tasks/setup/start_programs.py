@@ -10,10 +10,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from hisa.environments.clean import bash
+from hisa.environments.clean_commands import bash
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
-from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
+from hisa.plugins.benchmarks.tasks.setup.proxy_step import by_proxy
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.setup.scripts import expect_window
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
@@ -21,7 +21,7 @@ from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import CommandResult
 from hisa.tasks.missing_programs import fix_for, missing_program
 from hisa.tasks.pieces import SETUP, Parameters
-from hisa.tasks.started import start
+from hisa.tasks.program_start import start
 from hisa.tasks.task_context import quote_word
 from hisa.tasks.windows import Named, await_window, plain_title
 

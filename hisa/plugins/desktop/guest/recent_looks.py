@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .settle import has_changed
+from .screen_settling import has_changed
 from .x_screen import Frame, Screen, TopWindow
 
 __all__ = ["RecentLooks", "read_held"]

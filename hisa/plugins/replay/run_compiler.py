@@ -21,13 +21,13 @@ from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
-from hisa.plugins.synthesis.doing import read_name
+from hisa.plugins.synthesis.exploration_acts import read_name
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.protocols import GroundedCall, ToolCall
-from hisa.runs.read import Run
+from hisa.runs.run_reader import Run
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import cover_at, element_at, focused_element
+from hisa.screen.hit_test import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 

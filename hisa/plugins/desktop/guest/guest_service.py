@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from .access import Access
 from .actor import Actor
-from .confine import Limits
+from .confinement import Limits
 from .http_server import GuestServer
 from .osworld_routes import OSWorldRoutes
 from .sandbox import sandbox
-from .settle import work_done
+from .screen_settling import work_done
 from .typed_routes import TypedRoutes
 from .x_screen import Screen
 

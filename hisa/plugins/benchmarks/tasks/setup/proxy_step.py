@@ -10,7 +10,7 @@ import shlex
 from urllib.parse import urlsplit
 
 from hisa.config import TaskSettings
-from hisa.environments.clean import python
+from hisa.environments.clean_commands import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.benchmark import PROXY

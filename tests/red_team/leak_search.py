@@ -13,8 +13,8 @@ from PIL import Image
 
 from hisa.plugins.guard.secrets.secret_reading import skeleton
 from hisa.protocols import ModelRequest
-from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.runs.run_reader import load_run
 from hisa.text.redact.named_secrets import forms
 
 __all__ = ["find_leaks"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.lies_at import cover_at, element_at, find_covered, focused_element, is_part_of
+from hisa.screen.hit_test import cover_at, element_at, find_covered, focused_element, is_part_of
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 
 SIZE = Size(400, 300)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import CheckFailed
-from hisa.plugins.benchmarks.tasks.isolated import check_limits, run_process
+from hisa.plugins.benchmarks.tasks.isolated_process import check_limits, run_process
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     Installation,
@@ -29,7 +29,7 @@ from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS, Limits
 
 __all__ = ["Call", "run", "run_calls"]
 
-_SCRIPT = Path(__file__).with_name("score.py")
+_SCRIPT = Path(__file__).with_name("metric_runner.py")
 
 Call = tuple[str, Any, Any, Options]
 """Name, result, expected, options."""

@@ -11,8 +11,8 @@ import pytest
 
 import hisa
 from hisa.config import Settings
-from hisa.machine.made_once import lazy_property
-from hisa.runs.read import load_run
+from hisa.machine.lazy_property import lazy_property
+from hisa.runs.run_reader import load_run
 from hisa.screen.png import encode_rgb
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer
@@ -54,7 +54,7 @@ def test_a_run_encodes_each_of_its_pictures_once(
 
     Where a step is slow it looks once more: another picture of the same pixels.
     """
-    monkeypatch.setattr("hisa.looking._now", itertools.count(0.0, seconds).__next__)
+    monkeypatch.setattr("hisa.looker._now", itertools.count(0.0, seconds).__next__)
     encoded: list[memoryview] = []
 
     def count_encoding(width: int, height: int, pixels: memoryview, **black: int) -> bytes:

@@ -6,7 +6,7 @@ are the times, until the first complete look and of the later ones, and, against
 of elements, how many looks were empty or partial and how many of those said that they were complete
 (the goal: none).
 
-Usage: ``python -m benchmarks.looking [-n N] [--starts N] [--load N] [--json]``.
+Usage: ``python -m benchmarks.look_times [-n N] [--starts N] [--load N] [--json]``.
 """
 
 from __future__ import annotations

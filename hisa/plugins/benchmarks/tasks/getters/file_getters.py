@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hisa.plugins.benchmarks.tasks.isolated import read_isolated
+from hisa.plugins.benchmarks.tasks.isolated_process import read_isolated
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.readers import slide_media
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath

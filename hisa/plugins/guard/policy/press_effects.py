@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from hisa.actions import Action, Write
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.keyed import Inputs, Touch, read_inputs
+from hisa.plugins.guard.key_inputs import Inputs, Touch, read_inputs
 from hisa.plugins.guard.policy import effect_words as said
-from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.screen_things import (
     describe_thing,
     find_pressed_by_enter,
@@ -21,9 +20,10 @@ from hisa.plugins.guard.policy.screen_things import (
     judge_element,
     thing_at,
 )
+from hisa.plugins.guard.policy.text_patterns import words
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import focused_element
+from hisa.screen.hit_test import focused_element
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, MULTI_LINE
 

@@ -12,7 +12,7 @@ from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.records import Act
 from hisa.protocols import Environment
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at
+from hisa.screen.hit_test import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 

@@ -12,15 +12,15 @@ from typing import Literal
 
 from hisa.actions import Move, Scroll, Sleep
 from hisa.config import PolicySettings
-from hisa.environments.confirm import Ask, Question, ask_person
+from hisa.environments.confirmation import Ask, Question, ask_person
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Decided
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.hooks import StepAction
 from hisa.plugins.guard.policy.call_facts import facts_of, is_exempt
-from hisa.plugins.guard.policy.deciding import Policy, Reason, Ruling
 from hisa.plugins.guard.policy.named_facts import CallFacts
-from hisa.plugins.guard.policy.pressing import shows_effect
+from hisa.plugins.guard.policy.press_effects import shows_effect
+from hisa.plugins.guard.policy.rule_decision import Policy, Reason, Ruling
 from hisa.plugins.guard.policy.screen_part import is_browser_in_front
 from hisa.plugins.guard.policy.screen_things import NOTHING, PressJudgement, judge_words
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome

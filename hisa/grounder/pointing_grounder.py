@@ -11,8 +11,8 @@ from hisa.actions import Click, Slot, map_points, points, slots, to_source
 from hisa.errors import NotFound
 from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.grounder.formats import QWEN_MAX_PIXELS, QWEN_MIN_PIXELS, smart_resize
-from hisa.grounder.reading import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation

@@ -4,7 +4,7 @@ A small program on a private desktop notes when its button goes down. On HiSA's 
 machine compares and acts in one request; by the stock routes a picture is taken right before the
 act. The presses after the first one of a call are compared with a look from right before each; the
 gap of those is printed too, and how much longer a call takes for each than one that is made
-blindly. Usage: ``python -m benchmarks.held_acts [-n N]``.
+blindly. Usage: ``python -m benchmarks.act_delay [-n N]``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hisa.actions import Click, Move, parse, presses
 from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
 from hisa.environments.transport import connect
 from hisa.events import Event
-from hisa.grounder.reading import ElementsReader
+from hisa.grounder.elements_reader import ElementsReader
 from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.guard.acts.held_acts import HeldActs

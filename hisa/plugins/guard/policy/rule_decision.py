@@ -15,10 +15,10 @@ from typing import Literal
 from hisa.actions.effects import Effect
 from hisa.config.tool_settings import PolicySettings, RuleSettings, Verdict
 from hisa.events.policy_events import NO_RULE
-from hisa.plugins.guard.policy.matching import Match, literal_start, text_match
 from hisa.plugins.guard.policy.named_facts import CallFacts, Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match
 from hisa.plugins.guard.policy.named_sites import NamedUrl, is_site, url_match
+from hisa.plugins.guard.policy.text_patterns import Match, literal_start, text_match
 
 __all__ = ["Policy", "Reason", "Ruling", "rule_words"]
 

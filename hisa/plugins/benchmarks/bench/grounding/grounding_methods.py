@@ -15,7 +15,7 @@ from hisa.events import Event, ModelCalled, Noted
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
-from hisa.plugins.benchmarks.bench.grounding.simulated import SimulatedModel
+from hisa.plugins.benchmarks.bench.grounding.simulated_model import SimulatedModel
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Grounder, Model, Role

@@ -37,7 +37,7 @@ _IMPORTED = (
     "hisa.plugins.mcp",
     "hisa.plugins.offline",
     "hisa.plugins.reading.control_parts",
-    "hisa.plugins.reading.learned",
+    "hisa.plugins.reading.learned_ranker",
     "hisa.plugins.reading.pictograms",
     "hisa.plugins.toolkits",
     "hisa.plugins.toolkits.browser",

@@ -29,9 +29,9 @@ from hisa.plugins.synthesis.model_instructions import (
 )
 from hisa.plugins.synthesis.offers import LEAVES
 from hisa.plugins.synthesis.records import Act, Candidate, Effect, Instruction, Proof, Refusal
+from hisa.plugins.synthesis.routes import acts_of, way_of, ways_to
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_files import write_goal
-from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hisa.plugins.synthesis.doing import CELL, holders, read_name
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import CELL, holders, read_name
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS

@@ -11,9 +11,9 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
-from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.playing import PlayResult, play
 from hisa.plugins.replay.program_records import Program, Proof, Target
+from hisa.plugins.replay.program_runs import PlayResult, play
+from hisa.plugins.replay.run_compiler import compile_run
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 from hisa.plugins.replay.target_ladder import WINDOW
 from hisa.plugins.synthesis.checks import check_of
@@ -21,7 +21,7 @@ from hisa.plugins.synthesis.machine_facts import Noise, compare_facts, read_fact
 from hisa.plugins.synthesis.proof_desktop import select_content_changes
 from hisa.plugins.synthesis.records import Change, Effect
 from hisa.runs.manifest import TaskRecord
-from hisa.runs.read import load_run
+from hisa.runs.run_reader import load_run
 from hisa.state.facts import letters
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer

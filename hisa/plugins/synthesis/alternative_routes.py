@@ -13,12 +13,12 @@ from itertools import islice
 
 from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
-from hisa.plugins.synthesis.doing import ActFailed, find, read_name, replay
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.exploration_acts import ActFailed, find, read_name, replay
 from hisa.plugins.synthesis.offers import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
 from hisa.plugins.synthesis.records import Act, Candidate
-from hisa.plugins.synthesis.ways_there import acts_of
+from hisa.plugins.synthesis.routes import acts_of
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.screen.roles import MULTI_LINE

@@ -20,13 +20,13 @@ from hisa.events import Noted
 from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.plugins.replay import program_player as player
 from hisa.plugins.replay import program_records as records
-from hisa.plugins.replay.compiling import target_at
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
+from hisa.plugins.replay.run_compiler import target_at
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
 from hisa.plugins.synthesis.silent_model import ElementsKind, SilentModel, silent_profile
 from hisa.protocols import Emit, Environment, GroundedCall, Planner, StateView, Task, ToolCall
-from hisa.screen.lies_at import focused_element
+from hisa.screen.hit_test import focused_element
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.text.prompts import render
