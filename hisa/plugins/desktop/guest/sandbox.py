@@ -2,8 +2,8 @@
 
 Their variables are a list of allowed ones, so that no key is among them. Inside bubblewrap they
 have no network, no sockets of the host (message buses, agents, container engines) wherever these
-lie, no processes but their own, and what a private desktop refuses (`guest.confinement`) is refused to
-them; the display's socket and its cookie are laid in, so that they can open windows.
+lie, no processes but their own, and what a private desktop refuses (`guest.confinement`) is
+refused to them; the display's socket and its cookie are laid in, so that they can open windows.
 """
 
 from __future__ import annotations
