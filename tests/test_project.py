@@ -205,7 +205,7 @@ def test_every_capability_is_documented_and_checked() -> None:
     capabilities = set(re.findall(r'"(\w+)" (?:not )?in [\w.]+\.capabilities\b', text))
     assert capabilities == set(re.findall(r'"(\w+)" \(', inspect.getdoc(Environment) or ""))
     page = (ROOT / "docs" / "environments.md").read_text("utf-8")
-    table = page.partition("| capability | means |")[2].partition("\n\n")[0]
+    table = page.partition("| capability | meaning |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == capabilities
 
 
