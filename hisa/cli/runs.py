@@ -173,7 +173,12 @@ def report_command(settings: RunSettings, run_id: str, output: Path | None, show
     help="jsonl: a model call a line; others: see above.",
 )
 @click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
-@click.option("--whole", is_flag=True, help="Only calls with an answer, nothing redacted or cut.")
+@click.option(
+    "--whole",
+    "complete_only",
+    is_flag=True,
+    help="Only calls with an answer, nothing redacted or cut.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
 @pass_sections("run")
 def export_command(
