@@ -13,9 +13,8 @@ class Middle:
         return await resolve(call, observation, locate=self.find)
 
     async def find(self, description: str, observation: Observation) -> Place:
-        return Place(
-            description, Point(observation.image.width / 2, observation.image.height / 2, "image")
-        )
+        image = observation.image
+        return Place(description, Point(image.width / 2, image.height / 2, "image"))
 
 
 click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the middle of the screen")
