@@ -1,6 +1,6 @@
-"""One attempt: a worker's job, the messages it sends, and the run it makes in between.
+"""One attempt: a worker's job, the run that it makes, and the messages that it sends meanwhile.
 
-The run is made of the parts that ``hisa run`` is made of, in an environment of its own.
+The run has the same parts as one of ``hisa run``, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
     "RunEnded",
     "RunMade",
     "StepDone",
-    "find_parts",
+    "find_maker",
     "message_adapter",
     "perform",
 ]
 
 MakeEnvironment = Callable[[Settings, Task], AbstractAsyncContextManager[Environment]]
-"""Gives an environment of its own to an attempt."""
+"""Makes the environment of one attempt."""
 
 
 class Job(BaseModel):
@@ -98,8 +98,8 @@ message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
 """Reads one message."""
 
 
-def find_parts(name: str) -> MakeEnvironment | None:
-    """The environment maker called ``module:name``; None where there is no name.
+def find_maker(name: str) -> MakeEnvironment | None:
+    """Returns the environment maker called ``module:name``; None if the name is empty.
 
     Raises:
         DeveloperError: there is no such callable.
@@ -117,13 +117,13 @@ def find_parts(name: str) -> MakeEnvironment | None:
 
 
 async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> AsyncIterator[Message]:
-    """Make the attempt; messages come as things happen: `RunEnded` with the result, `JobDone` last.
+    """Make the attempt, and yield messages as things happen; the last is `JobDone`.
 
-    Cancelling ends the run as "stopped".
+    `RunEnded` brings the result. Cancelling ends the run as "stopped".
 
     Args:
         job: the attempt.
-        models: by role, of this process, in the place of those that the settings name.
+        models: models of this process by role, in place of those that the settings name.
     """
     queue: asyncio.Queue[Message] = asyncio.Queue()
     work = asyncio.create_task(_attempt_safely(job, models or {}, queue.put_nowait))
@@ -142,7 +142,7 @@ async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> Async
 async def _attempt_safely(
     job: Job, models: Mapping[Role, Model], tell: Callable[[Message], None]
 ) -> None:
-    """`_attempt`, with everything that can go wrong as an ending."""
+    """Make the attempt; whatever goes wrong becomes its ending."""
     teller = _Teller(tell)
     try:
         await _attempt(job, models, teller)
@@ -157,10 +157,10 @@ async def _attempt_safely(
 
 
 class _Teller:
-    """Reports the events of an attempt and its first end, no second one.
+    """Reports the steps of an attempt and its first ending, never a second one.
 
     What breaks once the result is known, such as learning from it or ending its desktop, goes to
-    standard error and changes nothing of it.
+    standard error and does not change the result.
     """
 
     def __init__(self, tell: Callable[[Message], None]) -> None:
@@ -197,7 +197,7 @@ class _Teller:
 async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> None:
     settings = Settings.model_validate(job.settings)
     task = load_task(job.task, seed=settings.run.seed)
-    maker = find_parts(job.environment)
+    maker = find_maker(job.environment)
     with RunLog.create(
         Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
     ) as log:
@@ -217,7 +217,7 @@ async def _run(
     async with AsyncExitStack() as stack:
 
         async def enter() -> Environment:
-            assert maker is not None, "it is asked only where there is a maker"
+            assert maker is not None, "asked only if there is a maker"
             return await stack.enter_async_context(maker(settings, task))
 
         environment = enter if maker is not None else None

@@ -1,4 +1,4 @@
-"""``hisa run --attempts N``: a task several times over, and the best of what came of it."""
+"""``hisa run --attempts N``: runs a task several times, and takes the best attempt."""
 
 from __future__ import annotations
 
@@ -44,16 +44,20 @@ MOST = 8
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
-    """Run a task so many times, each on a machine of its own; returns the exit code of the best.
+    """Run a task several times, each on a machine of its own; returns the best run's exit code.
+
+    Args:
+        settings: for all attempts; the planner's seed, if set, is counted up.
+        task: what to do.
+        attempts: how many, 1 to `MOST`.
+        as_json: print one line of JSON at the end, and nothing else.
+        report: write each run's ``report.html``.
 
     Raises:
-        UsageError: the environment is not thrown away, or something else is wrong that can be seen
-            before anything starts.
+        UsageError: the machine is not thrown away, or the settings do not allow such a run.
     """
     if not 1 <= attempts <= MOST:
-        raise UsageError(
-            f"{attempts} attempts: from 1 to {MOST} can be compared", fix="--attempts 4"
-        )
+        raise UsageError(f"{attempts} attempts: 1 to {MOST} are allowed", fix="--attempts 4")
     _require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
@@ -82,7 +86,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
 
 
 def _require_own_machines(settings: EnvironmentSettings) -> None:
-    """Refuse where an attempt would find what the one before it did.
+    """Refuse settings under which an attempt would find what an earlier one left.
 
     Raises:
         UsageError: the machine is not thrown away, or a folder of this one can be written to.
@@ -92,14 +96,14 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
     for text, share in zip(settings.share, parse_shares(settings.share), strict=True):
         if share.writable:
             raise UsageError(
-                f"--share {text!r}: what one attempt writes there the next one would find, and "
-                "several attempts have to begin alike",
+                f"--share {text!r}: what one attempt writes there, the next would find, but all "
+                "attempts must begin alike",
                 fix=f"--share {share.source} (read-only), and --fetch for what is made",
             )
 
 
 def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput]) -> list[Run]:
-    """Make one attempt, and return its run in a list.
+    """Make one attempt, and return a list of its run.
 
     Raises:
         KeyboardInterrupt: Ctrl-C stopped it.
@@ -116,9 +120,9 @@ def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
-    """Returns the settings of one attempt: a planner's own seed is counted up, or all are alike.
+    """Returns the settings of one attempt; the planner's seed, if set, is counted up.
 
-    Small files that it makes are brought home, so that the judge can compare what is in them.
+    Small files that it makes are brought home, so that the judge can compare their content.
     """
     planner = settings.models.planner
     if planner.seed is not None:

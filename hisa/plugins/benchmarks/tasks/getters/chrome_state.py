@@ -18,7 +18,7 @@ __all__ = ["PREFERENCES", "TableFile"]
 
 @GETTERS("open_tabs_info", Parameters)
 async def open_tabs_info(context: StepContext, params: Parameters) -> list[dict[str, str]] | None:
-    """Title and address of every open tab; None where the agent closed the browser."""
+    """Returns title and address of every open tab; None if the agent closed the browser."""
     try:
         open_tabs = await tabs(context, seconds=5.0)
     except ChromeSilent:
@@ -28,7 +28,7 @@ async def open_tabs_info(context: StepContext, params: Parameters) -> list[dict[
 
 @GETTERS("active_tab_info", Parameters)
 async def active_tab_info(context: StepContext, params: Parameters) -> dict[str, str] | None:
-    """Title and address of the tab last in front."""
+    """Returns title and address of the tab that was last in front."""
     open_tabs = await open_tabs_info(context, params)
     return open_tabs[0] if open_tabs else None
 
@@ -55,7 +55,7 @@ def _or(look: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
 
 
 def _of_each_extension(*keys: str) -> Callable[[Any], list[Any]]:
-    """A value of every installed extension that has it."""
+    """Returns a function that lists a value of every installed extension that has it."""
     look = _inside(*keys)
 
     def read_extensions(tree: Any) -> list[Any]:
@@ -67,18 +67,18 @@ def _of_each_extension(*keys: str) -> Callable[[Any], list[Any]]:
 
 
 def _starts_with_a_new_tab(tree: Any) -> bool:
-    """Never set otherwise, or set to that (5)."""
+    """Whether Chrome starts with a new tab: the setting is absent, or 5."""
     session = _inside("session")(tree)
     return session is None or _inside("restore_on_startup")(session) == 5
 
 
 def _guards(tree: Any) -> bool:
-    """Standard or enhanced protection, as far as it is written."""
+    """Whether standard or enhanced protection is on, if the file says so."""
     return any(bool(_inside("safebrowsing", kind)(tree)) for kind in ("enhanced", "enabled"))
 
 
 def _lets_sites_keep_less(tree: Any) -> bool:
-    """A default for all sites is set; Chromium 156 itself notes there what it has migrated."""
+    """Whether a default for all sites is set; Chromium 156 also keeps migration notes there."""
     values = _inside("profile", "default_content_setting_values")(tree)
     if not isinstance(values, Mapping) or not values:
         return values is not None
@@ -114,14 +114,14 @@ PREFERENCES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "new_startup_page": ("Default/Preferences", _yes(_starts_with_a_new_tab)),
     "profile_name": ("Default/Preferences", _inside("profile", "name")),
 }
-"""Getter name to the file of Chrome's user folder and what is read from it."""
+"""Getter name to the file of Chrome's user folder and the function that reads its value."""
 
 
 _UNWRITTEN = frozenset(
     ("chrome_font_size", "chrome_language", "default_search_engine", "enable_do_not_track",
      "enable_safe_browsing", "enabled_experiments")
 )  # fmt: skip
-"""What has a default before the browser has written its file, for the benchmark too."""
+"""Getters that give a default before the browser has written its file, as the benchmark does."""
 
 
 def _reader(name: str) -> Declared:
@@ -144,7 +144,7 @@ for _name in PREFERENCES:
 
 
 class TableFile(Parameters):
-    """The name under which the table's file is kept while scoring."""
+    """The name under which the table's file is kept during scoring."""
 
     dest: str
 
@@ -161,12 +161,12 @@ async def _rows(context: StepContext, file: str, params: TableFile, query: str) 
 
 @GETTERS("cookie_data", TableFile)
 async def cookies(context: StepContext, params: TableFile) -> list[Any] | None:
-    """Every cookie with all its columns; None where there is no readable file."""
+    """Returns every cookie with all its columns; None if there is no readable file."""
     return await _rows(context, "Default/Cookies", params, "SELECT * FROM cookies")
 
 
 @GETTERS("history", TableFile)
 async def history(context: StepContext, params: TableFile) -> list[Any] | None:
-    """Address, title and time of the last visit; None where there is no readable file."""
+    """Returns address, title and time of each last visit; None if there is no readable file."""
     query = "SELECT url, title, last_visit_time FROM urls"
     return await _rows(context, "Default/History", params, query)

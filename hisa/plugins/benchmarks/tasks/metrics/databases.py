@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 _KINDS = ("table", "view")
 _LEVELS = ("", "-schema", "-schema-content")
-"""What is compared of tables or views; each takes in those before it."""
+"""What is compared of tables or views; each level includes those before it."""
 _CHECKS = tuple(kind + level for kind in _KINDS for level in _LEVELS)
 _BASES = ("duckdb", "sqlite3")
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
@@ -34,12 +34,12 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
-"""The agent's views read nothing but their own file."""
+"""Lets the agent's views read nothing but their own file."""
 
 
 @dataclass(frozen=True)
 class _DatabaseRequest:
-    """What a task wants compared; no targets are all of them."""
+    """What a task wants compared; without targets, all tables or views are."""
 
     base: str
     depth: Mapping[str, int]
@@ -62,7 +62,7 @@ def _read_request(options: Options) -> _DatabaseRequest:
 
 
 def _depth(kind: str, check: str) -> int:
-    """1 for names, 2 for columns as well, 3 for rows as well, 0 for a check of the other kind."""
+    """Returns 1 for names, 2 with columns, 3 with rows too, 0 for a check of the other kind."""
     return _LEVELS.index(check[len(kind) :]) + 1 if check.startswith(kind) else 0
 
 
@@ -75,11 +75,15 @@ def _problems(expected: Mapping[str, Any], options: Options) -> Iterator[str]:
 
 @metric("check_local_database", needs=("duckdb",), check=_problems)
 def check_local_database(result: Any, expected: Any, options: Options) -> Score:
-    """Two databases have the same tables and views, and as asked the same columns and rows.
+    """Checks that two databases have the same tables and views, and if asked, columns and rows.
 
-    Options: ``db_type`` duckdb (default) or sqlite3; ``check_type``, a list of table, view,
-    table-schema, view-schema, table-schema-content, view-schema-content; ``table_targets`` and
-    ``view_targets``, where empty is all; ``schema_name`` of DuckDB.
+    Args:
+        result: the agent's database, as a file.
+        expected: the database to compare it with, as a file.
+        options: ``db_type`` duckdb (default) or sqlite3; ``check_type``, a list of table, view,
+            table-schema, view-schema, table-schema-content, view-schema-content;
+            ``table_targets`` and ``view_targets``, where empty means all; ``schema_name`` of
+            DuckDB.
     """
     request = _read_request(options)
     with expecting("expected file"), _open_database(as_path(expected), request) as base:
@@ -96,7 +100,7 @@ def check_local_database(result: Any, expected: Any, options: Options) -> Score:
 
 @contextmanager
 def _open_database(path: Path, request: _DatabaseRequest) -> Iterator[Any]:
-    """A connection that only reads, and whose errors are those of the file."""
+    """Yields a read-only connection; its errors count as those of the file."""
     connect, errors = _duckdb() if request.base == "duckdb" else (_sqlite3, sqlite3.Error)
     try:
         with closing(connect(path)) as base:
@@ -118,7 +122,7 @@ def _sqlite3(path: Path) -> sqlite3.Connection:
 
 
 def _use(base: Any, schema: str) -> None:
-    """Look for names in a schema first, where one is named."""
+    """Look for names in a schema first, if the task gives one."""
     if not schema:
         return
     query = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
@@ -145,7 +149,7 @@ def _names(base: Any, kind: str, request: _DatabaseRequest) -> list[str]:
 
 
 def _columns(base: Any, name: str) -> list[Any]:
-    """Number, name, type, default and the like of each column."""
+    """Returns number, name, type, default and so on of each column."""
     known = name if isinstance(base, sqlite3.Connection) else _quote_name(name)
     return list(base.execute("SELECT * FROM pragma_table_info(?)", [known]).fetchall())
 
