@@ -143,7 +143,7 @@ def run_question(
         pictures: whether the last screenshot of each is shown.
         classes: name to meaning: the judge picks one of these, for a single attempt.
     """
-    looks = [_picture(facts) if pictures else None for facts in candidates]
+    looks = [_load_picture(facts) if pictures else None for facts in candidates]
     system = render(
         "failure_class" if classes else "best_run",
         pictures=any(looks),
@@ -156,7 +156,7 @@ def run_question(
         task = excerpt_within(task, _TASK_TOKENS)
     room = REQUEST_TOKENS - estimate_tokens(system) - estimate_tokens(task) - _TAGS_TOKENS
     parts: list[Part] = [
-        TextPart(sections({"task": task, "attempts": _attempts(candidates, room)}))
+        TextPart(sections({"task": task, "attempts": _describe_attempts(candidates, room)}))
     ]
     for number, look in enumerate(looks, 1):
         if look is not None:
@@ -164,7 +164,7 @@ def run_question(
     return Message("system", (TextPart(system),)), Message("user", tuple(parts))
 
 
-def _picture(facts: AttemptFacts) -> Screenshot | None:
+def _load_picture(facts: AttemptFacts) -> Screenshot | None:
     if facts.picture is None:
         return None
     try:
@@ -173,16 +173,20 @@ def _picture(facts: AttemptFacts) -> Screenshot | None:
         return None
 
 
-def _attempts(candidates: Sequence[AttemptFacts], room: int) -> str:
+def _describe_attempts(candidates: Sequence[AttemptFacts], room: int) -> str:
     """Returns all attempts within ``room`` tokens; each gets an equal share if not all fit."""
-    full_text = "\n".join(_attempt(number, facts) for number, facts in enumerate(candidates, 1))
+    full_text = "\n".join(
+        _describe_attempt(number, facts) for number, facts in enumerate(candidates, 1)
+    )
     if estimate_tokens(full_text) <= room:
         return full_text
     share = room // len(candidates)
-    return "\n".join(_attempt(number, facts, share) for number, facts in enumerate(candidates, 1))
+    return "\n".join(
+        _describe_attempt(number, facts, share) for number, facts in enumerate(candidates, 1)
+    )
 
 
-def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
+def _describe_attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
     """Returns one attempt; with a share, steps, files and last message are cut to its tokens."""
     steps: Sequence[str] = [f"Step {at}: {text}" for at, text in enumerate(facts.steps, 1)]
     files, message = "\n".join(facts.files), facts.message

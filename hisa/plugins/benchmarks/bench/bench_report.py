@@ -40,7 +40,7 @@ __all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
 
 
 class Group(BaseModel):
-    """Results taken together; means are per attempt, None where there is nothing to average."""
+    """Results taken together; means are per attempt, None if there is nothing to average."""
 
     name: str
     rated: int
@@ -125,7 +125,7 @@ class Curve(BaseModel):
 
 
 class TaskRow(BaseModel):
-    """One task: its mean success by variant; None where it was not scored."""
+    """One task: its mean success by variant; None if it was not scored."""
 
     task: str
     domain: str
@@ -312,12 +312,12 @@ def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
 
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:
-    """The share of successes by task, over its scored attempts."""
+    """Returns the share of successes by task, over its scored attempts."""
     return _by_task((result.task, result.success) for result in results if result.scored)
 
 
 def _lengths(results: Iterable[Measure]) -> dict[str, float]:
-    """Mean steps by task."""
+    """Returns the mean steps by task."""
     return _by_task(
         (result.task, result.usage.steps) for result in results if result.usage is not None
     )

@@ -197,15 +197,15 @@ class AttemptLedger:
         return self.folder / RUNS
 
     def slot_state(self, slot: Slot) -> SlotState:
-        """All tries of a slot so far."""
+        """Returns all tries of a slot so far."""
         return self._book.slot_states.get(slot) or SlotState(slot)
 
     def pending(self) -> list[Slot]:
-        """The slots that need another try, in the plan's order."""
+        """Returns the slots that need another try, in the plan's order."""
         return [slot for slot in self.plan.slots if self.slot_state(slot).pending]
 
     def next_try(self, slot: Slot) -> int:
-        """The number of a slot's next try."""
+        """Returns the number of a slot's next try."""
         return len(self.slot_state(slot).attempts) + 1
 
     def write(self, record: AttemptRecord) -> None:

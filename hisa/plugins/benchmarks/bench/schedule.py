@@ -107,7 +107,7 @@ class Bench:
                 try:
                     if worker is None:
                         worker = await self._executor.start_worker()
-                    await self._attempt(worker, slot)
+                    await self._make_attempt(worker, slot)
                 except WorkerLost:
                     if worker is not None:
                         await worker.close(patience=1.0)
@@ -135,7 +135,7 @@ class Bench:
                 self._queue.append(slot)
             self._changed.notify_all()
 
-    async def _attempt(self, worker: Worker, slot: Slot) -> None:
+    async def _make_attempt(self, worker: Worker, slot: Slot) -> None:
         number = self._ledger.next_try(slot)
         key: dict[str, Any] = {**slot._asdict(), "try": number}
         progress = Progress(slot, number, worker.name)
@@ -155,7 +155,7 @@ class Bench:
                         run_end = message
                         fields = message.model_dump(exclude={"type"})
                         self._ledger.write(AttemptFinished(**key, run=run, **fields))
-                        self._tell(progress, run_end)
+                        self._report_end(progress, run_end)
                     case JobDone():
                         pass
         except WorkerLost as error:
@@ -170,7 +170,7 @@ class Bench:
                 self._ledger.write(lost)
             raise
 
-    def _tell(self, progress: Progress, run_end: RunEnded) -> None:
+    def _report_end(self, progress: Progress, run_end: RunEnded) -> None:
         self._on_progress(
             replace(
                 progress,

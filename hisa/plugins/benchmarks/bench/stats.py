@@ -162,7 +162,7 @@ class Paired(BaseModel):
 
 
 def compare_pairs(first: Mapping[str, float], second: Mapping[str, float]) -> Paired | None:
-    """Compare task by task; None where no task is in both.
+    """Compare task by task; returns None if no task is in both.
 
     Args:
         first: task to mean success, 0 to 1.

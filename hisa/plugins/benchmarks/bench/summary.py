@@ -41,7 +41,7 @@ class Summary:
     environment_errors: int = 0
 
     def words(self) -> str:
-        """All sums that are not 0, in one line."""
+        """Returns all sums that are not 0, in one line."""
         counts = (
             (self.no_check, "without a check"),
             (self.score_failed, "whose check failed"),
@@ -56,7 +56,7 @@ class Summary:
         return f"{self.succeeded} of {self.scored} scored succeeded, of {self.slots} planned{more}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Returns the sums as plain data."""
         return asdict(self)
 
 

@@ -189,8 +189,8 @@ def _plan(
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
             words = f"--independent with patterns.path = {str(settings.patterns.path)!r}"
             raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
-        _must_be_thrown_away(settings.environment, settings.run)
-        _must_be_enough(settings.environment, options)
+        _require_no_confirmation(settings.environment, settings.run)
+        _require_guests(settings.environment, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
@@ -226,7 +226,7 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     return {**tree, "run": run} if run else tree
 
 
-def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> None:
+def _require_no_confirmation(settings: EnvironmentSettings, run: RunSettings) -> None:
     """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
 
     Raises:
@@ -245,7 +245,7 @@ def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> Non
         )
 
 
-def _must_be_enough(settings: EnvironmentSettings, options: dict[str, Any]) -> None:
+def _require_guests(settings: EnvironmentSettings, options: dict[str, Any]) -> None:
     """Refuse more workers than guests, since each worker needs its own.
 
     Raises:
@@ -297,13 +297,13 @@ def _carry_out(ledger: AttemptLedger, left_out: str, options: dict[str, Any]) ->
         console.print(safe_line(left_out), style="yellow", markup=False)
     stopped = asyncio.run(_work(ledger, options, console))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
-    _tell(ledger, summary, as_json=options["as_json"])
+    _print_sums(ledger, summary, as_json=options["as_json"])
     if stopped:
         return 1
     return 3 if summary.given_up or summary.unusable or summary.score_failed else 0
 
 
-def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
+def _print_sums(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
         return

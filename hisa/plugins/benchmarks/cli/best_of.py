@@ -68,7 +68,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     try:
         for number in range(1, attempts + 1):
             console.print(f"\nattempt {number} of {attempts}", style="bold")
-            runs += _attempt(_of_attempt(settings, number), console, make)
+            runs += _make_attempt(_of_attempt(settings, number), console, make)
         console.print("\nchoosing", style="bold")
         progress = Progress(console, settings.run.max_steps)
         group = asyncio.run(judge_attempts(runs, settings, on_event=progress))
@@ -79,7 +79,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     if as_json:
         click.echo(json.dumps(_summary(group, runs, chosen_run)))
     else:
-        _tell(console, group, runs, chosen_run)
+        _print_choice(console, group, runs, chosen_run)
     if chosen_run is None:
         return 3 if all(exit_code(run) == 3 for run in runs) else 1
     return exit_code(chosen_run, chosen_run.manifest.results.missed)
@@ -102,7 +102,9 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
             )
 
 
-def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput]) -> list[Run]:
+def _make_attempt(
+    settings: Settings, console: Console, make: Callable[..., RunOutput]
+) -> list[Run]:
     """Make one attempt, and return a list of its run.
 
     Raises:
@@ -135,7 +137,9 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def _tell(console: Console, group: AttemptGroup, runs: list[Run], chosen_run: Run | None) -> None:
+def _print_choice(
+    console: Console, group: AttemptGroup, runs: list[Run], chosen_run: Run | None
+) -> None:
     choice, spent = group.choice, group.judging
     for number, run in enumerate(runs, 1):
         mark = "*" if run is chosen_run else " "

@@ -93,7 +93,7 @@ def _keep(
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 
     report = build_grounding_report(suite, grounder, answers)
-    _tell(report)
+    _print_tables(report)
     if len(answers) < len(targets):
         say(f"stopped: {len(answers)} of {len(targets)} descriptions", err=True)
     if json_file:
@@ -152,7 +152,7 @@ async def _ask(
                 progress.advance(bar)
 
 
-def _tell(report: GroundingReport) -> None:
+def _print_tables(report: GroundingReport) -> None:
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import grounding_tables
 
     for table in grounding_tables(report):

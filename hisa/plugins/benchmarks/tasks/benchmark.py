@@ -146,7 +146,7 @@ def looks_like(tree: Mapping[str, Any]) -> bool:
 
 
 def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
-    """The task of a benchmark's file.
+    """Returns the task of a benchmark's file.
 
     Raises:
         UsageError: the file is malformed; the message names the key.
@@ -176,7 +176,7 @@ def _before(file: _File) -> tuple[dict[str, Any], ...]:
 
 
 def evaluator_of(task: Task) -> Evaluator:
-    """The evaluator of a benchmark's task.
+    """Returns the evaluator of a benchmark's task.
 
     Raises:
         UsageError: the task has no evaluator that can be read.
@@ -205,7 +205,7 @@ def _domain(path: Path, file: _File) -> str:
 
 
 def _root(path: Path) -> Path:
-    """The folder that file names such as ``evaluation_examples/…`` are relative to."""
+    """Returns the folder that file names such as ``evaluation_examples/…`` are relative to."""
     for folder in path.parents:
         if folder.name == "evaluation_examples":
             return folder.parent

@@ -94,7 +94,7 @@ async def _follow_redirects(
 
     certificates = await asyncio.to_thread(httpx.create_ssl_context)
     for _ in range(_REDIRECTS):
-        target = await _target(url, allowed)
+        target = await _resolve_target(url, allowed)
         async with httpx.AsyncClient(
             timeout=patience(_SECONDS), verify=certificates, trust_env=not target.address
         ) as client:  # a checked address is connected to without any proxy
@@ -141,14 +141,14 @@ async def _receive(response: httpx.Response, *, part: Path) -> None:
         raise OSError(f"the server announced {total} bytes and sent {size}")
 
 
-async def _target(url: str, allowed: Sequence[str]) -> _Target:
+async def _resolve_target(url: str, allowed: Sequence[str]) -> _Target:
     """Returns the target of a request for an address.
 
     Raises:
         UsageError: not http or https, or on a private network and not allowed.
         OSError: the name cannot be looked up.
     """
-    host, port = _place(url)
+    host, port = _host_and_port(url)
     require_public_address(url, allowed)
     if _uses_proxy(url, host):
         return _Target(url, host)
@@ -173,7 +173,7 @@ def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
     Raises:
         UsageError: it is private and not allowed, or not an http or https address.
     """
-    host, _ = _place(url)
+    host, _ = _host_and_port(url)
     if _is_allowed(url, allowed):
         return
     if host.lower().rstrip(".").rpartition(".")[2] == "localhost":
@@ -189,12 +189,12 @@ def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
 
 
 def _expect_public(url: str, host: str, address: Address) -> None:
-    inner = _inside(address)
+    inner = _inner_ipv4(address)
     if not inner.is_global or inner.is_multicast:
         raise _build_refusal(url, host, str(address))
 
 
-def _inside(address: Address) -> Address:
+def _inner_ipv4(address: Address) -> Address:
     """Returns the IPv4 address that an IPv6 address leads to, if any; else the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
@@ -212,7 +212,7 @@ def _build_refusal(url: str, host: str, where: str) -> UsageError:
     )
 
 
-def _place(url: str) -> tuple[str, int]:
+def _host_and_port(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

@@ -58,7 +58,7 @@ def rows_of(place: Path, query: str) -> list[Any] | None:
     """Returns at most `_MAX_ROWS` rows of a query over an SQLite file; None if it fails."""
     where = f"{place.resolve().as_uri()}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(where, uri=True)) as base:
-            return base.execute(query).fetchmany(_MAX_ROWS)
+        with closing(sqlite3.connect(where, uri=True)) as database:
+            return database.execute(query).fetchmany(_MAX_ROWS)
     except sqlite3.DatabaseError:
         return None

@@ -25,7 +25,7 @@ from hisa.plugins.benchmarks.tasks.benchmark import (
     evaluator_of,
 )
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
+from hisa.plugins.benchmarks.tasks.getters.element_markup import unsupported_queries
 from hisa.plugins.benchmarks.tasks.judge import choose_judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
@@ -249,7 +249,7 @@ def _metric_problems(part: Part) -> Iterator[Problem]:
         text = f"metric {part.func}: the evaluator does not say where the result is"
         yield Problem("piece", text)
     elif part.result.get("type") == "accessibility_tree":
-        for text in beyond((part.expected or {}).get("rules")):
+        for text in unsupported_queries((part.expected or {}).get("rules")):
             text = f"getter accessibility_tree: gives no tree that {text[:200]!r} can search"
             yield Problem("piece", text)
 

@@ -29,7 +29,7 @@ class Address(Parameters):
 
 @GETTERS("active_url_from_accessTree", Address)
 async def active_url(context: StepContext, params: Address) -> str | None:
-    """The address of the tab in front; None where no browser shows one.
+    """Returns the address of the tab in front; None if no browser shows one.
 
     If the machine does not read its elements in time, the browser's debugging port is asked.
     """

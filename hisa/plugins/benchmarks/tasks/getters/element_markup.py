@@ -10,7 +10,7 @@ from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Element
 from hisa.tasks.pieces import GETTERS, Parameters
 
-__all__ = ["beyond", "to_markup"]
+__all__ = ["to_markup", "unsupported_queries"]
 
 _BASE = "https://accessibility.ubuntu.example.org/ns"
 _STATE, _COMPONENT = f"{{{_BASE}/state}}", f"{{{_BASE}/component}}"
@@ -36,7 +36,7 @@ async def accessibility_tree(context: StepContext, params: Parameters) -> str:
     return to_markup(observation.elements)
 
 
-def beyond(rules: object) -> list[str]:
+def unsupported_queries(rules: object) -> list[str]:
     """Returns the selectors and paths that ask for what this XML does not hold.
 
     These are a toolkit's own attributes, such as ``attr|id``, and how the elements of a window are

@@ -53,14 +53,14 @@ export -f command_not_found_handle
 _MISSED_BY_SH = re.compile(r"^\S*sh: \d+: (\S+): not found$", re.M)
 
 
-async def _result(context: StepContext, params: Command) -> CommandResult | None:
+async def _run_command(context: StepContext, params: Command) -> CommandResult | None:
     """Returns the result; None if the missing program is one that the task names.
 
     Raises:
         EnvironmentFailed: any other program is missing.
     """
     words = params.command if isinstance(params.command, str) else list(params.command)
-    first = "" if params.shell or not words else _first(words)
+    first = "" if params.shell or not words else _first_word(words)
     if first and not await context.program(first):
         _require(context, first)
         return None
@@ -107,21 +107,21 @@ def _check_output(output: str) -> str:
     return output
 
 
-def _first(words: str | list[str]) -> str:
+def _first_word(words: str | list[str]) -> str:
     return words.split(maxsplit=1)[0] if isinstance(words, str) else words[0]
 
 
 @GETTERS("vm_command_line", Command)
 async def vm_command_line(context: StepContext, params: Command) -> str | None:
-    """Returns a command's output; None where there is no such program."""
-    result = await _result(context, params)
+    """Returns a command's output; None if there is no such program."""
+    result = await _run_command(context, params)
     return None if result is None else _check_output(result.output)
 
 
 @GETTERS("vm_command_error", Command)
 async def vm_command_error(context: StepContext, params: Command) -> str | None:
-    """Returns a command's error output; None where there is no such program."""
-    result = await _result(context, params)
+    """Returns a command's error output; None if there is no such program."""
+    result = await _run_command(context, params)
     return None if result is None else _check_output(result.error)
 
 
@@ -193,11 +193,11 @@ async def list_directory(context: StepContext, params: Folder) -> dict[str, Any]
     for entry in sorted(part for part in result.output.split("\0") if "\t" in part):
         kind, path = entry.split("\t", 1)
         if path:
-            _hang(folders, path, "directory" if kind == "d" else "file")
+            _add_entry(folders, path, "directory" if kind == "d" else "file")
     return root
 
 
-def _hang(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
+def _add_entry(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
     above, _, name = path.rpartition("/")
     node: dict[str, Any] = {"type": kind, "name": name}
     if kind == "directory":
@@ -224,7 +224,7 @@ with urllib.request.urlopen(request, timeout=10) as answer:
 _WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
 
 
-async def _own(context: StepContext, line: str) -> str:
+async def _run_own_line(context: StepContext, line: str) -> str:
     """Returns the output of one of HiSA's own command lines.
 
     Raises:
@@ -340,14 +340,14 @@ async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
 @GETTERS("default_video_player", Parameters)
 async def default_video_player(context: StepContext, params: Parameters) -> str:
     """Returns the launcher that opens most kinds of video; "unknown" if none does."""
-    players = (await _own(context, bash(_VIDEO))).split()
+    players = (await _run_own_line(context, bash(_VIDEO))).split()
     return Counter(players).most_common(1)[0][0] if players else "unknown"
 
 
 @GETTERS("vm_wallpaper", Destination)
 async def wallpaper(context: StepContext, params: Destination) -> Path | None:
     """Returns the desktop's background picture; None if there is none."""
-    answer = await _own(context, clean(_WALLPAPER.split()))
+    answer = await _run_own_line(context, clean(_WALLPAPER.split()))
     uri_match = re.fullmatch(r"'file://(/.+)'", answer.strip())
     return await _one_file(context, unquote(uri_match[1]), params.dest) if uri_match else None
 

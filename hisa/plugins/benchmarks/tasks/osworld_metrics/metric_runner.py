@@ -36,7 +36,7 @@ class _Nothing(type):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _seeming(f"{cls.__module__}.{cls.__name__}", name)
+        return _hollow_member(f"{cls.__module__}.{cls.__name__}", name)
 
     def __call__(cls, *args: object, **options: object) -> Any:
         raise _lacking(cls.__module__)
@@ -52,7 +52,7 @@ def _lacking(module: str) -> _Lacking:
     return _Lacking(module.partition(".")[0])
 
 
-def _seeming(module: str, name: str) -> Any:
+def _hollow_member(module: str, name: str) -> Any:
     if not _loading:
         raise _lacking(module)
     return _Nothing(name, (), {"__module__": module})
@@ -62,7 +62,7 @@ class _Hollow(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _seeming(self.__name__, name)
+        return _hollow_member(self.__name__, name)
 
 
 class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):

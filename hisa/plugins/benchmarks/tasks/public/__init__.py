@@ -34,7 +34,7 @@ class PublicTask:
 
 
 def public_tasks(name: str) -> tuple[PublicTask, ...]:
-    """The published tasks of a benchmark.
+    """Returns the published tasks of a benchmark.
 
     Raises:
         UsageError: its list is not here.
@@ -45,7 +45,7 @@ def public_tasks(name: str) -> tuple[PublicTask, ...]:
 
 
 def read(text: str) -> tuple[PublicTask, ...]:
-    """The tasks of a list.
+    """Returns the tasks of a list.
 
     Raises:
         UsageError: a line does not have eight columns.

@@ -18,7 +18,7 @@ from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES, StepContext
 from hisa.protocols import Task
 from hisa.tasks.pieces import SETUP, Parameters
 
-__all__ = ["by_proxy", "named_proxy"]
+__all__ = ["add_proxy", "named_proxy"]
 
 NO_PROXY = "none"
 _CHROME = frozenset(("google-chrome", *OTHER_NAMES["google-chrome"]))
@@ -37,7 +37,7 @@ def named_proxy(task: Task, settings: TaskSettings) -> str:
     return settings.proxy if wants and settings.proxy != NO_PROXY else ""
 
 
-def by_proxy(context: StepContext, line: str) -> str:
+def add_proxy(context: StepContext, line: str) -> str:
     """Returns a bash line, with the proxy if there is one and the line starts Chrome."""
     name = posixpath.basename((line.split() or [""])[0])
     if not context.proxy or name not in _CHROME:

@@ -131,10 +131,10 @@ def _problems(records: Iterator[_TraceLine], lines: Sequence[str], path: str) ->
 
 def _matters(status: str, words: Sequence[str]) -> bool:
     """Whether a failure that the script ignores keeps it from its purpose."""
-    return status in ("126", "127") or (bool(words) and _first(words) in _ESSENTIAL)
+    return status in ("126", "127") or (bool(words) and _first_program(words) in _ESSENTIAL)
 
 
-def _first(words: Sequence[str]) -> str:
+def _first_program(words: Sequence[str]) -> str:
     rest = [word for word in words if word not in ("sudo", "-S", "-E", "command")]
     return rest[0].lstrip("\\") if rest else ""
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from hisa.environments.clean_commands import bash
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
-from hisa.plugins.benchmarks.tasks.setup.proxy_step import by_proxy
+from hisa.plugins.benchmarks.tasks.setup.proxy_step import add_proxy
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.setup.scripts import expect_window
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
@@ -55,7 +55,7 @@ async def launch(context: StepContext, params: Launch) -> None:
         await end_programs(context, params.command)
         return
     line = await context.line(params.command, shell=params.shell)
-    line = line if params.shell else by_proxy(context, line)
+    line = line if params.shell else add_proxy(context, line)
     await start(context, line, names=window_names(line))
 
 
