@@ -78,7 +78,9 @@ bench.add_command(tasks)
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
 @click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers run (local).")
 @click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
-@click.option("--again", multiple=True, metavar="STATUS", help="Repeat attempts that ended so.")
+@click.option(
+    "--again", multiple=True, metavar="STATUS", help="Make attempts that ended with STATUS again."
+)
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
@@ -113,6 +115,12 @@ def run_command(
 
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        assignments: the ``--set`` options, which come after those of ``ctx``.
+        options: the other options, by name.
     """
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
@@ -401,6 +409,13 @@ def failures(
     hisa bench failures benches/first --sequences --model gpt-5
 
     Exit status: 0 listed; 2 wrong usage; 3 a model was asked, but some runs still have no class.
+    \f
+    Args:
+        settings: for the model: limits of money and tokens.
+        folder: DIR.
+        model: name of the model to ask; None: nobody is asked.
+        marks: classes given by hand, as ``RUN=CLASS``; a model does not change them.
+        sequences: whether the classes are OS-Catalyst's.
     """
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.attempts.run_judge import failed_runs

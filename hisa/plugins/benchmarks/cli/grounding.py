@@ -63,6 +63,13 @@ def grounding(
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        grounder: one of the ways.
+        json_file: where answers and sums are written; None: nowhere.
+        options: the other options, by name.
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
