@@ -198,7 +198,7 @@ def _wrong_output(call: Mapping[str, Any], output: Mapping[str, Any]) -> Iterato
     known = {check["id"] for check in call.get("pending_safety_checks", ())}
     acknowledged = {check["id"] for check in output.get("acknowledged_safety_checks") or ()}
     if known - acknowledged:
-        yield f"{call['call_id']}: safety checks {sorted(known - acknowledged)} "
-        "must be acknowledged"
+        missing = sorted(known - acknowledged)
+        yield f"{call['call_id']}: safety checks {missing} must be acknowledged"
     if acknowledged - known:
         yield f"{call['call_id']}: no such safety checks: {sorted(acknowledged - known)}"
