@@ -1,7 +1,7 @@
 """A planner that is a computer-use model: the Responses API with its computer tool.
 
-Each step is a new chain of responses from the bounded state: what the model said before is not
-sent again. Within a step a screenshot that it asks for is the output of its call.
+Each step is a new chain of responses from the bounded state: the model's earlier replies are not
+sent again. If the model asks for a screenshot within a step, it gets one as the output of its call.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class ComputerPlanner:
 
     Args:
         model: the planner role's model, behind the Responses API.
-        toolbox: to check names and inputs against.
+        toolbox: the tools; names and inputs of calls are checked against it.
         emit: gets a `Planned`, or a `PlanRejected` for each unusable reply.
-        functions: tells the tools besides the computer for a step, as the API takes them.
+        functions: gives the tools of a step besides the computer, as the API takes them.
         tool: the computer tool that the model knows.
-        confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
-        max_tokens: limit of a reply.
-        programs: tells what is installed, for the first step; None: nothing is told.
-        settings: of the planner; the prompt's file may name each of them.
-        room: most tokens of the state, without the tools; None: that of the default settings.
+        confirm: asks a person about a safety check; raises `ActionRefused` if it is not allowed.
+        max_tokens: most tokens of a reply.
+        programs: lists what is installed, for the first step; None: no list.
+        settings: the planner's; the prompt's file may use each of them.
+        room: most tokens of the state, without the tools; None: as in the default settings.
     """
 
     def __init__(
@@ -99,10 +99,15 @@ class ComputerPlanner:
         self._room = room or prompt_room()
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next call; see `hisa.protocols.Planner`.
+        """Returns the next call; see `hisa.protocols.Planner`.
+
+        Args:
+            task: what the agent has to do.
+            observation: the screen now; the model sees its picture.
+            view: the bounded state: context, step lines, advice.
 
         Raises:
-            ActionRefused: a person did not allow what the model's maker wants confirmed.
+            ActionRefused: a person did not allow what the API wants confirmed.
         """
         question = await self._question(task, observation, view)
         request = question
@@ -175,13 +180,13 @@ def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:
 
 
 def _build_check_text(call: ToolCall | None, check: str) -> str:
-    """The text that a person reads: the check in the server's words, and the action."""
+    """Returns the text that a person reads: the check in the server's words, and the action."""
     act = "look at the screen" if call is None else str(call.input)
     return f"{check}\n{act}"
 
 
 def _add_refusal(question: ModelRequest, turn: str, error: str) -> ModelRequest:
-    """The question again, with what was wrong: the refused call itself is not part of it."""
+    """Returns the question again, with the error but without the refused call."""
     system, user = question.messages
     notice = TextPart(sections({"notice": f"Your last answer was refused: {clean(error)}"}))
     return replace(
@@ -193,7 +198,7 @@ def _add_refusal(question: ModelRequest, turn: str, error: str) -> ModelRequest:
 
 
 def _add_picture(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
-    """The question with the model's call for a screenshot and its output: the one picture."""
+    """Returns the question with the call for a screenshot, and the picture as its output."""
     system, user = question.messages
     texts = tuple(part for part in user.parts if isinstance(part, TextPart))
     pictures = tuple(part for part in user.parts if isinstance(part, ImagePart))
@@ -211,6 +216,6 @@ def _add_picture(question: ModelRequest, answer: ComputerReply) -> ModelRequest:
 
 
 def _acknowledge_checks(item: dict[str, Any]) -> dict[str, Any]:
-    """An item whose safety checks a person has allowed."""
+    """Returns an item with its safety checks marked as allowed by a person."""
     checks = item.get("pending_safety_checks")
     return {**item, ACKNOWLEDGED: checks} if checks else item

@@ -1,6 +1,6 @@
-"""The calls of a model with a computer tool: from output items to a checked `ToolCall`.
+"""Turns the output items of a model with a computer tool into a checked `ToolCall`.
 
-A pure function of the text: nothing is grounded, asked, called or executed here.
+A pure function of the text: nothing here is grounded, asked, called or executed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from hisa.text.prompt_text import printable
 __all__ = ["ComputerReply", "read_computer_reply"]
 
 _WAIT = 2.0
-"""Seconds of a wait, which the protocol leaves open; chosen by hand."""
+"""Seconds of a wait, for which the protocol gives no length; chosen by hand."""
 _DRAG = 0.5
-"""Seconds of a drag: toolkits need to see it begin. Chosen by hand."""
+"""Seconds of a drag, so that toolkits see it begin; chosen by hand."""
 _WHEEL = 100
-"""Pixels of one wheel click: about what browsers scroll for one."""
+"""Pixels of one wheel click: about as far as browsers scroll for one."""
 _THOUGHT = 4000
-"""Characters of a thought that are kept."""
+"""Most characters of a thought that are kept."""
 _NOTE = "Note:"
 
 
@@ -56,7 +56,7 @@ class _Part(BaseModel):
 
 class _Held(_Part):
     keys: tuple[str, ...] | None = None
-    """Keys that are held meanwhile."""
+    """Keys that are held during the action."""
 
 
 class _Point(_Part):
@@ -123,20 +123,20 @@ _BUTTONS: dict[str, Literal["left", "middle", "right"]] = {
 
 @dataclass(frozen=True)
 class ComputerReply:
-    """What a model answered; ``call`` is None where it only wants to see the screen."""
+    """What a model answered; ``call`` is None if it only wants to see the screen."""
 
     call: ToolCall | None
     items: list[dict[str, Any]]
-    """As they came."""
+    """The items of the response, unchanged."""
     checks: tuple[str, ...] = ()
-    """What a person has to confirm before the call may be done, in the server's words."""
+    """What a person has to confirm before the call is made, in the server's words."""
 
 
 def read_computer_reply(text: str) -> ComputerReply:
-    """Check the items of a response: exactly one call, to the computer or to a function.
+    """Returns the one call of a response, to the computer or to a function, after checking it.
 
     Raises:
-        InvalidReply: what is wrong and what is allowed.
+        InvalidReply: the reply cannot be used; the message says why and what is allowed.
     """
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
@@ -174,7 +174,7 @@ def _items(text: str) -> list[dict[str, Any]]:
 
 
 def _thoughts(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Summaries of reasoning, and words."""
+    """Yields the summaries of reasoning, and the words."""
     for item in items:
         for key in ("summary", "content"):
             parts = item.get(key)
@@ -185,7 +185,7 @@ def _thoughts(items: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _split_note(words: str) -> tuple[str, str | None]:
-    """Returns the thought and the note: that is what its lines say after ``Note:``."""
+    """Returns the thought, and as the note what its lines say after ``Note:``."""
     lines = words.split("\n")
     notes = [line[len(_NOTE) :].strip() for line in lines if line.startswith(_NOTE)]
     if (length := len(note := "\n".join(notes))) > NOTE:
@@ -217,7 +217,7 @@ def _function(call: dict[str, Any], thought: str) -> ToolCall:
 
 
 def _computer(call: dict[str, Any], thought: str) -> ToolCall | None:
-    """The call's actions as PyAutoGUI source, read as any planner's; None for a mere look."""
+    """Returns a call with the actions as PyAutoGUI source; None if it only looks."""
     batch = call.get("actions")
     raw_actions = batch if isinstance(batch, list) and batch else [call.get("action")]
     known = [_read_action(action) for action in raw_actions]
@@ -245,7 +245,7 @@ def _read_action(action: object) -> _Known:
 
 
 def _actions(action: _Known) -> Iterator[Action]:
-    """HiSA's actions for one of theirs; a screenshot among others is the next look anyway."""
+    """Yields HiSA's actions for one of the API; a screenshot needs none: the next look is one."""
     held = [values.key(key) for key in getattr(action, "keys", None) or ()]
     match action:
         case _Screenshot():
@@ -295,7 +295,7 @@ def _convert_pointing(action: _Click | _DoubleClick | _Drag | _Move | _Scroll) -
 
 
 def _convert_scroll(action: _Scroll) -> Iterator[Action]:
-    """Their wheel goes down with positive numbers, ours up."""
+    """Yields scrolls; positive numbers scroll down in the API, and up in HiSA."""
     down, right = _clicks(action.scroll_y), _clicks(action.scroll_x)
     if down or not right:
         yield Scroll(-down, 0, action.point)
@@ -304,7 +304,7 @@ def _convert_scroll(action: _Scroll) -> Iterator[Action]:
 
 
 def _clicks(pixels: float) -> int:
-    """Wheel clicks for pixels: at least one, where there are any."""
+    """Returns wheel clicks for pixels; at least one unless there are no pixels."""
     if not pixels:
         return 0
     clicks = max(1, round(abs(values.number(pixels, "scroll", -1e5, 1e5)) / _WHEEL))
@@ -314,5 +314,5 @@ def _clicks(pixels: float) -> int:
 def _convert_keys(keys: tuple[str, ...]) -> Action:
     if len(keys) == 1:
         return Press(values.key(keys[0]))
-    # A letter is written large there, and means the key.
+    # The API writes a letter key in upper case; that does not mean Shift.
     return Hotkey(values.keys([key.lower() if len(key) == 1 else key for key in keys]))

@@ -1,4 +1,4 @@
-"""The kind of planner that computer-use models are asked by: ``computer`` of ``hisa.planners``."""
+"""The kind of planner for computer-use models: ``computer`` of ``hisa.planners``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ class ComputerKind(PlannerKind):
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
-        """See `PlannerKind`: there is nothing to settle, and three things to refuse."""
+        """See `PlannerKind`; returns the settings unchanged.
+
+        Args:
+            settings: the planner's; sequences, and anything to see but the picture, are refused.
+            profile: the model's; it must know a computer tool.
+            lists: not used.
+            is_named: not used.
+
+        Raises:
+            ConfigError: the settings do not fit a model with a computer tool.
+        """
         if profile.reads_elements:
             raise ConfigError(
                 f"planner.kind = {settings.kind!r}: {profile.name} knows no computer tool",
@@ -30,8 +40,8 @@ class ComputerKind(PlannerKind):
             )
         if settings.sequence > 1:
             raise ConfigError(
-                f"planner.sequence = {settings.sequence}: {profile.name} has a computer tool, "
-                "whose calls hold as many actions as it likes",
+                f"planner.sequence = {settings.sequence}: {profile.name} has a computer tool and "
+                "chooses itself how many actions a call has",
                 fix="--set planner.sequence=1, or --set planner.kind=chat",
             )
         if settings.sees != "picture":
@@ -43,7 +53,7 @@ class ComputerKind(PlannerKind):
         return settings
 
     def adapt_profile(self, profile: Profile) -> Profile:
-        """That API has no seed and no switch of a chat template."""
+        """Returns the profile without seed and chat-template switch, which that API lacks."""
         efforts = () if profile.thinking_switch else profile.efforts
         return profile.model_copy(
             update={"seed": False, "efforts": efforts, "thinking_switch": False}
@@ -52,7 +62,14 @@ class ComputerKind(PlannerKind):
     def client(
         self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role
     ) -> ResponsesModel:
-        """Returns a client of the Responses API."""
+        """Returns a client of the Responses API.
+
+        Args:
+            settings: the role's model, limits and effort.
+            endpoint: address and key.
+            profile: the model's.
+            section: the role, which error messages name as a section of the settings.
+        """
         return ResponsesModel(settings, endpoint, profile=profile, section=section)
 
     def open(self, parts: PlannerParts) -> ComputerPlanner:

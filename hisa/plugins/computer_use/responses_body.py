@@ -1,4 +1,4 @@
-"""The bodies of the Responses API: a request as its input items, and a response's items."""
+"""The bodies of the Responses API: writes requests as input items, and reads responses."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ _CALLS = ("computer_call", "function_call")
 def encode_responses(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, Any]:
-    """The body. Nothing is kept by the server: every request holds all that it is about.
+    """Returns the body of a request. The server keeps nothing, so a request is complete in itself.
 
-    Where there are tools, the items that the model answered stand in an assistant's turn; the turn
-    after it holds what its calls came to: the picture for a computer call, the text for a function
-    call.
+    With tools, an assistant's turn holds the items that the model answered, and the turn after it
+    the outputs of the calls: the picture for a computer call, the text for a function call.
 
     Args:
-        request: what is asked.
-        profile: the model's profile.
-        settings: the role's.
+        request: the messages, the tools and the limits.
+        profile: the model's; it says which parameters the model takes.
+        settings: the role's model, limits and effort.
     """
     body: dict[str, Any] = {
         "model": settings.model,
@@ -58,7 +57,7 @@ def encode_responses(
     if settings.effort:
         body["reasoning"] = {**body.get("reasoning", {}), "effort": settings.effort}
     if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
-        body["truncation"] = "auto"  # that tool demands it
+        body["truncation"] = "auto"  # that tool requires it
     if form := response_format(request, profile, settings):
         body["text"] = {"format": {"type": form["type"], **form.get("json_schema", {})}}
     return body
@@ -67,7 +66,7 @@ def encode_responses(
 def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
     for message in request.messages:
-        # Without tools words were answered, which may look like items: a list of boxes, say.
+        # Without tools, the answer is words, which may look like items: a list of boxes, say.
         answered = _read_answer_items(message) if request.tools else None
         if answered is not None:
             calls = [item for item in answered if item.get("type") in _CALLS]
@@ -80,7 +79,7 @@ def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:
 
 
 def _read_answer_items(message: Message) -> list[dict[str, Any]] | None:
-    """The items in an assistant's turn; None for any other turn, and for one of words."""
+    """Returns the items of an assistant's turn; None for any other turn, and for one of words."""
     if message.role != "assistant":
         return None
     try:
@@ -92,7 +91,7 @@ def _read_answer_items(message: Message) -> list[dict[str, Any]] | None:
 
 
 def _output(call: dict[str, Any], message: Message) -> dict[str, Any]:
-    """The item that tells the model the result of its call."""
+    """Returns the item that gives the model the result of its call."""
     if call["type"] == "function_call":
         return {
             "type": "function_call_output",
@@ -110,7 +109,7 @@ def _text(message: Message) -> str:
 
 
 def _content(message: Message, profile: Profile) -> str | list[dict[str, Any]]:
-    """An assistant's words go as a plain string, everybody else's as input."""
+    """Returns an assistant's words as a plain string, and any other message as input items."""
     if message.role == "assistant":
         return encodable(_text(message))
     return [
@@ -129,14 +128,14 @@ def _content(message: Message, profile: Profile) -> str | list[dict[str, Any]]:
 
 
 def read_responses(raw: bytes, *, as_items: bool) -> ChatResponse:
-    """A response of the Responses API.
+    """Reads a response of the Responses API.
 
     Args:
-        raw: its body.
-        as_items: the text is a JSON list of the items, else what the model says in words.
+        raw: the body.
+        as_items: whether the text becomes a JSON list of the items; else it is the model's words.
 
     Raises:
-        MalformedResponse: not JSON, another shape, or an error in place of an answer.
+        MalformedResponse: not JSON, another shape, or an error instead of an answer.
     """
     data = parse_body(raw)
     if data.get("error"):
@@ -166,7 +165,7 @@ def _words(items: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _finish(data: dict[str, Any]) -> str:
-    """The word that chat completions have for the same end."""
+    """Returns the finish reason as chat completions name it."""
     details = data.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     if data.get("status") != "incomplete" and not reason:

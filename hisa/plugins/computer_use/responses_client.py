@@ -16,13 +16,13 @@ __all__ = ["ResponsesModel"]
 class ResponsesModel(OpenAIModel):
     """A model behind a server that speaks the Responses API; see `OpenAIModel`.
 
-    A request with tools is answered by a JSON list of the items of the response, any other by its
+    The text of a reply is a JSON list of the response's items if the request has tools, else its
     words.
     """
 
     path: ClassVar[str] = "responses"
     api: ClassVar[str] = "responses"
-    stream_fields: ClassVar[Mapping[str, Any]] = {}  # its events are another protocol's
+    stream_fields: ClassVar[Mapping[str, Any]] = {}  # its events belong to another protocol
 
     def _encode_request(self, request: ModelRequest) -> dict[str, Any]:
         return encode_responses(request, self.profile, self._settings)

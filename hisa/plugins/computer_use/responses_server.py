@@ -1,8 +1,8 @@
 """A fake server of the OpenAI Responses API on a real loopback socket.
 
-It keeps to the protocol as the real one does: what the API refuses, such as a computer call without
-its output, or a safety check that nobody acknowledged, is answered with status 400. Its answers are
-a script's, as for `hisa.testing.model_server.FakeServer`::
+It enforces the protocol as the real one does: what the API refuses, such as a computer call without
+its output, or a safety check that nobody acknowledged, is answered with status 400. Its answers
+follow a script, as for `hisa.testing.model_server.FakeServer`::
 
     with ResponsesServer([computer_call({"type": "click", "button": "left", "x": 9, "y": 9})]) as s:
         ...  # s.url, s.requests
@@ -40,12 +40,12 @@ def _thinking(thought: str) -> list[dict[str, Any]]:
 def computer_call(
     *actions: Mapping[str, Any], thought: str = "", checks: Mapping[str, str] | None = None
 ) -> str:
-    """A scripted answer: one call of the computer tool.
+    """Returns a scripted answer: one call of the computer tool.
 
     Args:
-        actions: one, as older models call it, or several, as newer ones do.
-        thought: summary of the reasoning before it.
-        checks: pending safety checks, messages by code.
+        actions: one, as older models send it, or several, as newer ones do.
+        thought: summary of the reasoning before the call.
+        checks: pending safety checks, code to message.
     """
     call: dict[str, Any] = {"type": "computer_call", "status": "completed"}
     call |= {"action": actions[0]} if len(actions) == 1 else {"actions": actions}
@@ -56,7 +56,7 @@ def computer_call(
 
 
 def function_call(name: str, *, thought: str = "", **arguments: Any) -> str:
-    """A scripted answer: one call of a function."""
+    """Returns a scripted answer: one call of a function."""
     call = {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
     return json.dumps([*_thinking(thought), {**call, "status": "completed"}])
 
@@ -77,7 +77,7 @@ class ResponsesReceived(ReceivedRequest):
         return shown + [i["output"] for i in self.items if i.get("type") == "computer_call_output"]
 
     def text_by(self, *roles: str) -> str:
-        """Text of the messages of these roles; of all where none is named."""
+        """Returns the text of the messages of these roles; of all if none is named."""
         return "\n".join(part["text"] for part in self._parts(*roles) if "text" in part)
 
     def _parts(self, *roles: str) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ class _Responses(Handler):
     path_end: ClassVar[str] = "/responses"
 
     def read_request(self, headers: dict[str, str], body: Any) -> ReceivedRequest:
-        """The request, where the API would take it.
+        """Returns the request if the API would accept it.
 
         Raises:
             ValueError, TypeError, KeyError: it would not.
@@ -111,7 +111,7 @@ class _Responses(Handler):
         return request
 
     def completion(self, reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
-        """The body of a good answer; a reply that is a JSON list is its items."""
+        """Returns the body of a good answer; a reply that is a JSON list becomes its items."""
         answer = ModelReply(reply) if isinstance(reply, str) else reply
         tokens_in = answer.usage.tokens_in or estimate_tokens(received.text)
         tokens_out = answer.usage.tokens_out or estimate_tokens(answer.text)
@@ -142,7 +142,7 @@ class ResponsesServer(FakeServer):
 
 
 def _output(text: str) -> list[dict[str, Any]]:
-    """A reply's items, each with an id of its own."""
+    """Returns a reply's items, each with an id of its own."""
     try:
         items = json.loads(text)
     except ValueError:
@@ -198,7 +198,7 @@ def _wrong_output(call: Mapping[str, Any], output: Mapping[str, Any]) -> Iterato
     known = {check["id"] for check in call.get("pending_safety_checks", ())}
     acknowledged = {check["id"] for check in output.get("acknowledged_safety_checks") or ()}
     if known - acknowledged:
-        yield f"{call['call_id']}: safety checks {sorted(known - acknowledged)} "
-        "must be acknowledged"
+        missing = sorted(known - acknowledged)
+        yield f"{call['call_id']}: safety checks {missing} must be acknowledged"
     if acknowledged - known:
         yield f"{call['call_id']}: no such safety checks: {sorted(acknowledged - known)}"

@@ -1,6 +1,6 @@
 """Harbor's Agent Trajectory Interchange Format, ATIF-v1.8: a model call is a step of the agent.
 
-What the model was shown goes before it as a step of the user, with pictures by their files.
+What the model was shown comes before it as a step of the user, with pictures as paths of files.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["to_atif", "write_atif"]
 
 _VERSION = "ATIF-v1.8"
 _BESIDE = {"reply", "usage", "usd", "tokens"}
-"""Fields of a turn that have a place of their own in a step; the others are its ``extra``."""
+"""Fields of a turn that have their own place in a step; the others go into ``extra``."""
 
 
 def to_atif(turns: Iterable[Turn], *, run: str, models: Mapping[str, str]) -> dict[str, Any]:
-    """The trajectory of a run's turns.
+    """Returns the trajectory of a run's turns.
 
     Args:
-        turns: at least one.
-        run: its id.
-        models: role to model.
+        turns: the model calls, in order; at least one.
+        run: the run's id.
+        models: role to the name of its model.
     """
     steps: list[dict[str, Any]] = []
     for turn in turns:
@@ -74,7 +74,7 @@ def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _message(turn: Turn) -> list[dict[str, Any]]:
-    """The last turn of what was sent, pictures as files beside the run's log."""
+    """Returns the last message that was sent, with pictures as files beside the run's log."""
     sent = turn.request.get("messages") or turn.request.get("input") or []
     content = sent[-1].get("content", "") if isinstance(sent[-1], dict) else ""
     parts: list[dict[str, Any]] = []
@@ -88,7 +88,12 @@ def _message(turn: Turn) -> list[dict[str, Any]]:
 
 
 def write_atif(turns: list[Turn], runs: list[Run], path: Path) -> Path:
-    """Write a trajectory; several runs into a folder, a file each.
+    """Write a trajectory per run; those of several runs go into a folder.
+
+    Args:
+        turns: the model calls of all runs, in order.
+        runs: the runs; those without a call are left out.
+        path: the file to write, or the folder if several runs have calls.
 
     Raises:
         UsageError: there is nothing to write, or a file cannot be written.

@@ -1,4 +1,4 @@
-"""OpenEnv's ``TrainingTrace``, schema version 1: one engine call an entry, with its tokens.
+"""OpenEnv's ``TrainingTrace``, schema version 1: one entry per engine call, with its tokens.
 
 Only turns with the server's own token ids and log-probs are samples; nothing is tokenised here.
 """
@@ -18,14 +18,14 @@ from hisa.runs.turns import Turn
 __all__ = ["to_trace", "write_trace"]
 
 _BESIDE = {"id", "request", "reply", "finish", "tokens"}
-"""Fields of a turn that have a place of their own in an entry; the others are its metadata."""
+"""Fields of a turn that have their own place in an entry; the others go into its metadata."""
 
 
 def to_trace(turns: Iterable[Turn]) -> dict[str, Any]:
-    """The trace of turns, as `openenv.core.harness.training.TrainingTrace` takes it.
+    """Returns the trace of turns, as `openenv.core.harness.training.TrainingTrace` takes it.
 
     Raises:
-        UsageError: a turn has not all its tokens.
+        UsageError: a turn lacks some of its tokens.
     """
     return {"schema_version": 1, "turns": [_entry(turn) for turn in turns]}
 
@@ -48,10 +48,15 @@ def _entry(turn: Turn) -> dict[str, Any]:
 
 
 def write_trace(turns: list[Turn], runs: list[Run], path: Path) -> Path:
-    """Write the turns that have their tokens as a trace; says how many have not.
+    """Write the turns that have their tokens as a trace; says which are left out.
+
+    Args:
+        turns: the model calls of all runs, in order.
+        runs: not used; a trace does not separate runs.
+        path: the file to write.
 
     Raises:
-        UsageError: none has, or the file cannot be written.
+        UsageError: no turn has its tokens, or the file cannot be written.
     """
     fit, last = [], None
     for turn in turns:

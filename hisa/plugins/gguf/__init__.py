@@ -1,4 +1,4 @@
-"""A language model run inside: llama.cpp in a process of ours, with weights from a GGUF file."""
+"""A language model on this machine: llama.cpp in a child process, with a GGUF file's weights."""
 
 from hisa.machine.plugins import Command
 

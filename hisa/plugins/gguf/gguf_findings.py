@@ -1,4 +1,4 @@
-"""What ``hisa doctor`` says of models on this machine: ``doctor.models`` of ``hisa.commands``."""
+"""What ``hisa doctor`` says about local models: ``doctor.models`` of ``hisa.commands``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["models"]
 
 
 def models(roles: ModelsSettings) -> Iterator[Finding]:
-    """Yields what each model of the settings takes; or which models are here."""
+    """Yields the memory that each local model of the settings takes, or which models are here."""
     chosen = (roles.planner, roles.state, roles.grounder, roles.judge)
     own_models = dict.fromkeys(role for role in chosen if role and role.model.startswith(PREFIX))
     yield from map(_estimate_memory, own_models)
@@ -27,7 +27,7 @@ def models(roles: ModelsSettings) -> Iterator[Finding]:
 
 
 def _estimate_memory(settings: ModelSettings) -> Finding:
-    """Tell the memory that a model needs, by the head of its file; it is not loaded."""
+    """Estimate the memory that a model needs from the header of its file, without loading it."""
     try:
         require_llama()
         spec = build_spec(settings, find_files(settings.model))

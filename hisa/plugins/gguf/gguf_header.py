@@ -1,7 +1,7 @@
-"""Reads the head of a GGUF file: what the model is, without its vocabulary and weights.
+"""Reads the header of a GGUF file: what the model is, without its vocabulary and weights.
 
 The format is llama.cpp's (docs/gguf.md of github.com/ggml-org/ggml): magic, version, two counts,
-then keys with typed values. The file may be anyone's, so every length in it is bounded.
+then keys with typed values. The file may come from anyone, so every length in it is bounded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["GgufHeader", "read_header"]
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
-"""The types of numbers, as `struct` names them."""
+"""Type of a number in the file, to its `struct` format."""
 _STRING, _ARRAY = 8, 9
 _MOST_KEYS, _MOST_BYTES = 2000, 1 << 16
 """Models have 20 to 60 keys; the longest text before the vocabulary is a licence."""
 _BYTES_A_WEIGHT = 0.65
-"""Of files without a size label: those quantized to four bits, the most usual, have 0.56 to 0.7."""
+"""For files without a size label: with four bits, the most usual, they have 0.56 to 0.7."""
 _LABEL = re.compile(r"(?:(\d+)x)?(\d+(?:\.\d+)?)([KMBT])", re.I)
 _UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 Value = int | float | bool | str | None
@@ -33,7 +33,7 @@ Value = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class GgufHeader:
-    """The keys before the vocabulary, lists left out, and the bytes of the file."""
+    """The keys before the vocabulary, without lists, and the size of the file in bytes."""
 
     values: dict[str, Value]
     size: int
@@ -50,14 +50,14 @@ class GgufHeader:
 
     @property
     def weights(self) -> float:
-        """Weights of the model: by its label, else estimated from the size of the file."""
+        """Number of weights: by the model's label, else estimated from the size of the file."""
         label = _LABEL.search(str(self.values.get("general.size_label", "")))
         if label is None:
             return self.size / _BYTES_A_WEIGHT
         return int(label[1] or 1) * float(label[2]) * _UNITS[label[3].upper()]
 
     def cache_bytes(self, context: int) -> int:
-        """Returns the bytes of the attention cache for so many tokens; models may need less."""
+        """Returns the bytes of the attention cache for ``context`` tokens; models may need less."""
         heads = self.number("attention.head_count", 1)
         width = self.number("embedding_length") // heads
         lengths = (self.number(f"attention.{kind}_length", width) for kind in ("key", "value"))
@@ -67,10 +67,10 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The head of a GGUF file; one that was read is remembered until it changes.
+    """Returns the header of a GGUF file, cached until the file changes.
 
     Raises:
-        ConfigError: there is no such file, or it is no GGUF file.
+        ConfigError: there is no such file, or it is not a GGUF file.
     """
     try:
         status = path.stat()
@@ -91,7 +91,7 @@ def _read(path: Path, changed: int, size: int) -> GgufHeader:
             raise ValueError(f"it begins with {magic!r}, not with b'GGUF'")
         version, _, keys = struct.unpack("<IQQ", file.read(20))
         if version not in (2, 3):
-            raise ValueError(f"version {version} of the format, of which 2 and 3 are known")
+            raise ValueError(f"version {version} of the format; known are 2 and 3")
         values: dict[str, Value] = {}
         for _ in range(min(keys, _MOST_KEYS)):
             key = _text(file)
@@ -99,7 +99,7 @@ def _read(path: Path, changed: int, size: int) -> GgufHeader:
             if kind != _ARRAY:
                 values[key] = _value(file, kind)
             elif key.startswith("tokenizer."):
-                break  # the vocabulary: megabytes, and nothing behind it is needed
+                break  # the vocabulary has megabytes, and nothing after it is needed
             else:
                 _pass_list(file)
         return GgufHeader(values, size)
@@ -129,5 +129,5 @@ def _text(file: BinaryIO) -> str:
     if length > _MOST_BYTES:
         raise ValueError(f"a text of {length} bytes before the vocabulary")
     if len(content := file.read(length)) < length:
-        raise ValueError("it ends in its head")
+        raise ValueError("it ends within its header")
     return content.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""``--model gguf:PATH`` as it is announced: a model that llama.cpp serves in a process of ours."""
+"""The model of ``--model gguf:PATH``, which llama.cpp serves in a child process."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPar
 __all__ = ["GgufModel", "build_spec", "profile_of", "require_llama"]
 
 _CONTEXT = 8192
-"""Tokens in and out by default: planner's prompts have up to 3,600, replies up to 4,096."""
+"""Tokens in and out by default: a planner's prompt has up to 3,600, its reply up to 4,096."""
 _SMALL_WEIGHTS = 4.6e9
-"""As the built-in profile "small" has it: models that are named 4B, whose labels round."""
+"""Limit of the built-in profile "small": includes models named 4B, whose labels are rounded."""
 _BUFFERS = 400_000_000
-"""Bytes beside weights and cache, mostly scores of 512 tokens: 152,000 floats each for Qwen."""
+"""Bytes besides weights and cache, mostly scores of 512 tokens: 152,000 floats each for Qwen."""
 _BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
-"""Roles that need to see, and how each does without."""
+"""Roles that need to see, to the setting with which each can do without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
 
 
 def profile_of(model: str) -> Profile:
-    """Returns the profile of a name, by the head of its file.
+    """Returns the profile of a model by the header of its file.
 
     Raises:
-        ConfigError: a file is missing, or no GGUF file.
+        ConfigError: a file is missing, or is not a GGUF file.
     """
     files = find_files(model)
     header = read_header(files.weights)
@@ -56,7 +56,7 @@ def profile_of(model: str) -> Profile:
 
 
 def build_spec(settings: ModelSettings, files: ModelFiles) -> ServerSpec:
-    """The server that a role's settings ask for."""
+    """Returns the specification of the server that a role's settings ask for."""
     header = read_header(files.weights)
     context = settings.context or min(_CONTEXT, header.number("context_length", _CONTEXT))
     eyes = files.eyes.stat().st_size if files.eyes else 0
@@ -71,29 +71,29 @@ def build_spec(settings: ModelSettings, files: ModelFiles) -> ServerSpec:
 
 
 def require_llama() -> None:
-    """Refuse to go on without llama.cpp; nothing is imported.
+    """Raise if llama.cpp is not installed; nothing is imported.
 
     Raises:
         LibraryLacking: the package ``xllamacpp`` is not installed.
     """
     if lacking := list_missing("gguf"):
         raise LibraryLacking(
-            f"gguf: models run by llama.cpp, whose package {lacking[0]} is not installed",
+            f"gguf: models need llama.cpp, whose package {lacking[0]} is not installed",
             fix=install_command("gguf"),
         )
 
 
 class GgufModel:
-    """A model behind a server of our own, which starts with the first request.
+    """A model behind a local server, which starts with the first request.
 
     Roles and runs of this process that name the same files, context and threads share a server,
-    which answers one request at a time and keeps what it read of the prompts.
+    which answers one request at a time and caches the prompts that it has read.
 
     Args:
-        settings: of its role; an address and a key have no effect.
+        settings: the role's settings; an address and a key have no effect.
 
     Raises:
-        ConfigError: a file is missing, or no GGUF file.
+        ConfigError: a file is missing, or is not a GGUF file.
         LibraryLacking: llama.cpp is not installed.
     """
 
@@ -111,11 +111,11 @@ class GgufModel:
         self._client: tuple[Endpoint, OpenAIModel] | None = None
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """One try, after the server has started and done what it was asked before.
+        """Makes one try, once the server has started and answered earlier requests.
 
         Raises:
-            ConfigError: the planner or the grounder would have to see, and the model does not.
-            ModelUnavailable: the server cannot be started, or `TryFailed`.
+            ConfigError: the planner or the grounder sends a picture, and the model sees none.
+            ModelUnavailable: the server cannot be started, or the try failed (`TryFailed`).
         """
         if not self._files.eyes:
             request = _without_pictures(request, self.name)
@@ -124,7 +124,7 @@ class GgufModel:
             starting = self._server.ready()
             if request.progress is not None and not starting.done():
                 request.progress(request.role, "loading the model")
-            # One role's stop must not end what others wait for.
+            # If one role is stopped, the others still wait for the server.
             client = await self._connect(await asyncio.shield(asyncio.wrap_future(starting)))
             try:
                 return await client.complete(request)
@@ -141,7 +141,7 @@ class GgufModel:
             llama_server.release(server)
 
     async def _connect(self, endpoint: Endpoint) -> OpenAIModel:
-        """The client of an address; a server that was started anew has another."""
+        """Returns the client of an address; a restarted server has a new address."""
         if self._client is None or self._client[0] != endpoint:
             await self._close_client()
             self._client = endpoint, OpenAIModel(self._settings, endpoint, profile=self._profile)
@@ -154,15 +154,15 @@ class GgufModel:
 
 
 def _without_pictures(request: ModelRequest, name: str) -> ModelRequest:
-    """Returns the request in words alone, where its role can do its job so.
+    """Returns the request without pictures, if its role can do its job without them.
 
     Raises:
-        ConfigError: a planner would decide, or a grounder point, without seeing.
+        ConfigError: a planner would have to decide, or a grounder to point, without seeing.
     """
     if request.pictures and request.role in _BLIND:
         raise ConfigError(
-            f"{name}: sees no pictures, for there is no mmproj file beside it, and the "
-            f"{request.role} gets some",
+            f"{name}: sees no pictures, since there is no mmproj file beside it, but the "
+            f"{request.role} sends some",
             fix=_BLIND[request.role],
         )
     messages = (

@@ -1,4 +1,4 @@
-"""Memory that is free on this machine, and sizes in words."""
+"""Memory that is free on this machine, and sizes as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["free_bytes", "gigabytes"]
 
 
 def free_bytes() -> int | None:
-    """Memory that a process can still take, caches of the kernel included; None: not known."""
+    """Returns the memory that a process can still take, kernel caches included; None: unknown."""
     try:
         words = Path("/proc/meminfo").read_text("ascii").split()
         return int(words[words.index("MemAvailable:") + 1]) * 1024

@@ -1,6 +1,6 @@
 """The child that serves one model: ``python -m hisa.plugins.gguf.llama_process``.
 
-It reads one line of JSON from standard input (`llama_server` writes it; the key stands on no
+It reads one line of JSON from standard input (`llama_server` writes it; the key is on no
 command line), loads the model, and writes one line of JSON to standard output: ``{"url": …}`` or
 ``{"error": …}``. Then it serves until standard input ends, or until the process that started it is
 gone. llama.cpp writes to standard error.
@@ -20,8 +20,8 @@ _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _WARNINGS = 1
 """llama.cpp's verbosity: errors and warnings."""
 _CACHED_PROMPTS_MIB = 1024
-"""Memory for the beginnings of prompts of other roles than the last, so that a slot that serves
-them in turn need not read them again: about 37,000 tokens of a model of 1.5 billion weights."""
+"""Memory for the prompts of roles other than the last, so that a slot that serves roles in turn
+need not read them again: about 37,000 tokens for a model of 1.5 billion weights."""
 
 
 def _end_with_input(parent: int) -> None:
@@ -51,11 +51,11 @@ def _parameters(order: dict[str, Any]) -> Any:
 
 
 def _main() -> None:
-    # What llama.cpp prints must not get among the messages.
+    # What llama.cpp prints must not mix with the messages.
     messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     order = json.loads(sys.stdin.buffer.readline())
-    # Also where another process holds the other end of standard input.
+    # Ends the child even if another process holds the other end of standard input.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_end_with_input, args=(order["parent"],), daemon=True).start()
     try:
@@ -63,7 +63,7 @@ def _main() -> None:
 
         server = xllamacpp.Server(_parameters(order))
         message = {"url": server.listening_address}
-    except Exception as error:  # noqa: BLE001 - told to the parent, which raises it
+    except Exception as error:  # noqa: BLE001 - sent to the parent, which raises it
         message = {"error": f"{type(error).__name__}: {error}"}
     messages.write(json.dumps(message) + "\n")
     messages.close()

@@ -1,4 +1,4 @@
-"""llama.cpp in a child process: started when first asked, shared, and ended after its last user.
+"""llama.cpp in a child process: started by the first request, shared, ended after its last user.
 
 ``use`` and ``release`` count the users in this process. Three things end the child: the release of
 the last user, the end of its standard input, and the death of the thread that started it.
@@ -30,32 +30,32 @@ from hisa.text.safe_text import safe_line
 __all__ = ["LINGER_SECONDS", "LlamaServer", "ServerSpec", "release", "use"]
 
 LINGER_SECONDS = 60.0
-"""A server waits so long for the next user: between two runs of a bench a desktop starts."""
+"""How long a server waits for the next user: between two runs of a bench, a desktop starts."""
 _LOAD_SECONDS, _BYTES_A_SECOND = 120.0, 20e6
-"""A load that takes longer than this, and than reading the file from a slow disk, hangs."""
+"""A load hangs if it takes longer than this plus reading the file from a slow disk."""
 _STOP_SECONDS, _LINE, _LINES = 5.0, 2000, 40
-"""Until a child is killed; and the end of llama.cpp's output that is kept for an error."""
+"""Seconds until a child is killed; longest line and most lines of output kept for an error."""
 
 
 @dataclass(frozen=True)
 class ServerSpec:
-    """A server is shared by those who want the same of it."""
+    """What a server runs; users with equal specifications share one."""
 
     weights: Path
     eyes: Path | None
-    """The file that lets the model see; None: it does not."""
+    """The ``mmproj`` file that lets the model see; None: it sees nothing."""
     context: int
     """Tokens in and out together."""
     threads: int | None
     """None: llama.cpp's choice."""
     name: str = field(compare=False)
-    """Of the model in its answers: that which its first user calls it."""
+    """The model's name in its answers: as its first user calls it."""
     bytes_needed: int = field(compare=False)
     """Memory that it takes, estimated."""
 
 
 class LlamaServer:
-    """One server of one model, which may not run yet."""
+    """One server of one model, which may not be running yet."""
 
     def __init__(self, spec: ServerSpec) -> None:
         self.spec = spec
@@ -67,20 +67,20 @@ class LlamaServer:
 
     @property
     def turn(self) -> asyncio.Lock:
-        """Held while a request is answered: the model does one at a time.
+        """The lock of a request: the model answers one at a time.
 
-        A request that waits for it here is not yet within its time limits.
+        The time limits of a request do not include the wait for this lock.
         """
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     @property
     def pid(self) -> int | None:
-        """The number of the child; None where it does not run."""
+        """The child's process id; None if it is not running."""
         process = self._process
         return process.pid if process is not None and process.poll() is None else None
 
     def ready(self) -> Future[Endpoint]:
-        """Address and key as soon as it has loaded the model, or `ModelUnavailable`."""
+        """Returns address and key, once the model is loaded, or `ModelUnavailable`."""
         with self._lock:
             loading = self._ready is not None and not self._ready.done()
             if self._ready is None or not (loading or self.pid):
@@ -89,7 +89,7 @@ class LlamaServer:
             return self._ready
 
     def stop(self, process: subprocess.Popen[bytes] | None = None) -> None:
-        """End a child, if there is one, by default the newest; may be called twice."""
+        """End a child, if there is one; by default the newest. May be called twice."""
         if (process := process or self._process) is None:
             return
         assert process.stdin is not None
@@ -97,7 +97,7 @@ class LlamaServer:
             process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
-        process.kill()  # without effect where it has ended
+        process.kill()  # without effect if it has ended
         process.wait()
 
     def _keep(self, ready: Future[Endpoint]) -> None:
@@ -115,14 +115,16 @@ class LlamaServer:
             ready.set_exception(error)
         except (OSError, ValueError) as error:
             self.stop()
-            ready.set_exception(ModelUnavailable(f"{self.spec.name}: no server: {error}"))
+            ready.set_exception(
+                ModelUnavailable(f"{self.spec.name}: the server did not start: {error}")
+            )
 
     def _start_process(self, key: str) -> subprocess.Popen[bytes]:
         spec, free = self.spec, free_bytes()
         if free is not None and spec.bytes_needed > free:
             raise ModelUnavailable(
                 f"{spec.name}: takes about {gigabytes(spec.bytes_needed)} of memory with "
-                f"{spec.context} tokens of context, and {gigabytes(free)} are free",
+                f"{spec.context} tokens of context, but only {gigabytes(free)} are free",
                 fix=self._smaller(),
             )
         self._process = process = subprocess.Popen(
@@ -130,7 +132,7 @@ class LlamaServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Ctrl-C at the terminal is for the run, which may still have something to ask.
+            # Ctrl-C at the terminal is for the run, which may still have requests.
             start_new_session=True,
         )
         order = {
@@ -160,7 +162,7 @@ class LlamaServer:
         """Returns the address that the child writes once it serves.
 
         Raises:
-            ModelUnavailable: it says why not, ends, or takes too long.
+            ModelUnavailable: the child reports an error, ends, or takes too long.
         """
         assert process.stdout is not None
         seconds = patience(_LOAD_SECONDS + self.spec.weights.stat().st_size / _BYTES_A_SECOND)
@@ -195,7 +197,7 @@ _timers: dict[LlamaServer, threading.Timer] = {}
 
 
 def use(spec: ServerSpec) -> LlamaServer:
-    """The server of this process that does what is wanted; `release` it when done."""
+    """Returns this process's server for a specification; `release` it when done."""
     with _lock:
         server = _servers.setdefault(spec, LlamaServer(spec))
         _users[server] = _users.get(server, 0) + 1
@@ -205,7 +207,7 @@ def use(spec: ServerSpec) -> LlamaServer:
 
 
 def release(server: LlamaServer, *, linger: float = LINGER_SECONDS) -> None:
-    """Take back one `use`; the server ends some seconds after its last one."""
+    """Take back one `use`; the server ends ``linger`` seconds after the last one."""
     with _lock:
         _users[server] = max(0, _users.get(server, 0) - 1)
         if _users[server]:
@@ -232,5 +234,5 @@ def _end_all() -> None:
         server.stop()
 
 
-# In a fork the servers belong to the process that started them.
+# In a fork, the servers still belong to the process that started them.
 os.register_at_fork(after_in_child=_servers.clear)

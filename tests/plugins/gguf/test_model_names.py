@@ -81,7 +81,7 @@ def test_a_name_that_nobody_knows() -> None:
         (b"PK\x03\x04 a wheel", "begins with b'PK"),
         (b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "version 9"),
         (HEAD + struct.pack("<Q", 1 << 60), f"a text of {1 << 60} bytes"),
-        (HEAD + struct.pack("<Q", 100) + b"ab", "ends in its head"),
+        (HEAD + struct.pack("<Q", 100) + b"ab", "ends within its header"),
         (HEAD + struct.pack("<Q", 1) + b"a" + struct.pack("<I", 77), "unknown type 77"),
         (HEAD + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 4, 1 << 40), "a list of"),
     ],

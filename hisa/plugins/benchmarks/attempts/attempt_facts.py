@@ -1,8 +1,8 @@
 """What an attempt did, as facts made from its log.
 
 A fact is what was done and what was seen of it: the call of each step with its result, the files
-that the run made, the end in the agent's own words. What the agent thought is an opinion and left
-out. **The score is no fact here**: nothing of it, nor of the task's check, is read in this file, so
+that the run made, the end in the agent's own words. What the agent thought is an opinion and is
+left out. **The score is not among the facts**: this file reads neither it nor the task's check, so
 whoever compares attempts by their facts cannot know it.
 """
 
@@ -26,9 +26,9 @@ __all__ = ["FULL_TEXT_BYTES", "AttemptFacts", "attempt_facts"]
 
 _NAME_TOKENS = 120
 _FILES = 8
-"""Files that are named; the others are counted."""
+"""Most files that are named; the others are counted."""
 FULL_TEXT_BYTES = 1 << 16
-"""Bytes of a text file that is shown whole; of a larger one only size and fingerprint are."""
+"""Largest text file, in bytes, that is shown whole; of a larger one, only size and fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class AttemptFacts:
     status: RunStatus
     """How it ended."""
     message: str
-    """The last word of the agent, or why the run ended without one; one line."""
+    """The agent's last message, or why the run ended without one; one line."""
     steps: tuple[str, ...]
-    """One line a step, without its number."""
+    """One line per step, without its number."""
     files: tuple[str, ...]
-    """Lines on the files that it made, and on those that were brought home or missed."""
+    """Lines about the files that it made, and about those that were brought home or missed."""
     picture: Path | None = None
-    """The last look at the screen, as a PNG; None where it is missing."""
+    """The last look at the screen, as a PNG; None if it is missing."""
 
 
 def attempt_facts(run: Run) -> AttemptFacts:
@@ -64,10 +64,10 @@ def attempt_facts(run: Run) -> AttemptFacts:
 
 
 def _step(record: StepRecord) -> str:
-    """``gui_action | Description: … | Input: … | Result: …``, as a history's line without thought.
+    """Returns ``gui_action | Description: … | Input: … | Result: …``, without the thought.
 
-    The input is the planner's, whose places are named and not numbered: two attempts that click
-    the same thing some pixels apart did the same.
+    The input is the planner's, which describes places and gives no coordinates: two attempts that
+    click the same thing some pixels apart did the same.
     """
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
     calls = () if record.planned is None else record.planned.sequence
@@ -113,7 +113,7 @@ def _name(text: str) -> str:
 
 
 def _describe_file(folder: Path, file: FetchedFile) -> str:
-    """Returns size, fingerprint and, of a small text, the content of a file brought home."""
+    """Returns a line on a file brought home: size, fingerprint and, if a small text, content."""
     line = f"Brought home: {_name(file.path)}, {file.size} bytes"
     path = folder / file.place
     if path.is_symlink() or not path.is_file():

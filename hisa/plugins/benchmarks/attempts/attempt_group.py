@@ -4,7 +4,7 @@
     runs/best-<id>/events.jsonl    what the judge was sent and what it answered, as in a run's log
     runs/<run id>/                 each attempt, as any run
 
-No score is in it.
+It holds no score.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Choice(BaseModel):
     run: str | None = None
     """The id of its run; None: none is taken."""
     by: Literal["judge", "facts", "alone", "nobody"]
-    """judge: a model picked it; facts: without a judge, it alone said that it succeeded; alone: it
-    was the only candidate; nobody: none is taken."""
+    """judge: a model picked it; facts: the judge did not decide, and it alone said that it
+    succeeded; alone: it was the only candidate; nobody: none is taken."""
     why: str
-    """In one or two sentences, the judge's where it picked."""
+    """One or two sentences; the judge's own if it picked the attempt."""
     order: tuple[str, ...] = ()
     """The ids of the runs in the order in which the judge was shown them."""
 
@@ -52,13 +52,13 @@ class AttemptGroup(BaseModel):
     """The ids of the attempts' runs, in the order in which they were made."""
     choice: Choice
     judge: str = ""
-    """The judge's name; empty where none was asked."""
+    """The judge's name; empty if none was asked."""
     judging: Totals = Totals()
     """Tokens and money of all calls of the judge."""
 
 
 class Judging:
-    """Keeps what is asked and chosen about some runs in a folder beside them, without secrets.
+    """Records what is asked and chosen about some runs in a folder beside them, without secrets.
 
     Args:
         runs: the attempts; there is at least one.
@@ -80,7 +80,8 @@ class Judging:
     def emit(self, event: Event, /) -> None:
         """Append an event.
 
-        A request, which is bounded where it is made, stands there whole; a run's log would cut it.
+        A request is written whole, since its size is limited where it is built; a run's log would
+        cut it.
         """
         self._ledger.add(event)
         event = self._redactor.data(event)

@@ -1,9 +1,9 @@
-"""Has whole runs judged: which of several attempts is taken, and of which class a failure is.
+"""Asks a judge about whole runs: which of several attempts to take, and the class of a failure.
 
-Agent S3 calls the former behaviour best-of-N. What cannot be judged, because a machine or a model
-broke, is no candidate. A judge is asked once about all candidates, in an order drawn by lot, and
-reads their facts alone. Where it does not decide, the only attempt that says that it succeeded is
-taken, or none.
+Agent S3 calls the former "behavior best-of-N". An attempt whose machine or model broke cannot be
+judged and is not a candidate. The judge is asked once about all candidates, in random order, and
+reads only their facts. If it does not decide, the one attempt that says that it succeeded is taken;
+if none or several say so, no attempt is.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ __all__ = [
 ]
 
 REQUEST_TOKENS = 12_000
-"""Upper limit of all text of a request, by the upper estimate: some ten steps of each of 8
-attempts, or all of two runs of 30 steps. Pictures come on top, one an attempt."""
+"""Most text tokens of a request, by the upper estimate: about ten steps of each of 8 attempts, or
+all steps of two runs of 30. Pictures come on top, one per attempt."""
 _TASK_TOKENS = 2500
 _TAGS_TOKENS = 100
 """Room for the tags around the sections."""
 _FILES_TOKENS, _MESSAGE_TOKENS, _HEAD_TOKENS = 350, 120, 20
-"""Of one attempt, where not all of every attempt fits."""
+"""Limits of one attempt's parts, if the attempts do not all fit whole."""
 _EXPLAINING_CHARS = 600
 _BROKEN = ("environment_error", "model_error")
-"""Ends that say nothing of the agent: never a wrong answer, and no candidate."""
+"""Endings that say nothing about the agent: neither a wrong answer nor a candidate."""
 
 
 async def judge_attempts(
@@ -66,14 +66,15 @@ async def judge_attempts(
 ) -> AttemptGroup:
     """Choose one of several attempts at a task, and keep the choice beside their runs.
 
-    The judge is the role ``judge``, which follows ``planner``, the offline model included. Its
-    calls are held against the settings' limits of money and tokens, apart from the runs' own.
+    The judge is the model of the role ``judge``; if none is set, the planner's, be it the offline
+    model. Its calls count against the settings' limits of money and tokens, separately from the
+    runs.
 
     Args:
         runs: the attempts that have ended; at least one.
-        settings: those of the runs.
+        settings: the settings of the runs.
         on_event: called with each event of the judging.
-        own: models in place of the settings'; only ``judge`` is asked.
+        own: models by role, in place of those of the settings; only ``judge`` is asked.
     """
     judging = Judging(runs)
 
@@ -98,13 +99,13 @@ async def judge_attempts(
 async def choose(
     candidates: Sequence[AttemptFacts], instruction: str, judge: Judge, *, pictures: bool = False
 ) -> Choice:
-    """Returns the judge's choice among several attempts, or what their ends leave without one.
+    """Returns the judge's choice, or, if it makes none, what follows from how the attempts ended.
 
     Args:
         candidates: in the order in which the judge is shown them.
-        instruction: the task's words.
+        instruction: the task's instruction, as the agent got it.
         judge: asked about all candidates at once.
-        pictures: show it the last look of each.
+        pictures: whether the judge is shown the last screenshot of each.
     """
     order = tuple(facts.run for facts in candidates)
     question = run_question(candidates, instruction, pictures=pictures)
@@ -117,7 +118,9 @@ async def choose(
         if judgement.index is not None:
             return Choice(run=order[judgement.index - 1], by="judge", why=why, order=order)
         invalid = judgement.invalid
-        problem = f"no usable judgement: {invalid}" if invalid else f"it finds none good: {why}"
+        problem = (
+            f"no usable judgement: {invalid}" if invalid else f"the judge finds none good: {why}"
+        )
     claimed = [facts.run for facts in candidates if facts.status == "succeeded"]
     why = f"{one_line(problem)}; {len(claimed)} of {len(candidates)} ended with 'succeeded'"
     if len(claimed) == 1:
@@ -132,15 +135,15 @@ def run_question(
     pictures: bool = False,
     classes: Mapping[str, str] | None = None,
 ) -> tuple[Message, Message]:
-    """Returns the messages that ask which attempt is taken, or of which class a failure is.
+    """Returns the messages that ask which attempt to take, or to which class a failure belongs.
 
     Args:
-        candidates: the candidates as they are numbered, from 1.
-        instruction: the task's words.
-        pictures: show the last look at the screen of each.
-        classes: by name with their meaning: the judge picks one of these, for one attempt.
+        candidates: in the order in which they are numbered, from 1.
+        instruction: the task's instruction, as the agent got it.
+        pictures: whether the last screenshot of each is shown.
+        classes: name to meaning: the judge picks one of these, for a single attempt.
     """
-    looks = [_picture(facts) if pictures else None for facts in candidates]
+    looks = [_load_picture(facts) if pictures else None for facts in candidates]
     system = render(
         "failure_class" if classes else "best_run",
         pictures=any(looks),
@@ -153,7 +156,7 @@ def run_question(
         task = excerpt_within(task, _TASK_TOKENS)
     room = REQUEST_TOKENS - estimate_tokens(system) - estimate_tokens(task) - _TAGS_TOKENS
     parts: list[Part] = [
-        TextPart(sections({"task": task, "attempts": _attempts(candidates, room)}))
+        TextPart(sections({"task": task, "attempts": _describe_attempts(candidates, room)}))
     ]
     for number, look in enumerate(looks, 1):
         if look is not None:
@@ -161,26 +164,30 @@ def run_question(
     return Message("system", (TextPart(system),)), Message("user", tuple(parts))
 
 
-def _picture(facts: AttemptFacts) -> Screenshot | None:
+def _load_picture(facts: AttemptFacts) -> Screenshot | None:
     if facts.picture is None:
         return None
     try:
         return Screenshot.from_png(facts.picture.read_bytes())
-    except (OSError, ValueError):  # as a crash or a person left it; the text stands alone
+    except (OSError, ValueError):  # damaged by a crash or by hand; the text must do
         return None
 
 
-def _attempts(candidates: Sequence[AttemptFacts], room: int) -> str:
-    """Returns all attempts within so many tokens, each in its share where they do not fit whole."""
-    full_text = "\n".join(_attempt(number, facts) for number, facts in enumerate(candidates, 1))
+def _describe_attempts(candidates: Sequence[AttemptFacts], room: int) -> str:
+    """Returns all attempts within ``room`` tokens; each gets an equal share if not all fit."""
+    full_text = "\n".join(
+        _describe_attempt(number, facts) for number, facts in enumerate(candidates, 1)
+    )
     if estimate_tokens(full_text) <= room:
         return full_text
     share = room // len(candidates)
-    return "\n".join(_attempt(number, facts, share) for number, facts in enumerate(candidates, 1))
+    return "\n".join(
+        _describe_attempt(number, facts, share) for number, facts in enumerate(candidates, 1)
+    )
 
 
-def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
-    """Returns one attempt; within a share of tokens steps, files and its last word are cut."""
+def _describe_attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
+    """Returns one attempt; with a share, steps, files and last message are cut to its tokens."""
     steps: Sequence[str] = [f"Step {at}: {text}" for at, text in enumerate(facts.steps, 1)]
     files, message = "\n".join(facts.files), facts.message
     if share is not None:
@@ -194,7 +201,7 @@ def _attempt(number: int, facts: AttemptFacts, share: int | None = None) -> str:
 
 
 def with_judge(models: ModelsSettings) -> ModelsSettings:
-    """Returns the models with a judge: the planner's where none is named."""
+    """Returns the models with a judge: the planner's if none is named."""
     return models.model_copy(update={"judge": models.judge or models.planner})
 
 
@@ -205,7 +212,7 @@ async def _open_judge(
     count: int,
     own: Mapping[Role, Model] | None = None,
 ) -> AsyncIterator[tuple[Judge, bool]]:
-    """Yields the judge, and whether it can be shown so many pictures."""
+    """Yields the judge, and whether it can be shown ``count`` pictures."""
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
     models_settings = with_judge(settings.models)
     model_settings = settings.models.judge or settings.models.planner
@@ -220,14 +227,14 @@ async def _open_judge(
 
 
 def _has_room(profile: Profile, count: int, answer: int) -> bool:
-    """Whether the model reads pictures, and has room for so many beside text and answer."""
+    """Whether the model reads pictures, and has room for ``count`` beside text and answer."""
     needed = REQUEST_TOKENS + count * profile.image_tokens + answer
     sees = profile.sees_pictures and not profile.reads_elements
     return sees and (profile.context is None or needed <= profile.context)
 
 
 def failed_runs(folder: Path) -> dict[str, Run]:
-    """Returns the runs of a bench, or of a folder of runs, that were scored and are no success."""
+    """Returns the runs of a bench, or of a folder of runs, that were scored and did not succeed."""
     places = sorted([*folder.glob(f"*/{MANIFEST}"), *folder.glob(f"runs/*/{MANIFEST}")])
     if not places:
         raise UsageError(f"{str(folder)!r} holds no runs", fix="name a bench or a folder of runs")
@@ -238,7 +245,16 @@ def failed_runs(folder: Path) -> dict[str, Run]:
 async def classify(
     runs: Iterable[Run], settings: Settings, classes: Mapping[str, str] = FAILURES
 ) -> str:
-    """Ask the judge for each run's class; returns why the first without one has none."""
+    """Ask the judge for the class of each run's failure, and keep it in the run's folder.
+
+    Args:
+        runs: failed runs.
+        settings: for the judge: its model, and the limits of money and tokens of all calls.
+        classes: name to meaning; the judge picks one of these.
+
+    Returns:
+        Why the first run that got no class has none; empty if all have one.
+    """
     problems = []
     async with _open_judge(settings, lambda _: None, 1) as (judge, pictures):
         for run in runs:

@@ -2,11 +2,11 @@
 
     DIR/bench.json       what is run: suite, variants, settings; written once
     DIR/attempts.jsonl   one line for each thing that happened to an attempt; only appended to
-    DIR/runs/<run id>/   one run folder an attempt, as ``hisa run`` makes it
+    DIR/runs/<run id>/   one run folder per attempt, as ``hisa run`` makes it
 
 An attempt is one try at one repeat of one task in one variant. It is ``started`` when
 a worker gets it, ``running`` once its run folder is there, and at last ``finished``, or ``lost``
-where its worker or the whole bench died in it. An attempt without an end is lost and made again.
+if its worker or the whole bench died first. An attempt without an end is lost and made again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Slot(NamedTuple):
     variant: str
     task: str
     repeat: int
-    """The draw, from 1: each has a seed of its own, by which pages draw what they ask."""
+    """Number of the repeat, from 1; each has its own seed, by which pages draw what they ask."""
 
     def __str__(self) -> str:
         return f"{self.variant}/{self.task}#{self.repeat}"
@@ -77,7 +77,7 @@ class AttemptRunning(_Record):
 
 
 class AttemptResult(BaseModel):
-    """How an attempt ended; of a "defect" ``message`` holds the traceback."""
+    """How an attempt ended; for a "defect", ``message`` holds the traceback."""
 
     model_config = ConfigDict(frozen=True)
     status: Ending
@@ -101,7 +101,7 @@ class AttemptFinished(_Record, AttemptResult):
 
 
 class AttemptLost(_Record):
-    """Its worker died in it, the bench ended before it did, or a person wants it made again."""
+    """The worker died, the bench ended first, or a person wants the attempt made again."""
 
     type: Literal["lost"] = "lost"
     cause: Literal["worker", "bench", "again"]
@@ -142,7 +142,7 @@ class Plan(BaseModel):
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """Every place to fill: one repeat of everything after the other."""
+        """Every slot to fill: the first repeat of everything, then the second, and so on."""
         return tuple(
             Slot(variant, task.id, repeat)
             for repeat in range(1, self.repeat + 1)

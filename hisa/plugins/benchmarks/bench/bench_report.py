@@ -1,4 +1,4 @@
-"""The report of a bench: its numbers with confidence intervals, and against another bench."""
+"""The report of a bench: its numbers with confidence intervals, compared with another bench."""
 
 from __future__ import annotations
 
@@ -40,52 +40,52 @@ __all__ = ["Comparison", "Group", "Report", "Trouble", "build_report"]
 
 
 class Group(BaseModel):
-    """Results taken together; means are per attempt, None where there is nothing to average."""
+    """Results taken together; means are per attempt, None if there is nothing to average."""
 
     name: str
     rated: int
-    """Tasks with a score: what the rate is over."""
+    """Tasks with a score; the rate is over these."""
     scored: int
     rate: float | None
-    """Success rate: mean over tasks of the share of attempts that did the task wholly."""
+    """Success rate: mean over tasks of the share of attempts that did the whole task."""
     planned: int = 0
-    """Attempts that were planned: what ``given_up`` is of."""
+    """Slots that were planned."""
     given_up: int = 0
-    """Those whose machine or worker broke each time: they are in no rate."""
+    """Planned slots whose machine or worker broke each time: they are in no rate."""
     low: float
     """Lower end of the rate's 95% interval (Wilson). Tasks are its trials, not attempts: repeats
     of a task are not independent."""
     high: float
     false_success: Estimate = Estimate()
-    """Of scored attempts that ended with "succeeded", the share that is no success."""
+    """Share of the scored attempts that ended with "succeeded" and are not a success."""
     unpriced: int = 0
-    """Calls without a known price: with any, the dollars are a lower bound."""
+    """Calls without a known price; if there are any, the dollars are a lower bound."""
     means: dict[str, float | None] = {}
-    """Of an attempt's dollars, tokens, steps and the like, by their names in `Usage`."""
+    """Mean dollars, tokens, steps and so on of an attempt, by their names in `Usage`."""
     partial: Estimate = Estimate()
     """Partial success rate: mean over tasks of their attempts' mean partial score."""
     actions: Estimate = Estimate()
     """Actions of a step, over steps that had any."""
     multi_action: Estimate = Estimate()
-    """Share of these steps that had more than one."""
+    """Share of the steps with any action that had more than one."""
     sequences: Counter[str] = Field(default_factory=Counter)
-    """These steps by the kinds of their actions, as "click, write"."""
+    """Steps with more than one action, by the kinds of their actions, as "click, write"."""
     failures: Counter[str] = Field(default_factory=Counter)
-    """Scored attempts that are no success, by the class of their failure; "" without one."""
+    """Scored attempts without success, by the class of their failure; "" if it has none."""
     step_time: Estimate = Estimate()
     """Seconds until the planner's reply could be used."""
     task_time: Estimate = Estimate()
     """Seconds of an attempt's steps."""
     within: dict[int, Estimate] = {}
-    """Success rate by steps, where an attempt took so many: of those that had ended by then."""
+    """Success rate within N steps, by N, if some attempt took so many; see `success_within`."""
     repeats: dict[int, Estimate] = {}
     """Success rate of each repeat."""
     spread: float | None = None
-    """Their sample standard deviation."""
+    """Sample standard deviation of these rates."""
 
 
 class Component(BaseModel):
-    """What one role's model was asked, per attempt."""
+    """Calls, tokens and dollars of one role's model, per attempt."""
 
     role: str
     calls: float
@@ -119,13 +119,13 @@ class Curve(BaseModel):
     name: str
     baseline: bool = False
     tokens: list[float]
-    """Mean tokens of a step, over the attempts that came so far."""
+    """Mean tokens of a step, over the attempts that got to it."""
     ended: list[float]
-    """Share of attempts that were over after it."""
+    """Share of attempts that had ended after it."""
 
 
 class TaskRow(BaseModel):
-    """One task: its mean success by variant; None where it was not scored."""
+    """One task: its mean success by variant; None if it was not scored."""
 
     task: str
     domain: str
@@ -166,7 +166,7 @@ class Report(BaseModel):
     tasks: list[TaskRow]
     troubles: list[Trouble]
     independent: bool = False
-    """Whether each repeat learned for itself alone."""
+    """Whether each repeat had its own pattern store."""
     judges: dict[str, int] = {}
     """How many attempts each judge judged: OSWorld's own metrics or ours."""
     problems: dict[str, str]
@@ -200,7 +200,7 @@ class _BenchResults:
 
 
 def build_report(folder: Path, against: Path | None = None) -> Report:
-    """Reads a bench, and another to compare it with.
+    """Builds the report of a bench, compared with another one if ``against`` is given.
 
     Raises:
         UsageError: a folder is no bench folder, or the two were counted in different ways.
@@ -256,16 +256,16 @@ _AVERAGED = (
     "usd", "tokens", "tokens_in", "cached_in", "tokens_out", "images", "steps", "gui", "bash",
     "other", "seconds",
 )  # fmt: skip
-"""What `Group.means` has."""
+"""The keys of `Group.means`."""
 
 
 def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()) -> Group:
-    """Take results together.
+    """Sum results up as one row of the report.
 
     Args:
-        name: of the group.
-        results: what there is.
-        slots: what was planned; empty: it is not said how much was given up.
+        name: the variant or domain that the row is about.
+        results: one per attempt that ended.
+        slots: the slots that were planned; empty: those given up are not counted.
     """
     by_task = _success(results)
     rate = mean(list(by_task.values()))
@@ -312,19 +312,19 @@ def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
 
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:
-    """The share of successes by task, over its scored attempts."""
+    """Returns the share of successes by task, over its scored attempts."""
     return _by_task((result.task, result.success) for result in results if result.scored)
 
 
 def _lengths(results: Iterable[Measure]) -> dict[str, float]:
-    """Mean steps by task."""
+    """Returns the mean steps by task."""
     return _by_task(
         (result.task, result.usage.steps) for result in results if result.usage is not None
     )
 
 
 def _by_task(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """The mean of what comes with each task."""
+    """Returns the mean value of each task."""
     values: dict[str, list[float]] = defaultdict(list)
     for task, value in pairs:
         values[task].append(value)
@@ -353,7 +353,7 @@ def _components(results: Sequence[Measure]) -> list[Component]:
 
 
 def _buckets(parts: dict[str, list[Measure]]) -> list[LengthBucket]:
-    """Buckets by a task's mean length over all that is compared: each row has the same tasks."""
+    """Returns buckets by mean length over all variants, so that each row has the same tasks."""
     lengths = _lengths(result for results in parts.values() for result in results)
     rates = {name: _success(results) for name, results in parts.items()}
     return [
@@ -411,7 +411,7 @@ def _tasks(parts: dict[str, list[Measure]]) -> list[TaskRow]:
 
 
 def _troubles(slot_state: SlotState) -> list[Trouble]:
-    """Returns the reason why a slot has no score, in a list; empty where it has one."""
+    """Returns the reason why a slot has no score, in a list; empty if it has one."""
     result = slot_state.result.finished if slot_state.result else None
     if result is not None and result.score_state == "scored":
         return []

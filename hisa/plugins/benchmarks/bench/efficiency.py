@@ -1,7 +1,7 @@
 """Partial success and efficiency (OS-Catalyst, table 2), success by steps and by repeats.
 
-Every number is taken over the attempts of which it is known; how many it is not known of is told
-with it: an attempt's run folder may be gone, and older records have no partial score.
+Each number covers the attempts for which it is known and comes with the count of the others: a run
+folder may be gone, and older records have no partial score.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ HORIZONS = (15, 50, 100)
 def success_within(results: Iterable[Measure], steps: int) -> Estimate:
     """Returns the mean over tasks of the share of successes that had ended within so many steps.
 
-    It is a lower bound of what runs allowed no more would have: one that goes on may have done its
-    task before, and nobody scored it then.
+    It is a lower bound on the rate under a limit of so many steps: a run that went on may have done
+    its task by then, but was not scored at that point.
     """
     shares: dict[str, list[bool]] = defaultdict(list)
     for result in results:
@@ -83,7 +83,7 @@ def _ratio(
     *,
     least: float = 0.0,
 ) -> Estimate:
-    """Returns the ratio of totals to counts over tasks; None where not known."""
+    """Returns the ratio of totals to counts over tasks; ``read`` gives None if not known."""
     sums: dict[str, tuple[float, int]] = {}
     unknown = 0
     for result in results:

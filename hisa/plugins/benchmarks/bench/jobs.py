@@ -1,6 +1,6 @@
-"""One attempt: a worker's job, the messages it sends, and the run it makes in between.
+"""One attempt: a worker's job, the run that it makes, and the messages that it sends meanwhile.
 
-The run is made of the parts that ``hisa run`` is made of, in an environment of its own.
+The run has the same parts as one of ``hisa run``, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
     "RunEnded",
     "RunMade",
     "StepDone",
-    "find_parts",
+    "find_maker",
     "message_adapter",
     "perform",
 ]
 
 MakeEnvironment = Callable[[Settings, Task], AbstractAsyncContextManager[Environment]]
-"""Gives an environment of its own to an attempt."""
+"""Makes the environment of one attempt."""
 
 
 class Job(BaseModel):
@@ -98,8 +98,8 @@ message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
 """Reads one message."""
 
 
-def find_parts(name: str) -> MakeEnvironment | None:
-    """The environment maker called ``module:name``; None where there is no name.
+def find_maker(name: str) -> MakeEnvironment | None:
+    """Returns the environment maker called ``module:name``; None if the name is empty.
 
     Raises:
         DeveloperError: there is no such callable.
@@ -117,16 +117,16 @@ def find_parts(name: str) -> MakeEnvironment | None:
 
 
 async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> AsyncIterator[Message]:
-    """Make the attempt; messages come as things happen: `RunEnded` with the result, `JobDone` last.
+    """Make the attempt, and yield messages as things happen; the last is `JobDone`.
 
-    Cancelling ends the run as "stopped".
+    `RunEnded` brings the result. Cancelling ends the run as "stopped".
 
     Args:
         job: the attempt.
-        models: by role, of this process, in the place of those that the settings name.
+        models: models of this process by role, in place of those that the settings name.
     """
     queue: asyncio.Queue[Message] = asyncio.Queue()
-    work = asyncio.create_task(_attempt_safely(job, models or {}, queue.put_nowait))
+    work = asyncio.create_task(_make_attempt_safely(job, models or {}, queue.put_nowait))
     try:
         while True:
             message = await queue.get()
@@ -139,38 +139,38 @@ async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> Async
         await asyncio.gather(work, return_exceptions=True)
 
 
-async def _attempt_safely(
-    job: Job, models: Mapping[Role, Model], tell: Callable[[Message], None]
+async def _make_attempt_safely(
+    job: Job, models: Mapping[Role, Model], send: Callable[[Message], None]
 ) -> None:
-    """`_attempt`, with everything that can go wrong as an ending."""
-    teller = _Teller(tell)
+    """Make the attempt; whatever goes wrong becomes its ending."""
+    reporter = _Reporter(send)
     try:
-        await _attempt(job, models, teller)
+        await _make_attempt(job, models, reporter)
     except asyncio.CancelledError:
-        teller.end(RunEnded(status="stopped", message="stopped by a person"))
+        reporter.end(RunEnded(status="stopped", message="stopped by a person"))
         raise
     except Exception as error:  # noqa: BLE001 - the border of an attempt: a defect does not end the bench
         ending = ending_of(error)
         words = traceback.format_exc() if ending == "defect" else str(error)
-        teller.end(RunEnded(status=ending, message=redact(words)))
-    tell(JobDone())
+        reporter.end(RunEnded(status=ending, message=redact(words)))
+    send(JobDone())
 
 
-class _Teller:
-    """Reports the events of an attempt and its first end, no second one.
+class _Reporter:
+    """Reports the steps of an attempt and its first ending, never a second one.
 
     What breaks once the result is known, such as learning from it or ending its desktop, goes to
-    standard error and changes nothing of it.
+    standard error and does not change the result.
     """
 
-    def __init__(self, tell: Callable[[Message], None]) -> None:
-        self.tell = tell
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self.send = send
         self._started = time.monotonic()
         self._ended = False
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StepFinished):
-            self.tell(StepDone(step=event.step))
+            self.send(StepDone(step=event.step))
 
     def result(self, result: Result) -> None:
         self.end(
@@ -191,18 +191,18 @@ class _Teller:
             sys.stderr.write(f"after the result: {run_end.status}: {run_end.message}\n")
             return
         self._ended = True
-        self.tell(run_end.model_copy(update={"seconds": time.monotonic() - self._started}))
+        self.send(run_end.model_copy(update={"seconds": time.monotonic() - self._started}))
 
 
-async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> None:
+async def _make_attempt(job: Job, models: Mapping[Role, Model], reporter: _Reporter) -> None:
     settings = Settings.model_validate(job.settings)
     task = load_task(job.task, seed=settings.run.seed)
-    maker = find_parts(job.environment)
+    maker = find_maker(job.environment)
     with RunLog.create(
         Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
     ) as log:
-        teller.tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
-        await _run(settings, task, log, models, maker=maker, teller=teller)
+        reporter.send(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
+        await _run(settings, task, log, models, maker=maker, reporter=reporter)
 
 
 async def _run(
@@ -212,15 +212,15 @@ async def _run(
     models: Mapping[Role, Model],
     *,
     maker: MakeEnvironment | None,
-    teller: _Teller,
+    reporter: _Reporter,
 ) -> None:
     async with AsyncExitStack() as stack:
 
         async def enter() -> Environment:
-            assert maker is not None, "it is asked only where there is a maker"
+            assert maker is not None, "asked only if there is a maker"
             return await stack.enter_async_context(maker(settings, task))
 
         environment = enter if maker is not None else None
-        agent = Agent(models, environment=environment, settings=settings, on_event=teller)
+        agent = Agent(models, environment=environment, settings=settings, on_event=reporter)
         loop = await stack.enter_async_context(agent.open(task, log))
-        await loop.run(task, on_result=teller.result)
+        await loop.run(task, on_result=reporter.result)

@@ -1,4 +1,4 @@
-"""The append-only record of a bench's attempts, and what is done and left to do by it."""
+"""The append-only record of a bench's attempts: what is done, and what is left to do."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SlotState:
 
     @property
     def result(self) -> Attempt | None:
-        """The try that counts: the first that is an answer."""
+        """The attempt that counts: the first that is a result."""
         return next((attempt for attempt in self.attempts if attempt.counts), None)
 
     @property
@@ -95,7 +95,7 @@ class SlotState:
 
 
 class _Book:
-    """Folds records into slot states; records of one try come in order, tries by any worker."""
+    """Folds records into slot states; those of one try come in order, whichever its worker."""
 
     def __init__(self) -> None:
         self.slot_states: dict[Slot, SlotState] = {}
@@ -122,7 +122,7 @@ class _Book:
 
 
 def read_attempts(folder: Path) -> dict[Slot, SlotState]:
-    """The slot states of a bench folder; a last line that was cut off does not count."""
+    """Returns the slot states of a bench folder; a last line that was cut off does not count."""
     book = _Book()
     for record in _records(folder / ATTEMPTS):
         book.take(record)
@@ -141,7 +141,7 @@ def _records(path: Path) -> Iterable[AttemptRecord]:
             except ValidationError as error:
                 raise UsageError(
                     f"{path} line {number}: not a record of an attempt: {error.errors()[0]['msg']}",
-                    fix="give another --out, or put the line right",
+                    fix="repair the line, or give another --out",
                 ) from error
 
 
@@ -168,9 +168,9 @@ class AttemptLedger:
     """The ledger of one bench folder; one process at a time writes it.
 
     Args:
-        folder: the bench folder; made where it is missing.
-        plan: what is run. A folder that was begun goes on: its plan must be the same, but for
-            more repeats.
+        folder: the bench folder; made if it is missing.
+        plan: what is run. A bench that was begun in the folder is continued: its plan must be the
+            same, except for the number of repeats.
 
     Raises:
         UsageError: another process writes it, or it was begun with another plan.
@@ -197,15 +197,15 @@ class AttemptLedger:
         return self.folder / RUNS
 
     def slot_state(self, slot: Slot) -> SlotState:
-        """All tries of a slot so far."""
+        """Returns all tries of a slot so far."""
         return self._book.slot_states.get(slot) or SlotState(slot)
 
     def pending(self) -> list[Slot]:
-        """The slots that need another try, in the plan's order."""
+        """Returns the slots that need another try, in the plan's order."""
         return [slot for slot in self.plan.slots if self.slot_state(slot).pending]
 
     def next_try(self, slot: Slot) -> int:
-        """The number of a slot's next try."""
+        """Returns the number of a slot's next try."""
         return len(self.slot_state(slot).attempts) + 1
 
     def write(self, record: AttemptRecord) -> None:
@@ -224,12 +224,16 @@ class AttemptLedger:
         self._book.take(record)
 
     def again(self, statuses: Collection[str]) -> int:
-        """Set aside results that ended or were scored so, and slots given up, for another try.
+        """Make slots pending again whose result has one of these statuses.
 
-        Returns the number of slots that became pending. The old attempts are kept, and marked.
+        A slot that was given up becomes pending if one of its tries ended so, and for
+        "environment_error". The old attempts are kept, and marked as lost.
 
         Args:
             statuses: of `hisa.outcomes.endings.Ending` and `hisa.outcomes.endings.ScoreState`.
+
+        Returns:
+            The number of slots that became pending.
         """
         count = 0
         for slot in self.plan.slots:
@@ -278,7 +282,7 @@ def _take_lock(folder: Path) -> Lock:
 
 
 def _settle_plan(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with the repeats of now."""
+    """Returns the plan of the folder, which it stores: the one begun there, with more repeats."""
     path = folder / PLAN
     if path.exists():
         stored_plan = _as_of_now(read_plan(folder))
@@ -298,7 +302,7 @@ def _settle_plan(folder: Path, plan: Plan) -> Plan:
 
 
 def _as_of_now(plan: Plan) -> Plan:
-    """Returns the plan without settings that are gone since, and with those that were added."""
+    """Returns the plan without settings that were since removed, and with those added since."""
     trees = plan.variants.items()
     variants = {name: read_stored(tree).model_dump(mode="json") for name, tree in trees}
     return plan.model_copy(update={"variants": variants})

@@ -25,7 +25,7 @@ __all__ = ["Measure", "Usage", "measure"]
 _KINDS = {"gui_action": "gui", "bash_execution": "bash"}
 """Which of the sums of `Usage` a tool counts in; every other tool is "other"."""
 _ENDING_TOOLS = ("termination", "infeasible")
-"""Tools that end the run; old logs do not say so of the call itself."""
+"""Tools that end the run; in old logs, the call itself does not say so."""
 
 
 class Usage(Totals):
@@ -40,17 +40,17 @@ class Usage(Totals):
     tokens_by_step: tuple[int, ...] = ()
     """Tokens in and out of all roles in each complete step."""
     actions: int = 0
-    """By `kinds`, and calls of other tools that did something but the one that ends the run."""
+    """Actions as `kinds` names them, and other tools' calls except the one that ends the run."""
     acting_steps: int = 0
-    """Steps with at least one of them."""
+    """Steps with at least one action."""
     sequences: Counter[str] = Field(default_factory=Counter)
-    """Steps with more than one, by the kinds of their actions, as "click, write"."""
+    """Steps with more than one action, by the kinds of these, as "click, write"."""
     plan_seconds: float = 0.0
-    """Time that the planner took, corrections of its replies included."""
+    """Seconds that the planner took, corrections of its replies included."""
     planned_steps: int = 0
-    """Steps of which that time is known."""
+    """Steps for which that time is known."""
     step_seconds: float = 0.0
-    """Time of all complete steps: without set-up, scoring and learning."""
+    """Seconds of all complete steps: without set-up, scoring and learning."""
 
     @property
     def images(self) -> int:
@@ -71,7 +71,7 @@ class Measure(BaseModel):
     message: str = ""
     steps: int = 0
     usage: Usage | None = None
-    """None where the run folder cannot be read."""
+    """None if the run folder cannot be read."""
     score_state: ScoreState = "unscored"
     partial: float | None = None
     """How much of the task is done; see `hisa.outcomes.endings.Scoring`."""
@@ -95,7 +95,13 @@ class Measure(BaseModel):
 
 
 def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
-    """Measure a finished attempt of the bench in ``folder``."""
+    """Measure a finished attempt.
+
+    Args:
+        folder: the bench folder that holds its run.
+        attempt: one that ended, as the ledger has it.
+        domain: the domain of its task, empty if it has none.
+    """
     end_record = attempt.finished
     assert end_record is not None
     try:

@@ -36,7 +36,7 @@ def markdown_table(table: Table) -> str:
 
 
 def _flat(text: str) -> str:
-    """Text that is text: nothing in it is markup or ends a cell."""
+    """Escapes a text, so that nothing in it is markup or ends a cell."""
     plain = wording.one_line(text, 2000)
     for mark in "\\`*_[]<>|":
         plain = plain.replace(mark, f"\\{mark}")
@@ -44,7 +44,7 @@ def _flat(text: str) -> str:
 
 
 def html_page(report: Report) -> str:
-    """Returns the report as a page: its tables, and tokens and ends over the steps as curves."""
+    """Returns the report as a page: tables, and curves of tokens and endings over the steps."""
     from markupsafe import Markup
 
     return _template().render(
@@ -91,6 +91,14 @@ def _plots(report: Report) -> list[_Plot]:
     legend = [(f"dash {style}" if curve.baseline else style, curve.name) for style, curve in styled]
 
     def plot(title: str, note: str, values: str, show: Callable[[float], str]) -> _Plot:
+        """Returns one plot of all variants.
+
+        Args:
+            title: the heading of the plot.
+            note: what the values are and what they are averaged over.
+            values: the field of `Curve` that is drawn.
+            show: turns a value of the left axis into text.
+        """
         series = [
             Series(curve.name, getattr(curve, values), style, curve.baseline)
             for style, curve in styled
@@ -100,7 +108,7 @@ def _plots(report: Report) -> list[_Plot]:
     return [
         plot(
             "Tokens of a step",
-            "Of all models, in and out; mean over the attempts that came so far.",
+            "Of all models, in and out; mean over the attempts that got to the step.",
             "tokens",
             lambda value: wording.count(round(value)),
         ),

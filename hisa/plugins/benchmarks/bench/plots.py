@@ -1,6 +1,6 @@
 """Curves over steps as inline SVG.
 
-A picture is 360 units wide, so that its texts are as large on a phone as around it; colours come
+A picture is 360 units wide, so that on a phone its texts are as large as the page's; colours come
 from the page's classes ``s0`` to ``s5``. All texts are escaped.
 """
 
@@ -29,11 +29,11 @@ class Series:
 
 
 def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: str) -> Markup:
-    """Curves over steps, with an axis on the left and one below.
+    """Returns curves over steps as SVG, with an axis on the left and one below.
 
     Args:
         series: at least one with values.
-        show: writes a value of the left axis.
+        show: turns a value of the left axis into text.
         x_label: what the lower axis counts.
     """
     most = max((max(line.values) for line in series if line.values), default=0.0)
@@ -75,7 +75,7 @@ def _line(series: Series, across: float, y: Callable[[float], float]) -> Markup:
 
 
 def ticks(most: float, count: int = 4) -> list[float]:
-    """About ``count`` round marks from 0 to at least ``most``."""
+    """Returns about ``count`` round marks from 0 to at least ``most``."""
     if most <= 0 or not math.isfinite(most):
         return [0.0, 1.0]
     rough = most / count

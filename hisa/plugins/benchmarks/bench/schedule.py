@@ -29,8 +29,8 @@ __all__ = ["Bench", "Progress"]
 class Progress:
     """Something happened to an attempt.
 
-    ``steps`` counts those of its run so far; ``end`` is how it ended, None while it is at work,
-    and "lost" where its worker died.
+    ``steps`` counts the steps of its run so far; ``end`` is how it ended: None while it is running,
+    "lost" if its worker died.
     """
 
     slot: Slot
@@ -55,10 +55,10 @@ class Bench:
 
     Args:
         ledger: the truth about what is done.
-        executor: hires workers.
-        workers: how many are at work at once.
-        environment: an environment maker for the workers, as ``module:name``; empty: that of the
-            settings.
+        executor: starts the workers.
+        workers: how many work at the same time.
+        environment: an environment maker for the workers, as ``module:name``; empty: the
+            environment of the settings.
         on_progress: called with everything that happens.
     """
 
@@ -95,19 +95,19 @@ class Bench:
                 for _ in range(lanes):
                     group.create_task(self._lane())
         except* EnvironmentFailed as failed:
-            failures.extend(failed.exceptions)  # raised here it would come wrapped in a group
+            failures.extend(failed.exceptions)  # raised here, it would come wrapped in a group
         if failures:
             raise failures[0]
 
     async def _lane(self) -> None:
-        """One worker after the other: a dead one is replaced."""
+        """Make attempts with one worker after the other: a dead one is replaced."""
         worker: Worker | None = None
         try:
             while (slot := await self._next()) is not None:
                 try:
                     if worker is None:
                         worker = await self._executor.start_worker()
-                    await self._attempt(worker, slot)
+                    await self._make_attempt(worker, slot)
                 except WorkerLost:
                     if worker is not None:
                         await worker.close(patience=1.0)
@@ -119,7 +119,7 @@ class Bench:
                 await asyncio.shield(worker.close())
 
     async def _next(self) -> Slot | None:
-        """The next pending slot; None once there is none and none in flight could become one."""
+        """Returns the next pending slot; None once no slot is pending or in flight."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._queue or not self._in_flight)
             if not self._queue:
@@ -128,14 +128,14 @@ class Bench:
             return self._queue.popleft()
 
     async def _settle(self, slot: Slot) -> None:
-        """A slot whose try broke goes to the end of the queue."""
+        """Put a slot whose try broke at the end of the queue."""
         async with self._changed:
             self._in_flight -= 1
             if self._ledger.slot_state(slot).pending:
                 self._queue.append(slot)
             self._changed.notify_all()
 
-    async def _attempt(self, worker: Worker, slot: Slot) -> None:
+    async def _make_attempt(self, worker: Worker, slot: Slot) -> None:
         number = self._ledger.next_try(slot)
         key: dict[str, Any] = {**slot._asdict(), "try": number}
         progress = Progress(slot, number, worker.name)
@@ -155,11 +155,11 @@ class Bench:
                         run_end = message
                         fields = message.model_dump(exclude={"type"})
                         self._ledger.write(AttemptFinished(**key, run=run, **fields))
-                        self._tell(progress, run_end)
+                        self._report_end(progress, run_end)
                     case JobDone():
                         pass
         except WorkerLost as error:
-            if run_end is not None:  # it died learning: it is replaced, and its result stands
+            if run_end is not None:  # it died learning: the result stands, and it is replaced
                 raise
             self._ledger.write(AttemptLost(**key, cause="worker", reason=str(error)))
             self._on_progress(replace(progress, steps=steps, end="lost", message=str(error)))
@@ -170,7 +170,7 @@ class Bench:
                 self._ledger.write(lost)
             raise
 
-    def _tell(self, progress: Progress, run_end: RunEnded) -> None:
+    def _report_end(self, progress: Progress, run_end: RunEnded) -> None:
         self._on_progress(
             replace(
                 progress,

@@ -30,17 +30,17 @@ Z95 = 1.959963984540054
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The arithmetic mean; None where there are no values."""
+    """Returns the arithmetic mean; None if there are no values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a rate (E. B. Wilson, 1927), as fractions.
+    """Returns Wilson's score interval of a rate (E. B. Wilson, 1927), as fractions.
 
     Args:
-        successes: how many of ``trials``; a fraction where each trial is a mean of several.
-        trials: independent ones; with none, nothing is known: (0, 1).
-        z: quantile of the normal distribution.
+        successes: how many of ``trials``; fractional if each trial is a mean of several.
+        trials: number of independent trials; with none, nothing is known: (0, 1).
+        z: quantile of the normal distribution; the default gives 95%.
     """
     if trials == 0:
         return 0.0, 1.0
@@ -52,9 +52,7 @@ def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, floa
 
 
 def t95(freedom: int) -> float:
-    """Returns the two-sided 95% quantile of Student's t, right to three digits.
-
-    Above the table it is Cornish and Fisher's expansion about the normal quantile.
+    """Returns the two-sided 95% quantile of Student's t.
 
     Args:
         freedom: degrees of freedom, from 1.
@@ -68,14 +66,14 @@ class Estimate(BaseModel):
     """A mean with its 95% interval, whose independent trials are tasks."""
 
     value: float | None = None
-    """None where it is not known of any attempt, or there are none."""
+    """None if it is known for no attempt, or there are no attempts."""
     low: float | None = None
-    """None where there is no interval: one task does not tell how much tasks differ."""
+    """None if there is no interval: one task does not show how much tasks differ."""
     high: float | None = None
     n: int = 0
     """How many tasks, steps or attempts it is the mean of."""
     unknown: int = 0
-    """Attempts that are left out because the number is not known of them."""
+    """Attempts that are left out because the number is not known for them."""
 
     def __str__(self) -> str:
         if self.value is None:
@@ -87,18 +85,24 @@ class Estimate(BaseModel):
 def rate_over_tasks(tasks: Collection[float], *, unknown: int = 0) -> Estimate:
     """Returns the mean of a share over tasks, with Wilson's interval.
 
-    Of shares between 0 and 1 the interval is wider than it has to be, never too narrow: nothing
-    varies more than yes and no.
+    For shares between 0 and 1 the interval is wider than it has to be, never too narrow: no values
+    within these limits vary more than yes and no.
 
     Args:
-        tasks: each task's mean, in 0..1.
+        tasks: each task's mean, 0 to 1.
         unknown: see `Estimate`.
     """
     return share(math.fsum(tasks), len(tasks), unknown=unknown)
 
 
 def share(successes: float, trials: float, *, unknown: int = 0) -> Estimate:
-    """Returns successes of trials with Wilson's interval, which lies within 0 and 1."""
+    """Returns the rate of successes with Wilson's interval, which lies within 0 and 1.
+
+    Args:
+        successes: how many of ``trials``; fractional if each trial is a mean of several.
+        trials: number of independent trials; with none, the estimate is empty.
+        unknown: see `Estimate`.
+    """
     if not trials:
         return Estimate(unknown=unknown)
     low, high = wilson(successes, trials)
@@ -108,15 +112,15 @@ def share(successes: float, trials: float, *, unknown: int = 0) -> Estimate:
 def ratio_over_tasks(
     tasks: Collection[tuple[float, int]], *, least: float = 0.0, unknown: int = 0
 ) -> Estimate:
-    """Returns the mean of many numbers that come in tasks, with Student's interval.
+    """Returns the mean of many numbers that are grouped by task, with Student's interval.
 
-    It is the ratio of all totals to all counts; the interval is that of a ratio of means over
-    tasks (W. G. Cochran, Sampling Techniques, 1977, 6.3), since the steps of a task, and repeats
-    of it, are not independent.
+    The mean is the ratio of all totals to all counts. The interval is that of a ratio of means over
+    tasks (W. G. Cochran, Sampling Techniques, 1977, 6.3), since the steps of a task, and its
+    repeats, are not independent.
 
     Args:
         tasks: each task's total and how many numbers it is the sum of.
-        least: what no such number is below; the interval ends there.
+        least: the smallest number possible; the interval does not go below it.
         unknown: see `Estimate`.
     """
     counted = [(total, count) for total, count in tasks if count]
@@ -134,9 +138,10 @@ def ratio_over_tasks(
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """The exact two-sided sign test: how likely so uneven a split is if neither side is better.
+    """Returns the p-value of the exact two-sided sign test.
 
-    With one attempt a task this is McNemar's exact test. Ties say nothing and are not given.
+    It is the probability of a split at least as uneven if neither side is better. With one attempt
+    per task this is McNemar's exact test. Ties say nothing and are left out.
     """
     from scipy.stats import binomtest  # heavy
 
@@ -157,11 +162,11 @@ class Paired(BaseModel):
 
 
 def compare_pairs(first: Mapping[str, float], second: Mapping[str, float]) -> Paired | None:
-    """Compare task by task; None where no task is in both.
+    """Compare task by task; returns None if no task is in both.
 
     Args:
-        first: task to mean success, in 0..1.
-        second: the same of what it is compared with.
+        first: task to mean success, 0 to 1.
+        second: the same for what it is compared with.
     """
     gaps = [first[task] - second[task] for task in sorted(first.keys() & second.keys())]
     if not gaps:
@@ -187,14 +192,14 @@ class Bucket:
 
 
 def length_buckets(lengths: Mapping[str, float], count: int = 3) -> tuple[Bucket, ...]:
-    """Buckets of about equally many tasks, by length; equal lengths are never parted.
+    """Returns buckets of about equally many tasks, by length; equal lengths share a bucket.
 
-    Each edge lies at the change of length that is nearest to where it should be, so that there
-    may be fewer buckets than ``count`` and none is empty.
+    Each edge lies at the change of length that is nearest to its ideal place. There may therefore
+    be fewer buckets than ``count``; none is empty.
 
     Args:
         lengths: task to steps; means are rounded.
-        count: how many.
+        count: the number of buckets wanted.
     """
     ordered = sorted(lengths, key=lambda task: (round(lengths[task]), task))
     steps = [round(lengths[task]) for task in ordered]
@@ -212,7 +217,7 @@ def length_buckets(lengths: Mapping[str, float], count: int = 3) -> tuple[Bucket
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """The smallest value that this share of the values does not pass; None without values.
+    """Returns the smallest value that a share of the values does not exceed; None without any.
 
     Args:
         values: in any order.

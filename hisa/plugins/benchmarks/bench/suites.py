@@ -41,9 +41,9 @@ class Suite:
     name: str
     tasks: tuple[PlannedTask, ...]
     problems: dict[str, str] = field(default_factory=dict)
-    """Why a file is left out, by its path."""
+    """Path of a file that is left out to the reason."""
     ids: dict[str, str] = field(default_factory=dict)
-    """Path by the id that the task of a file which is left out would have."""
+    """The id that a left-out file's task would have, to the path of the file."""
 
 
 def _own(folder: Path) -> Iterable[Path]:
@@ -51,7 +51,7 @@ def _own(folder: Path) -> Iterable[Path]:
 
 
 def _examples(folder: Path) -> Path:
-    """The folder of the domains, where the whole benchmark or its task folder was given."""
+    """Returns the folder of the domains, given that folder, its parent or the whole benchmark."""
     for below in ("evaluation_examples/examples", "examples"):
         if (folder / below).is_dir():
             return folder / below
@@ -91,12 +91,12 @@ SUITES: dict[str, Callable[[Path], Iterable[Path]]] = {
 def open_suite(
     name: str, only: Iterable[str] = (), *, settings: TaskSettings | None = None
 ) -> Suite:
-    """The tasks of a suite that can be run, in the order of their files; there is at least one.
+    """Returns the tasks of a suite that can be run, in the order of their files; at least one.
 
     Args:
         name: ``KIND:DIR``, ``miniwob`` or ``browsergym:SUITE``.
         only: ids of tasks; empty: all.
-        settings: what the user allows and gives; None: the defaults.
+        settings: what the user allows tasks to do, and gives them; None: the defaults.
 
     Raises:
         UsageError: an unknown kind, no such folder, no task that can be run, an id that is unknown,
@@ -107,14 +107,14 @@ def open_suite(
         first = next(iter(suite.problems.values()), "")
         why = f"; the first: {first}" if first else ""
         raise UsageError(
-            f"suite {name!r}: {len(suite.problems)} files and no task to run{why}",
+            f"suite {name!r}: {len(suite.problems)} files, but no task that can be run{why}",
             fix=_fix(suite, suite.problems.values()),
         )
     return suite
 
 
 def _fix(suite: Suite, reasons: Iterable[str]) -> str:
-    """Returns the command that installs what scoring lacks; else what lists the rest."""
+    """Returns the command that installs what scoring lacks, or else one that lists files."""
     reason_list = list(reasons)
     for command in map(install_command, ("tasks", "osworld")):
         if any(command in reason for reason in reason_list):
@@ -127,12 +127,12 @@ def _fix(suite: Suite, reasons: Iterable[str]) -> str:
 
 
 def list_command(suite: Suite, *, left_out: bool = False) -> str:
-    """The command that lists the tasks of a suite, or the files that are left out."""
+    """Returns the command that lists the tasks of a suite, or the files that are left out."""
     return shlex.join(["hisa", "bench", "tasks", suite.name, *(["--left-out"] * left_out)])
 
 
 def left_out_line(suite: Suite) -> str:
-    """One line with the number of files that are left out and why most are; empty where none is."""
+    """Returns a line on how many files are left out and why most are; empty if none is."""
     if not suite.problems:
         return ""
     (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
@@ -142,21 +142,21 @@ def left_out_line(suite: Suite) -> str:
 
 
 def _gist(reason: str) -> str:
-    """The first thing that is missing, without the words that differ from file to file."""
+    """Returns the first thing that is missing, without what differs from file to file."""
     return reason.partition("; ")[0].partition("\n")[0][:160]
 
 
 def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
-    """Every task file of a suite, as a task or with the reason why it is left out.
+    """Returns every task file of a suite, as a task or with the reason why it is left out.
 
     Raises:
-        UsageError: an unknown kind, no such folder, or a form that its tasks do not have.
+        UsageError: an unknown kind, no such folder, or a form of instruction that its tasks lack.
     """
     kind, _, place = name.partition(":")
     if settings is not None and settings.instructions == "verbose" and kind != "spider2v":
         raise UsageError(
-            f"tasks.instructions = 'verbose': tasks of {name!r} have one form, the aim alone; two "
-            "have those of spider2v:DIR",
+            f"tasks.instructions = 'verbose': tasks of {name!r} have one form, the aim alone; only "
+            "those of spider2v:DIR have two",
             fix="--set tasks.instructions=both",
         )
     if name == "miniwob":
@@ -189,7 +189,7 @@ def _browsergym(suite: str) -> Suite:
 
     name = f"{BROWSERGYM}{suite}"
     if suite == "openended" or suite_of(suite) != suite:
-        raise UsageError(f"suite {name!r}: no suite of many tasks", fix=f"{BROWSERGYM}miniwob")
+        raise UsageError(f"suite {name!r} is not a suite of many tasks", fix=f"{BROWSERGYM}miniwob")
     return _load_suite(name, [f"{BROWSERGYM}{task}" for task in suite_tasks(suite)])
 
 
@@ -222,9 +222,9 @@ def _plan_task(
     tasks_by_id: Mapping[str, PlannedTask],
     settings: TaskSettings | None,
 ) -> PlannedTask | _LeftOut | None:
-    """The task as the plan has it, or why it cannot be run; None where it has the other form.
+    """Returns the planned task, or why it cannot be run; None if it has a form not asked for.
 
-    OSWorld has tasks of one id in two domains; its domain distinguishes the second.
+    OSWorld has tasks with the same id in two domains; the second is named with its domain.
     """
     try:
         task = load_task(path)

@@ -12,16 +12,16 @@ from hisa.plugins.benchmarks.bench.ledger import SlotState
 __all__ = ["UNUSABLE", "Summary", "summarise"]
 
 UNUSABLE: tuple[Ending, ...] = ("model_error", "refused", "defect")
-"""Ends that say nothing about the agent, where no score came with them."""
+"""Endings that say nothing about the agent, unless a score came with them."""
 
 
 @dataclass
 class Summary:
-    """How many slots stand where."""
+    """Counts of slots by what became of them."""
 
     slots: int = 0
     scored: int = 0
-    """With a score: what success rates are of."""
+    """With a score: success rates are shares of these."""
     succeeded: int = 0
     no_check: int = 0
     """Ended, with no check to score them by."""
@@ -32,7 +32,7 @@ class Summary:
     unscored: int = 0
     """Ended in another way, and nobody scored them."""
     given_up: int = 0
-    """Broken machines or dead workers, three times."""
+    """Machine or worker broke three times."""
     missing: int = 0
     """Not made yet."""
     attempts: int = 0
@@ -41,7 +41,7 @@ class Summary:
     environment_errors: int = 0
 
     def words(self) -> str:
-        """All sums that are not 0, in one line."""
+        """Returns all sums that are not 0, in one line."""
         counts = (
             (self.no_check, "without a check"),
             (self.score_failed, "whose check failed"),
@@ -56,7 +56,7 @@ class Summary:
         return f"{self.succeeded} of {self.scored} scored succeeded, of {self.slots} planned{more}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Returns the sums as plain data."""
         return asdict(self)
 
 

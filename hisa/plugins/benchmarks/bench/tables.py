@@ -29,13 +29,20 @@ class Table:
 def table_of(
     title: str, note: str, rows: Iterable[_Row], columns: Mapping[str, Callable[[_Row], str]]
 ) -> Table:
-    """Returns a table of what each column's function makes of each row."""
+    """Returns a table whose cells are computed from rows of any type.
+
+    Args:
+        title: the heading of the table.
+        note: what its numbers are, in a sentence or two.
+        rows: one object per row.
+        columns: header to the function that writes a row's cell; the first names the row.
+    """
     cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
     return Table(title, note, tuple(columns), cells)
 
 
 def percent(share: float | None) -> str:
-    """As ``40.6``; a dash for None."""
+    """Returns a share in percent, as ``40.6``; a dash for None."""
     return "–" if share is None else f"{100 * share:.1f}"
 
 
@@ -55,7 +62,7 @@ def _interval(group: Group) -> str:
 
 
 def given_up(group: Group) -> str:
-    """As ``3 of 20 given up``; empty where none was."""
+    """Returns a text such as ``3 of 20 given up``; empty if none was."""
     return f"{group.given_up} of {group.planned} given up" if group.given_up else ""
 
 
@@ -67,9 +74,9 @@ def _money(usd: float | None, unpriced: int) -> str:
 
 
 def _estimate(estimate: Estimate, digits: int, *, scale: float = 1.0) -> str:
-    """As ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts that it is not known of."""
+    """Returns ``1.33 [1.20, 1.46] (n 240)``, with the number of attempts without a value."""
     many = "" if estimate.unknown == 1 else "s"
-    left_out = f"not known of {estimate.unknown} attempt{many}" if estimate.unknown else ""
+    left_out = f"not known for {estimate.unknown} attempt{many}" if estimate.unknown else ""
     if estimate.value is None:
         return left_out or "–"
     text = f"{scale * estimate.value:.{digits}f}"
@@ -79,14 +86,14 @@ def _estimate(estimate: Estimate, digits: int, *, scale: float = 1.0) -> str:
 
 
 def tables(report: Report) -> list[Table]:
-    """All tables that have rows."""
+    """Returns all tables that have rows."""
     all_tables = [
         table_of(
             "Performance and cost",
             "Success rate in percent with its 95% interval (Wilson, over tasks); all else is a "
-            "mean per attempt. False success: of what said done and was scored, the share that was "
-            "not. Tokens in thousands. What was given up is in no number: its machines broke, and "
-            "it is not known by whose act.",
+            "mean per attempt. False success: share of the scored attempts that claimed success "
+            "without having it. Tokens in thousands. Attempts that were given up are in no number: "
+            "their machines broke, and it is not known why.",
             report.variants,
             {
                 "Variant": _name,
@@ -98,29 +105,29 @@ def tables(report: Report) -> list[Table]:
         _within(report),
         table_of(
             "Partial success and efficiency",
-            "What OS-Catalyst's table 2 tells. n: tasks for both rates; steps that executed an "
+            "The numbers of OS-Catalyst's table 2. n: tasks for both rates; steps that executed an "
             "action for actions a step; steps for step time, which is the planner's; attempts for "
-            "task time, which is that of their steps. 95% intervals over tasks: Wilson's for the "
+            "task time, the time of their steps. 95% intervals over tasks: Wilson's for the "
             "rates, Student's for the rest, none from one task.",
             report.variants,
             _EFFICIENCY,
         ),
         _count_kinds(
             "Sequences of actions",
-            "Steps with several actions by what these were, in order (OS-Catalyst, figure 3); the "
-            "twelve most frequent.",
+            "Steps with several actions, by the kinds of these in order (OS-Catalyst, figure 3); "
+            "the twelve most frequent.",
             {group.name: group.sequences for group in report.variants},
         ),
         _count_kinds(
             "Failures by class",
-            "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
-            "classes.",
+            "Scored attempts without success (ComputerRL, figure 5); hisa bench failures assigns "
+            "the classes.",
             {group.name: group.failures for group in report.variants},
         ),
         table_of(
             "Task by task",
-            f"{report.main} against each other on the tasks that both have; exact two-sided sign "
-            "test (with one attempt a task: McNemar's).",
+            f"{report.main} against each of the others, on the tasks that both have; exact "
+            "two-sided sign test (with one attempt per task: McNemar's).",
             report.comparisons,
             {
                 "Against": lambda row: row.second,
@@ -152,7 +159,7 @@ def tables(report: Report) -> list[Table]:
         table_of(
             "Judged by",
             "Whose metrics gave the scores of a benchmark's tasks. A score of OSWorld's own "
-            "metrics can be held against its published ones.",
+            "metrics can be compared with its published ones.",
             report.judges.items(),
             {"Judge": lambda row: one_line(row[0], 200), "Attempts": lambda row: str(row[1])},
         ),
@@ -205,7 +212,8 @@ _EFFICIENCY: _Columns = {
 def _within(report: Report) -> Table:
     steps = sorted({n for group in report.variants for n in group.within})
     repeats = sorted({n for group in report.variants for n in group.repeats})
-    learned = "itself alone" if report.independent else "the next too, if anything: not independent"
+    others = "those of earlier ones too, if any: not independent"
+    patterns = "its own patterns alone" if report.independent else others
 
     def at(n: int) -> Callable[[Group], str]:
         return lambda group: _estimate(group.within.get(n, Estimate()), 1, scale=100)
@@ -215,10 +223,10 @@ def _within(report: Report) -> Table:
 
     return table_of(
         "By steps and by repeats",
-        "Success in percent. @N: of attempts that had ended within N steps, if any took so many; "
-        "a lower bound of what a limit of N would give, since what was done by then in a run that "
-        f"went on was not scored. #R: of repeat R, which learned for {learned}. Spread: sample "
-        "standard deviation of the repeats, in points; a coarse number from two.",
+        "Success in percent. @N: success within N steps, if some attempt took so many; a lower "
+        "bound on what a limit of N would give, since a run that went on was not scored at step N. "
+        f"#R: repeat R, which recalls {patterns}. Spread: sample standard deviation of the "
+        "repeats, in points; two repeats give a coarse number.",
         report.variants if steps or len(repeats) > 1 else (),
         {
             "Variant": _name,
@@ -230,7 +238,7 @@ def _within(report: Report) -> Table:
 
 
 def _count_kinds(title: str, note: str, counts: Mapping[str, Counter[str]]) -> Table:
-    """Returns how often each kind occurs, with its share of the variant's."""
+    """Returns how often each kind occurs, and its share of the variant's total."""
 
     def share(counter: Counter[str]) -> Callable[[str], str]:
         return lambda kind: f"{counter[kind]} ({percent(counter[kind] / (counter.total() or 1))}%)"
@@ -264,8 +272,8 @@ def _buckets(report: Report) -> Table:
     names = [group.name for group in report.variants] if report.buckets else []
     return Table(
         "By length",
-        "Success rate in percent over tasks of about the same length, about equally many in each; "
-        "a task's length is its mean number of steps over all rows.",
+        "Success rate in percent over tasks of about the same length; each column has about "
+        "equally many. A task's length is its mean number of steps over all rows.",
         tuple(header),
         tuple((n, *(percent(bucket.rates.get(n)) for bucket in report.buckets)) for n in names),
     )
@@ -297,8 +305,8 @@ def _troubles(report: Report) -> Table:
     ]
     return Table(
         "Without a score",
-        "Reported apart, and in no rate above: what broke, what has no check, whose check failed, "
-        "what is pending.",
+        "Reported separately, and in no rate above: what broke, has no check, has a check that "
+        "failed, or is pending.",
         ("Task", "Variant", "Repeat", "What", "Why"),
         tuple((one_line(task), *rest, one_line(why, 160)) for task, *rest, why in rows),
     )

@@ -53,15 +53,15 @@ TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "teaching": (FULL, "sequences-rule", "sequences-words", "sequences"),
     }
 )
-"""Several variants by one name: the paper's tables, tools beside the GUI and without them, and how
-sequences move with the prompt."""
+"""Several variants by one name: the paper's tables, the GUI with other tools and alone, and how the
+prompt changes sequences."""
 
 
 def expand(names: Iterable[str]) -> tuple[str, ...]:
-    """Variants by name, tables taken apart; ``full`` where there are none.
+    """Returns the variants of these names, those of a table one by one; ``full`` without a name.
 
     Raises:
-        UsageError: an unknown name; the allowed ones are named.
+        UsageError: an unknown name; the message lists the allowed ones.
     """
     variants: dict[str, None] = {}
     for name in names:
@@ -78,10 +78,10 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def changes(variant: str, variants: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The settings that a variant changes.
+    """Returns the settings that a variant changes.
 
-    Where one variant of a bench sees the screen in its original resolution, the screen is
-    1920x1080 for all of them: only the picture that models see is to differ.
+    If one variant of a bench sees the screen in its original resolution, the screen is 1920x1080
+    for all of them, so that only the picture that models see differs.
     """
     tree: dict[str, dict[str, Any]] = {}
     if any("original-resolution" in other.split("+") for other in variants):

@@ -16,7 +16,7 @@ _STYLES = {"succeeded": "green", **dict.fromkeys(_BAD, "red")}
 
 
 def show_ending(console: Console, progress: Progress) -> None:
-    """Print a line where an attempt has ended."""
+    """Print a line if the attempt has ended."""
     if progress.end is not None:
         console.print(_ending(progress))
 

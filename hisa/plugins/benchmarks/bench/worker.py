@@ -1,8 +1,8 @@
 """A worker process: ``python -m hisa.plugins.benchmarks.bench.worker``.
 
 It reads jobs as JSON, one a line, from standard input, does them one after the other, and writes
-messages as JSON, one a line, to standard output. When standard input ends, the run at work is
-stopped, its environment closed, and the process ends: a worker never outlives its bench.
+messages as JSON, one a line, to standard output. When standard input ends, the run in progress
+is stopped, its environment closed, and the process ends: a worker never outlives its bench.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["serve"]
 
 
 async def serve(jobs: BinaryIO, messages: BinaryIO) -> None:
-    """Do the jobs that come until there are no more."""
+    """Do jobs as they come, until the input ends."""
     reader = asyncio.StreamReader(limit=1 << 24)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), jobs)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_MAKER = "Your own environments: a function of settings and task, giving a context manager."
+_MAKER = "Your own environments: a function of settings and task that gives a context manager."
 
 
 @click.group()
@@ -58,19 +58,29 @@ bench.add_command(tasks)
 
 @bench.command("run")
 @click.argument("suite")
-@click.option("--out", type=click.Path(path_type=Path), help="Bench folder; goes on where begun.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Bench folder; continued if it exists."
+)
 @click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
-@click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
-@click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
-@click.option("--independent", is_flag=True, help="Each repeat learns for itself alone.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, metavar="N", help="Workers at a time (1)."
+)
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, metavar="R", help="Runs of each task (1)."
+)
+@click.option("--independent", is_flag=True, help="Give each repeat a pattern store of its own.")
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
-@click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
+@click.option(
+    "--max-steps", type=int, metavar="N", help="Give an attempt up after so many steps (50)."
+)
 @click.option("--ablate", multiple=True, metavar="NAME", help="A variant to run; see below.")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
-@click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers live; local.")
+@click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers run (local).")
 @click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
-@click.option("--again", multiple=True, metavar="STATUS", help="Make attempts again that ended so.")
+@click.option(
+    "--again", multiple=True, metavar="STATUS", help="Make attempts that ended with STATUS again."
+)
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
@@ -88,15 +98,15 @@ def run_command(
     hisa bench run miniwob --task click-test --task login-user --out benches/two-pages
     hisa bench run own:DIR --ablate table5 --out benches/table5
 
-    A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
+    Repeat R has the seed run.seed + R - 1, by which pages of MiniWoB++ draw what they ask.
 
-    What one repeat learned, the next one recalls; with --independent each has a pattern store of
-    its own, as two runs of a paper's table have. The report says how far they lie apart.
+    Each repeat recalls what the earlier ones learned; with --independent, each has a pattern store
+    of its own, like the runs of a paper's table. The report says how far the repeats differ.
 
-    Every attempt is a run folder in an environment of its own, and is kept. The same command goes
-    on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
-    most, and counted apart: it is never a score of 0, unless what the agent started took more than
-    the machine's limits, which is its result.
+    Every attempt has an environment and a run folder of its own; the folder is kept. The same
+    command continues a bench that was stopped or killed. If a machine breaks, the attempt is made
+    again, 3 times at most, and counted separately. It never scores 0, unless what the agent started
+    exceeded the machine's limits: that is the agent's result.
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
@@ -105,6 +115,12 @@ def run_command(
 
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        assignments: the ``--set`` options, which come after those of ``ctx``.
+        options: the other options, by name.
     """
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
@@ -119,7 +135,14 @@ def run_command(
 def prepare_plan(
     ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
 ) -> tuple[Plan, str, Path]:
-    """Returns the plan of ``hisa bench run``, a line on what is left out, and the bench folder."""
+    """Returns the plan of ``hisa bench run``, a line on what is left out, and the bench folder.
+
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: name of the suite, such as ``own:DIR``.
+        assignments: the ``--set`` options, which come after those of ``ctx``.
+        options: the other options of the command, by name.
+    """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 
@@ -135,7 +158,7 @@ def prepare_plan(
 
 
 def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
-    """Refuse tasks of BrowserGym on a machine that has not BrowserGym's browser.
+    """Refuse tasks of BrowserGym on a machine without BrowserGym's browser.
 
     Raises:
         UsageError: every attempt would fail.
@@ -155,10 +178,10 @@ def _plan(
     folder: Path,
     options: dict[str, Any],
 ) -> Plan:
-    """The plan that the options describe.
+    """Returns the plan that the options describe.
 
-    Each variant has a pattern store of its own, unless one is given: what other runs taught would
-    be in its results, and its results in other runs.
+    Each variant has a pattern store of its own, unless one is set: in a shared store, lessons of
+    other runs would change its results, and its lessons theirs.
     """
     from hisa.config import load
     from hisa.errors import UsageError
@@ -172,10 +195,10 @@ def _plan(
         changed = _merge_settings(_overrides(options), changes(variant, variants))
         settings = load(file, [*own, *assignments], overrides=changed)
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
-            words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
+            words = f"--independent with patterns.path = {str(settings.patterns.path)!r}"
             raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
-        _must_be_thrown_away(settings.environment, settings.run)
-        _must_be_enough(settings.environment, options)
+        _require_no_confirmation(settings.environment, settings.run)
+        _require_guests(settings.environment, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
@@ -202,7 +225,7 @@ def _merge_settings(base: dict[str, Any], overrides: dict[str, dict[str, Any]]) 
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """Named options as a settings tree."""
+    """Returns the options that stand for settings, as a settings tree."""
     planner = {key: options[key] for key in ("model", "profile") if options[key] is not None}
     tree: dict[str, Any] = {"models": {"planner": planner}} if planner else {}
     if options["env"] is not None:
@@ -211,11 +234,11 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     return {**tree, "run": run} if run else tree
 
 
-def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> None:
+def _require_no_confirmation(settings: EnvironmentSettings, run: RunSettings) -> None:
     """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
 
     Raises:
-        UsageError: the settings are such.
+        UsageError: the settings require confirmation.
     """
     from hisa.errors import UsageError
 
@@ -224,17 +247,18 @@ def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> Non
         guest = settings.family == "guest"
         fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
         raise UsageError(
-            f"a bench asks nobody, and environment {settings.kind!r} with "
-            f"run.confirm = {run.confirm!r} would have to",
+            f"a bench asks nobody, but environment {settings.kind!r} with "
+            f"run.confirm = {run.confirm!r} needs a person to confirm actions",
             fix=f"{fix}, or --set run.confirm=never",
         )
 
 
-def _must_be_enough(settings: EnvironmentSettings, options: dict[str, Any]) -> None:
-    """Refuse more workers than guests: workers share none.
+def _require_guests(settings: EnvironmentSettings, options: dict[str, Any]) -> None:
+    """Refuse more workers than guests, since each worker needs its own.
 
     Raises:
-        UsageError: there are fewer guests than workers, or workers that cannot see who has one.
+        UsageError: there are fewer guests than workers, or the workers do not share one machine's
+            locks.
     """
     if settings.family != "guest":
         return
@@ -247,12 +271,12 @@ def _must_be_enough(settings: EnvironmentSettings, options: dict[str, Any]) -> N
     guests, workers = len(environment.addresses), options["workers"]
     if workers > guests:
         raise UsageError(
-            f"{workers} workers and {guests} guest(s): each worker needs one of its own",
+            f"{workers} workers and {guests} guest(s): each worker needs a guest of its own",
             fix=f"--workers {guests}, or --env guest=URL,URL",
         )
     if workers > 1 and options["address"]:
         raise UsageError(
-            "guests are kept apart by locks of one machine, and a Ray cluster has several",
+            "locks of one machine keep guests apart, and a Ray cluster has several machines",
             fix="--executor local",
         )
 
@@ -281,13 +305,13 @@ def _carry_out(ledger: AttemptLedger, left_out: str, options: dict[str, Any]) ->
         console.print(safe_line(left_out), style="yellow", markup=False)
     stopped = asyncio.run(_work(ledger, options, console))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
-    _tell(ledger, summary, as_json=options["as_json"])
+    _print_sums(ledger, summary, as_json=options["as_json"])
     if stopped:
         return 1
     return 3 if summary.given_up or summary.unusable or summary.score_failed else 0
 
 
-def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
+def _print_sums(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
         return
@@ -298,7 +322,7 @@ def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
 
 
 async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console) -> bool:
-    """Run the bench; Ctrl-C and SIGTERM stop it and keep everything. Returns if it was stopped."""
+    """Run the bench; Ctrl-C and SIGTERM stop it, keeping all. Returns whether it was stopped."""
     import asyncio
     import signal
 
@@ -331,7 +355,9 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console
 @bench.command("report")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="Where to write (the bench's folder)."
+)
 @click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
 def report_command(folder: Path, against: Path | None, **options: Any) -> None:
@@ -349,7 +375,7 @@ def report_command(folder: Path, against: Path | None, **options: Any) -> None:
     report = build_report(folder, against)
     if (title := options["print"]) is not None:
         table = next((table for table in tables(report) if table.title == title), None)
-        say(f"no table {title!r} has rows" if table is None else markdown_table(table))
+        say(f"no table {title!r} with rows" if table is None else markdown_table(table))
         return
     if options["as_json"]:
         say_json(report.model_dump_json(indent=1))
@@ -360,10 +386,10 @@ def report_command(folder: Path, against: Path | None, **options: Any) -> None:
 
 @bench.command("failures")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--model", metavar="NAME", help="Asked for each that has no class.")
+@click.option("--model", metavar="NAME", help="Model to ask for each run without a class.")
 @click.option("--mark", "marks", multiple=True, metavar="RUN=CLASS", help="Give a class by hand.")
 @click.option(
-    "--sequences", is_flag=True, help="By OS-Catalyst's classes in place of ComputerRL's."
+    "--sequences", is_flag=True, help="Use OS-Catalyst's classes instead of ComputerRL's."
 )
 @click.pass_obj
 def failures(
@@ -382,7 +408,14 @@ def failures(
     hisa bench failures benches/first --mark 20261121-034512-7f3a=perception
     hisa bench failures benches/first --sequences --model gpt-5
 
-    Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some have no class still.
+    Exit status: 0 listed; 2 wrong usage; 3 a model was asked, but some runs still have no class.
+    \f
+    Args:
+        settings: for the model: limits of money and tokens.
+        folder: DIR.
+        model: name of the model to ask; None: nobody is asked.
+        marks: classes given by hand, as ``RUN=CLASS``; a model does not change them.
+        sequences: whether the classes are OS-Catalyst's.
     """
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.attempts.run_judge import failed_runs
@@ -411,7 +444,7 @@ def failures(
 def _ask_for_classes(
     runs: list[Run], settings: Settings, model: str, classes: Mapping[str, str]
 ) -> str:
-    """Classify runs by a model; returns why the first without a class has none."""
+    """Classify runs by a model; returns why the first run left without a class has none."""
     import asyncio
 
     from hisa.plugins.benchmarks.attempts.run_judge import classify

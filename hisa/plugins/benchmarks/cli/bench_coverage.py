@@ -1,4 +1,4 @@
-"""``hisa bench coverage``: the pieces that published tasks ask for, and whose each is."""
+"""``hisa bench coverage``: the pieces that published tasks ask for, and who has each."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MARKS: Mapping[Source, str] = {"ours": "ours  ", "theirs": "theirs", "missing":
 @click.option("--public", metavar="NAME", required=True, help="osworld or spider2v.")
 @json_option
 def coverage(public: str, as_json: bool) -> None:
-    """List the setup steps, getters and metrics of published tasks, and whose each is.
+    """List the setup steps, getters and metrics of published tasks, and who has each.
 
     ours: nothing is needed; theirs: a metric of OSWorld's package, with the command that installs
-    what it still lacks; NO: nobody's. "hisa bench tasks SUITE --left-out" says why a task of yours
-    cannot be run.
+    what it still lacks; NO: nobody has it. "hisa bench tasks SUITE --left-out" says why a task of
+    yours cannot be run.
 
     \b
     hisa bench coverage --public osworld

@@ -1,4 +1,4 @@
-"""``hisa run --attempts N``: a task several times over, and the best of what came of it."""
+"""``hisa run --attempts N``: runs a task several times, and takes the best attempt."""
 
 from __future__ import annotations
 
@@ -44,16 +44,20 @@ MOST = 8
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
-    """Run a task so many times, each on a machine of its own; returns the exit code of the best.
+    """Run a task several times, each on a machine of its own; returns the best run's exit code.
+
+    Args:
+        settings: for all attempts; the planner's seed, if set, is counted up.
+        task: what to do.
+        attempts: how many, 1 to `MOST`.
+        as_json: print one line of JSON at the end, and nothing else.
+        report: write each run's ``report.html``.
 
     Raises:
-        UsageError: the environment is not thrown away, or something else is wrong that can be seen
-            before anything starts.
+        UsageError: the machine is not thrown away, or the settings do not allow such a run.
     """
     if not 1 <= attempts <= MOST:
-        raise UsageError(
-            f"{attempts} attempts: from 1 to {MOST} can be compared", fix="--attempts 4"
-        )
+        raise UsageError(f"{attempts} attempts: 1 to {MOST} are allowed", fix="--attempts 4")
     _require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
@@ -64,7 +68,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     try:
         for number in range(1, attempts + 1):
             console.print(f"\nattempt {number} of {attempts}", style="bold")
-            runs += _attempt(_of_attempt(settings, number), console, make)
+            runs += _make_attempt(_of_attempt(settings, number), console, make)
         console.print("\nchoosing", style="bold")
         progress = Progress(console, settings.run.max_steps)
         group = asyncio.run(judge_attempts(runs, settings, on_event=progress))
@@ -75,14 +79,14 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     if as_json:
         click.echo(json.dumps(_summary(group, runs, chosen_run)))
     else:
-        _tell(console, group, runs, chosen_run)
+        _print_choice(console, group, runs, chosen_run)
     if chosen_run is None:
         return 3 if all(exit_code(run) == 3 for run in runs) else 1
     return exit_code(chosen_run, chosen_run.manifest.results.missed)
 
 
 def _require_own_machines(settings: EnvironmentSettings) -> None:
-    """Refuse where an attempt would find what the one before it did.
+    """Refuse settings under which an attempt would find what an earlier one left.
 
     Raises:
         UsageError: the machine is not thrown away, or a folder of this one can be written to.
@@ -92,14 +96,16 @@ def _require_own_machines(settings: EnvironmentSettings) -> None:
     for text, share in zip(settings.share, parse_shares(settings.share), strict=True):
         if share.writable:
             raise UsageError(
-                f"--share {text!r}: what one attempt writes there the next one would find, and "
-                "several attempts have to begin alike",
+                f"--share {text!r}: what one attempt writes there, the next would find, but all "
+                "attempts must begin alike",
                 fix=f"--share {share.source} (read-only), and --fetch for what is made",
             )
 
 
-def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput]) -> list[Run]:
-    """Make one attempt, and return its run in a list.
+def _make_attempt(
+    settings: Settings, console: Console, make: Callable[..., RunOutput]
+) -> list[Run]:
+    """Make one attempt, and return a list of its run.
 
     Raises:
         KeyboardInterrupt: Ctrl-C stopped it.
@@ -116,9 +122,9 @@ def _attempt(settings: Settings, console: Console, make: Callable[..., RunOutput
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
-    """Returns the settings of one attempt: a planner's own seed is counted up, or all are alike.
+    """Returns the settings of one attempt; the planner's seed, if set, is counted up.
 
-    Small files that it makes are brought home, so that the judge can compare what is in them.
+    Small files that it makes are brought home, so that the judge can compare their content.
     """
     planner = settings.models.planner
     if planner.seed is not None:
@@ -131,7 +137,9 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def _tell(console: Console, group: AttemptGroup, runs: list[Run], chosen_run: Run | None) -> None:
+def _print_choice(
+    console: Console, group: AttemptGroup, runs: list[Run], chosen_run: Run | None
+) -> None:
     choice, spent = group.choice, group.judging
     for number, run in enumerate(runs, 1):
         mark = "*" if run is chosen_run else " "

@@ -1,4 +1,4 @@
-"""``hisa bench grounding``: how often a grounder finds what descriptions mean."""
+"""``hisa bench grounding``: measures how often a grounder finds what descriptions mean."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("suite", type=_PATH)
-@click.option("--grounder", default="elements", metavar="WAY", help="Who is asked; see below.")
+@click.option("--grounder", default="elements", metavar="WAY", help="How to ground; see below.")
 @click.option("--split", type=click.Choice(["train", "held", "all"]), default="all")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
-@click.option("--full-size", is_flag=True, help="Pictures as they are, not as large as in runs.")
+@click.option("--full-size", is_flag=True, help="Pictures at full size, not scaled as in runs.")
 @click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.pass_context
 def grounding(
     ctx: click.Context, /, suite: Path, grounder: str, json_file: Path | None, **options: Any
 ) -> None:
-    """Ask a grounder for every thing described in SUITE, and say how often it is right.
+    """Ask a grounder for everything described in SUITE, and say how often it is right.
 
     \b
     hisa bench grounding benchmarks/grounding
@@ -47,22 +47,29 @@ def grounding(
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
 
     SUITE is a folder with screens/ and targets.jsonl, or one of ScreenSpot, ScreenSpot-V2,
-    ScreenSpot-Pro or OSWorld-G as its authors publish it; a list of theirs may be named too. Those
-    have no elements, so that ocr and vision are the ways to measure there.
+    ScreenSpot-Pro or OSWorld-G as its authors publish it, or one of their lists. The published ones
+    have no elements: measure ocr and vision there.
 
     \b
     Ways:
       elements       what runs without a model: accessibility, shapes and OCR (the default)
       ocr            OCR alone: elements are hidden, no shapes
       vision         the model of models.grounder, as in a run
-      cascade        elements, and the model of models.grounder where they are not sure
-      choice         elements, and the planner's model picks from a list where they are not sure
+      cascade        elements, and the model of models.grounder if they are not sure
+      choice         elements, and the planner's model picks from a list if they are not sure
       settings       as the setting grounder.kind says
-      choice:P       the same with a stand-in for the model: it knows the answers and picks
-                     rightly in that part of 1
+      choice:P       choice with a simulated model, which knows the answers and is right with
+                     probability P
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        grounder: one of the ways.
+        json_file: where answers and sums are written; None: nowhere.
+        options: the other options, by name.
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
@@ -76,7 +83,7 @@ def grounding(
     answers: list[Answer] = []
     try:
         asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
-    finally:  # a broken model or Ctrl-C does not take with it what was answered
+    finally:  # answers are kept if a model breaks or Ctrl-C stops it
         if answers:
             _keep(opened_suite.name, grounder, targets, answers, json_file=json_file)
 
@@ -89,11 +96,11 @@ def _keep(
     *,
     json_file: Path | None,
 ) -> None:
-    """Print what the answers add up to, and write the files that were asked for."""
+    """Print the sums of the answers, and write the file that was asked for."""
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 
     report = build_grounding_report(suite, grounder, answers)
-    _tell(report)
+    _print_tables(report)
     if len(answers) < len(targets):
         say(f"stopped: {len(answers)} of {len(targets)} descriptions", err=True)
     if json_file:
@@ -105,10 +112,10 @@ def _keep(
 def _choose_targets(
     targets: Sequence[Target], split: str, kinds: Sequence[str], limit: int | None
 ) -> list[Target]:
-    """The targets that the options ask for.
+    """Returns the targets that the options ask for.
 
     Raises:
-        UsageError: none is left, with what there is.
+        UsageError: there are none; the message lists kinds and splits.
     """
     from hisa.errors import UsageError
 
@@ -152,7 +159,7 @@ async def _ask(
                 progress.advance(bar)
 
 
-def _tell(report: GroundingReport) -> None:
+def _print_tables(report: GroundingReport) -> None:
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import grounding_tables
 
     for table in grounding_tables(report):

@@ -1,4 +1,4 @@
-"""``hisa bench tasks`` and ``prefetch``: what a suite has, and what it needs of the internet."""
+"""``hisa bench tasks`` and ``prefetch``: what a suite has, and needs from the internet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["prefetch", "tasks"]
 
 @click.command()
 @click.argument("suite")
-@click.option("--left-out", is_flag=True, help="The files that cannot be run here, and why.")
+@click.option("--left-out", is_flag=True, help="List the files that cannot be run here, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
 @click.pass_context
 def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None:
@@ -27,6 +27,12 @@ def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None
     \b
     hisa bench tasks own:DIR
     hisa bench tasks osworld:DIR --left-out
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        left_out: the option.
+        as_json: print both lists, whatever ``left_out`` says.
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import left_out_line, read_suite
@@ -55,12 +61,17 @@ def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None
 def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
-    A file that is there and whole is not downloaded again. Each is kept with its SHA-256, which is
+    A file that is already complete is not downloaded again. Each is kept with its SHA-256, which is
     checked before every use. Addresses on this machine and on private networks are refused, unless
-    tasks.allow_private_downloads names them. Ends with 3 where one cannot be downloaded.
+    tasks.allow_private_downloads names them. Exit status 3: a file cannot be downloaded.
 
     \b
     hisa bench prefetch osworld:DIR
+    \f
+    Args:
+        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
+        suite: SUITE.
+        cache: the folder; None: the default.
     """
     import asyncio
 
@@ -77,7 +88,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     try:
         failed = asyncio.run(_fetch_all(files, urls))
     except KeyboardInterrupt:
-        say("stopped; the same command goes on", err=True)
+        say("stopped; go on with the same command", err=True)
         return 1
     cached_count = sum(files.holds(url) for url in urls)
     click.echo(f"{len(tasks)} tasks, {len(urls)} files, {cached_count} in the cache")

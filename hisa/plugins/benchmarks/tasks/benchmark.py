@@ -1,8 +1,8 @@
-"""Task files of OSWorld and Spider2-V, as they are.
+"""Reads task files of OSWorld and Spider2-V as they are published.
 
 Both are JSON with ``id``, ``instruction``, ``config`` (setup steps) and ``evaluator``. Keys that a
-benchmark adds are let through; a value of the wrong kind is refused with its place. Of those that
-OSWorld-Verified adds, ``proxy`` counts: it becomes a step of its own, before all others.
+benchmark adds are let through; a value of the wrong kind is refused, and its place named. Of the
+keys that OSWorld-Verified adds, only ``proxy`` is used: it becomes a step before all others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
 OSWORLD, SPIDER2V = "osworld", "spider2v"
 """The benchmarks whose task files are read, as the group ``hisa.tasks`` names their formats."""
 PROXY = "proxy"
-"""The step that a task begins with whose pages refuse the addresses of data centres."""
+"""First step of a task whose pages refuse the addresses of data centres."""
 MAX_STEPS = 200
-"""Setup steps of a task."""
+"""Most setup steps of a task."""
 _DOMAINS: Mapping[str, str] = {
     "excel": "calc", "libreoffice_calc": "calc", "libreoffice_writer": "writer",
     "chrome": "browser", "jupyterlab": "jupyter", "os": "general", "multi_apps": "general",
@@ -90,7 +90,7 @@ class Evaluator(_Open):
 
     @property
     def infeasible(self) -> bool:
-        """Whether the right answer is that it cannot be done."""
+        """Whether the right answer is that the task cannot be done."""
         return self.func == "infeasible" or self.func == ["infeasible"]
 
     @model_validator(mode="after")
@@ -141,15 +141,15 @@ def _is_list(value: object) -> bool:
 
 
 def looks_like(tree: Mapping[str, Any]) -> bool:
-    """Whether a mapping is a task file of a benchmark and not one of our own."""
+    """Whether a mapping is a task file of a benchmark, not one of HiSA."""
     return "evaluator" in tree or "config" in tree
 
 
 def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
-    """The task of a benchmark's file.
+    """Returns the task of a benchmark's file.
 
     Raises:
-        UsageError: what is wrong with which key.
+        UsageError: the file is malformed; the message names the key.
     """
     try:
         file = _File.model_validate(tree)
@@ -176,10 +176,10 @@ def _before(file: _File) -> tuple[dict[str, Any], ...]:
 
 
 def evaluator_of(task: Task) -> Evaluator:
-    """The evaluator of a benchmark's task.
+    """Returns the evaluator of a benchmark's task.
 
     Raises:
-        UsageError: the task has none that can be read.
+        UsageError: the task has no evaluator that can be read.
     """
     try:
         return Evaluator.model_validate(task.check)
@@ -188,12 +188,12 @@ def evaluator_of(task: Task) -> Evaluator:
 
 
 def _benchmark(path: Path, tree: Mapping[str, Any]) -> str:
-    """Spider2-V counts the actions of a task, and keeps each in a folder of its own."""
+    """Spider2-V's files give a number of actions, or lie in a folder of the same name."""
     return SPIDER2V if "action_number" in tree or path.stem == path.parent.name else OSWORLD
 
 
 def _domain(path: Path, file: _File) -> str:
-    """From the folder ``examples/DOMAIN/``, else from the snapshot's name."""
+    """Returns the domain by the folder ``examples/DOMAIN/``, else by the snapshot's name."""
     parts = path.resolve().parts
     name = file.snapshot
     if "examples" in parts:
@@ -205,7 +205,7 @@ def _domain(path: Path, file: _File) -> str:
 
 
 def _root(path: Path) -> Path:
-    """The folder that file names such as ``evaluation_examples/…`` are relative to."""
+    """Returns the folder that file names such as ``evaluation_examples/…`` are relative to."""
     for folder in path.parents:
         if folder.name == "evaluation_examples":
             return folder.parent

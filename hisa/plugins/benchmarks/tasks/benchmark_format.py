@@ -27,7 +27,7 @@ __all__ = ["BENCHMARK", "BenchmarkFormat"]
 
 
 class BenchmarkFormat(HisaFormat):
-    """JSON files of benchmarks. Steps and checks without a type or metric are those of HiSA."""
+    """JSON files of benchmarks; a step without a type, or a check without a metric, is HiSA's."""
 
     def reads(self, tree: Mapping[str, Any]) -> bool:
         """See `TaskFormat`."""

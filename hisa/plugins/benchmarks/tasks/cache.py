@@ -1,7 +1,7 @@
 """Files of task files that come from the internet: fetched once, kept by address, checked by hash.
 
 A cached file is ``uuid5(URL)_NAME`` beside ``uuid5(URL)_NAME.sha256``; one that does not match its
-hash (cut short, changed) counts as absent. What is only partly downloaded has ``.part`` at its end.
+hash (cut short, changed) counts as absent. A partial download ends in ``.part``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hisa.plugins.benchmarks.tasks.download import download_to
 __all__ = ["FileCache"]
 
 _POLL = 0.2
-"""Seconds between looks at whether another process has downloaded a file."""
+"""Seconds between checks whether another process has downloaded a file."""
 
 
 class FileCache:
@@ -32,8 +32,8 @@ class FileCache:
 
     Args:
         folder: where they are kept; by default ``$XDG_CACHE_HOME/hisa/tasks``.
-        fetch: how a missing one is got; by default from the internet.
-        allowed: beginnings of addresses on a private network that may be downloaded from.
+        fetch: downloads a missing file; by default from the internet.
+        allowed: beginnings of addresses that may be used although they are on a private network.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class FileCache:
 
     @classmethod
     def by(cls, settings: TaskSettings, folder: Path | None = None) -> FileCache:
-        """Returns the cache that downloads as the settings have it."""
+        """Returns a cache with the private addresses that the settings allow."""
         return cls(folder, allowed=settings.allow_private_downloads)
 
     def path(self, url: str) -> Path:
-        """Returns the place of an address's file in the cache, whether it is there or not.
+        """Returns the path of an address's file in the cache, whether it exists or not.
 
         Raises:
             UsageError: not an http or https address.
@@ -69,7 +69,7 @@ class FileCache:
         return self.folder / f"{uuid.uuid5(uuid.NAMESPACE_URL, url)}_{name or 'file'}"
 
     def holds(self, url: str) -> bool:
-        """Whether the file is there and whole."""
+        """Whether the file is there and complete."""
         path = self.path(url)
         try:
             expected_hash = _hash_of(path).read_text("ascii")
@@ -108,7 +108,7 @@ class FileCache:
             await asyncio.to_thread(part.unlink, missing_ok=True)
 
     def put(self, url: str, data: bytes) -> Path:
-        """Keep a file under an address."""
+        """Store a file under an address."""
         path = self.path(url)
         self.folder.mkdir(parents=True, exist_ok=True)
         replace_file(path, data)
@@ -116,7 +116,7 @@ class FileCache:
         return path
 
     async def get(self, url: str) -> bytes:
-        """The file; downloaded where it is not there yet.
+        """Returns the content of a file, downloaded if it is not there yet.
 
         Raises:
             UsageError: not an http or https address, or one on a private network.
@@ -144,7 +144,7 @@ def _take_lock(path: Path) -> Lock:
 
 
 def _finish(part: Path, path: Path) -> None:
-    """Make a whole download the file; until the last line, none is there."""
+    """Move a complete download into place; the file appears only with the last line."""
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     replace_file(_hash_of(path), digest.encode())

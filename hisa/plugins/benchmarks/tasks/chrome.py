@@ -19,7 +19,7 @@ __all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 _FOLDERS = ("google-chrome", "chromium", "BraveSoftware/Brave-Browser")
 _SECONDS = 60.0  # chosen by hand
 _PATIENCE = {"prepare": 180.0, "score": 30.0}
-"""Seconds until Chrome answers: its first start takes minutes on an emulated, busy machine."""
+"""Seconds to wait for Chrome: its first start takes minutes on an emulated, busy machine."""
 _ASK = """
 import json, sys, time, urllib.error, urllib.parse, urllib.request
 method, path, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
@@ -38,26 +38,26 @@ while True:
         sys.exit(problem)
     time.sleep(0.5)
 """
-"""Runs in the machine: one request to Chrome, repeated until it is taken, answered in what is left.
+"""Runs in the machine: one request to Chrome, repeated until it is accepted.
 
-Given up early and repeated, a request for a new tab would open two.
+An accepted request has all of the remaining time: one for a new tab, if repeated, would open two.
 """
 
 
 class ChromeSilent(EnvironmentFailed):
-    """The machine answers, and its Chrome does not: not started, or closed by the agent."""
+    """The machine answers but its Chrome does not: not started, or closed by the agent."""
 
 
 async def ask(
     context: StepContext, path: str, *, method: str = "GET", seconds: float | None = None
 ) -> str:
-    """One request to the debugging port of the machine's Chrome.
+    """Sends a request to the debugging port of the machine's Chrome, and returns the response.
 
     Args:
         context: the task and its machine.
-        path: what is asked for.
-        method: of HTTP.
-        seconds: how long it is asked again; by default minutes where a task is prepared.
+        path: path and query of the request, such as ``/json/list``.
+        method: the HTTP method.
+        seconds: how long the request is repeated; by default 180 before a run, 30 when scoring.
 
     Raises:
         ChromeSilent: Chrome does not answer.
@@ -79,11 +79,11 @@ async def ask(
 
 
 async def tabs(context: StepContext, *, seconds: float | None = None) -> list[Mapping[str, Any]]:
-    """The open pages, the one last in front first; each has id, title and url.
+    """Returns the open pages, the last shown first; each has id, title and url.
 
     Raises:
         ChromeSilent: Chrome does not answer.
-        EnvironmentFailed: the machine does not answer, or Chrome not with a list.
+        EnvironmentFailed: the machine does not answer, or Chrome's answer is no list.
     """
     text = await ask(context, "/json/list", seconds=seconds)
     try:
@@ -96,10 +96,10 @@ async def tabs(context: StepContext, *, seconds: float | None = None) -> list[Ma
 
 
 async def profile_file(context: StepContext, name: str) -> bytes | None:
-    """A file of Chrome's user folder, such as ``Default/Preferences``; None where there is none.
+    """Returns a file of Chrome's user folder, such as ``Default/Preferences``; None without one.
 
     Raises:
-        Unreadable: it is no plain file, or larger than any browser writes it.
+        Unreadable: it is not a plain file, or larger than any browser writes.
     """
     for folder in _FOLDERS:
         try:

@@ -11,10 +11,10 @@ __all__ = ["is_data_file"]
 
 
 def is_data_file(path: Path) -> bool:
-    """Whether a file among task files is data of theirs: an expected result, settings, a list.
+    """Whether a file among task files is their data: an expected result, settings, a list.
 
-    A file that cannot be read is not, unless it lies in the folder of a task: ``ID/ID.json``, or
-    ``task.yaml``, beside which JSON is data too: such as the same task for others.
+    JSON beside ``ID/ID.json`` or ``task.yaml`` is data, such as the same task in another format.
+    Any other file that cannot be read is not, unless it is JSON and too large for a task file.
     """
     own = (path.parent / f"{path.parent.name}.json", path.parent / "task.yaml")
     if path not in own and path.suffix.lower() == ".json" and any(map(Path.is_file, own)):

@@ -1,8 +1,8 @@
-"""Downloads what task files name, and nothing on networks that a stranger must not reach.
+"""Downloads what task files name, but nothing from networks that a stranger must not reach.
 
 A task file is written by others: an address in it may lead to this machine, to its neighbours, or
-to the address at which clouds hand out credentials. Each address is resolved, checked, and then
-connected to as it was checked, and so is each one that it is redirected to.
+to the address at which clouds hand out credentials. Each address is resolved and checked, and the
+connection goes to the address that was checked. The same holds for each redirect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SECONDS = 300.0  # chosen by hand
 _TRIES = 3  # chosen by hand
 _REDIRECTS = 10  # chosen by hand
 _PLAIN = {"Accept-Encoding": "identity"}
-"""A packed body has other bytes than its length counts."""
+"""Asks for a plain body: a compressed one would not have the length that the server states."""
 _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -57,14 +57,14 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
     """Download the file at an address of the internet.
 
     Args:
-        url: http or https.
-        part: where it is written; whole on return.
-        allowed: beginnings of addresses that may lie on a private network.
+        url: an http or https address.
+        part: the file to write; it is complete on return.
+        allowed: beginnings of addresses that may be used although they are on a private network.
 
     Raises:
-        UsageError: it, or one that it is redirected to, lies there and is not allowed.
-        EnvironmentFailed: it cannot be downloaded: the initial state or the expected file is
-            out of reach.
+        UsageError: the address, or one that it redirects to, is private and not allowed.
+        EnvironmentFailed: the download failed: the initial state or the expected file is out of
+            reach.
     """
     import httpx
 
@@ -81,7 +81,8 @@ async def download_to(url: str, part: Path, allowed: Sequence[str] = ()) -> None
         else:
             return
     raise EnvironmentFailed(
-        f"{url}: cannot be downloaded: {problem}", fix="hisa bench prefetch SUITE, when online"
+        f"{url}: cannot be downloaded: {problem}",
+        fix="hisa bench prefetch SUITE, once you are online",
     ) from problem
 
 
@@ -93,7 +94,7 @@ async def _follow_redirects(
 
     certificates = await asyncio.to_thread(httpx.create_ssl_context)
     for _ in range(_REDIRECTS):
-        target = await _target(url, allowed)
+        target = await _resolve_target(url, allowed)
         async with httpx.AsyncClient(
             timeout=patience(_SECONDS), verify=certificates, trust_env=not target.address
         ) as client:  # a checked address is connected to without any proxy
@@ -123,8 +124,8 @@ async def _receive(response: httpx.Response, *, part: Path) -> None:
     """Write a response's body to the part.
 
     Raises:
-        OSError: it is shorter or longer than the server said.
-        EnvironmentFailed: it is larger than a download may be.
+        OSError: the body is shorter or longer than the server stated.
+        EnvironmentFailed: the body is larger than a download may be.
     """
     response.raise_for_status()
     size, packed = 0, response.headers.get("content-encoding", "identity") != "identity"
@@ -137,17 +138,17 @@ async def _receive(response: httpx.Response, *, part: Path) -> None:
             file.write(block)
     total = "" if packed else response.headers.get("content-length", "")
     if total.isdigit() and size != int(total):
-        raise OSError(f"the server said {total} bytes, and sent {size}")
+        raise OSError(f"the server announced {total} bytes and sent {size}")
 
 
-async def _target(url: str, allowed: Sequence[str]) -> _Target:
+async def _resolve_target(url: str, allowed: Sequence[str]) -> _Target:
     """Returns the target of a request for an address.
 
     Raises:
-        UsageError: not http or https, or it lies on a private network and is not allowed.
+        UsageError: not http or https, or on a private network and not allowed.
         OSError: the name cannot be looked up.
     """
-    host, port = _place(url)
+    host, port = _host_and_port(url)
     require_public_address(url, allowed)
     if _uses_proxy(url, host):
         return _Target(url, host)
@@ -160,19 +161,19 @@ async def _target(url: str, allowed: Sequence[str]) -> _Target:
 
 
 def _uses_proxy(url: str, host: str) -> bool:
-    """Whether the environment names a proxy for an address; it looks names up by itself."""
+    """Whether the environment sets a proxy for an address; a proxy looks names up by itself."""
     proxies = urllib.request.getproxies()
     proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all")
     return bool(proxy) and not urllib.request.proxy_bypass(host)
 
 
 def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
-    """Refuse an address that names a private network by itself; nothing is looked up.
+    """Refuse an address that shows without a look-up that it is on a private network.
 
     Raises:
-        UsageError: it does and is not allowed, or is no http or https address.
+        UsageError: it is private and not allowed, or not an http or https address.
     """
-    host, _ = _place(url)
+    host, _ = _host_and_port(url)
     if _is_allowed(url, allowed):
         return
     if host.lower().rstrip(".").rpartition(".")[2] == "localhost":
@@ -188,13 +189,13 @@ def require_public_address(url: str, allowed: Sequence[str] = ()) -> None:
 
 
 def _expect_public(url: str, host: str, address: Address) -> None:
-    inner = _inside(address)
+    inner = _inner_ipv4(address)
     if not inner.is_global or inner.is_multicast:
         raise _build_refusal(url, host, str(address))
 
 
-def _inside(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address leads to, where it does; else itself."""
+def _inner_ipv4(address: Address) -> Address:
+    """Returns the IPv4 address that an IPv6 address leads to, if any; else the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
@@ -205,13 +206,13 @@ def _inside(address: Address) -> Address:
 def _build_refusal(url: str, host: str, where: str) -> UsageError:
     beginning = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
     return UsageError(
-        f"{url[:200]!r} is not downloaded: {host!r} is {where}, which is not on the public internet"
-        " and a task file is written by others",
+        f"{url[:200]!r} is not downloaded: {host!r} is {where}, which is not on the public "
+        "internet, and a task file is written by others",
         fix=f"if you trust the file: --set '{SETTING}=[\"{beginning}\"]'",
     )
 
 
-def _place(url: str) -> tuple[str, int]:
+def _host_and_port(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -223,9 +224,9 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _is_allowed(url: str, allowed: Sequence[str]) -> bool:
-    """Whether an address begins with one of those, host and port being the same.
+    """Whether an address begins with one of those, with the same host and port.
 
-    One that climbs does not: it leads out of the folder with which it begins.
+    An address with ``..`` never does: it leads out of the folder that it begins with.
     """
     requested = urlsplit(url)
     if ".." in re.split(r"[/\\]", unquote(requested.path)):

@@ -1,7 +1,7 @@
 """Scores a benchmark's task by its evaluator.
 
-One metric gives its score. With several, ``and`` stops at the first 0 and else gives the mean,
-``or`` stops at the first 1 and else gives the greatest. A result that is not there is a 0.
+A single metric gives the score. With several, ``and`` gives 0 at the first 0, else the mean; ``or``
+gives 1 at the first 1, else the greatest. A missing result scores 0.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ async def run_step(context: Context, step: RawStep) -> None:
 
 
 async def evaluate(context: Context, status: ExitStatus) -> tuple[float | None, str]:
-    """The score of a task, or None with the reason why it has none.
+    """Returns the score of a task with its reason, or None with the reason why it has none.
 
     Raises:
-        UsageError: the task asks for something that is not known here.
+        UsageError: the task asks for a piece that HiSA does not have.
         EnvironmentFailed: the machine does not answer.
     """
     evaluator = evaluator_of(context.task)
@@ -71,7 +71,7 @@ async def _combine_scores(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    choose_judge(part.func)  # before anything is asked of the machine
+    choose_judge(part.func)  # fails before the machine is asked anything
     try:
         result = await _read_value(context, part.result)
         if result is None and part.result is not None:

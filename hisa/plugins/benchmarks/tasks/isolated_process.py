@@ -1,4 +1,4 @@
-"""Runs code that reads the agent's files in a process of its own, with limits."""
+"""Runs code that reads the agent's files in a separate process with limits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ROOT = str(Path(__file__).resolve().parents[4])
 
 
 class Exceeded(Exception):
-    """The process exceeded a limit or crashed; the message says which, not whose fault it is."""
+    """The process exceeded a limit or crashed; the message says which, not whose fault that is."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ProcessResult:
     """Exit status, or the negative number of the signal that ended it."""
     stdout: bytes
     stderr: str
-    """The end of what it wrote to standard error."""
+    """The end of its standard error."""
 
 
 async def run_isolated(
@@ -56,17 +56,17 @@ async def run_isolated(
     """Call a module's function in a process of its own, with arguments that can be pickled.
 
     Args:
-        function: named at the top of its module.
+        function: one defined at the top level of a module.
         arguments: texts, numbers, paths, lists and mappings of these.
-        limits: what it may take.
+        limits: time and memory that the process may use.
 
     Raises:
         Unreadable, NotScored: as the function raised it.
         Exceeded: too much processor time or memory, or a crash.
-        CheckFailed: it did not end in time although it did little, or was ended from outside.
+        CheckFailed: it did not end in time although it used little, or was ended from outside.
     """
     pickled_call = pickle.dumps((function, arguments))
-    roots = [_ROOT, *filter(os.path.isabs, sys.path)]  # a metric may be of a package elsewhere
+    roots = [_ROOT, *filter(os.path.isabs, sys.path)]  # a metric may belong to a package elsewhere
     request = json.dumps({**asdict(limits), "roots": roots})
     line = [sys.executable, "-I", "-X", "utf8", str(_SCRIPT), request]
     with tempfile.TemporaryDirectory(prefix="hisa-isolated-") as folder:
@@ -75,10 +75,10 @@ async def run_isolated(
 
 
 async def read_isolated(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that reads the agent's files, in a process of its own with limits.
+    """Call a function that reads the agent's files, in a separate process with limits.
 
     Raises:
-        Unreadable: the file cannot be read, or takes more than it may.
+        Unreadable: the file cannot be read, or takes more time or memory than it may.
         NotScored: the machine that scores is at fault.
     """
     try:
@@ -108,12 +108,12 @@ def _read_answer(process_result: ProcessResult, limits: Limits) -> Any:
 
 
 def check_limits(code: int, limits: Limits) -> None:
-    """Check by the exit status that a process stayed within its limits.
+    """Check from the exit status that a process stayed within its limits.
 
     Raises:
         Exceeded: too much processor time, or it crashed.
     """
-    number = -code if code < 0 else code - 128  # a shell or cage says 128 and the number
+    number = -code if code < 0 else code - 128  # a shell or bubblewrap adds 128 to the number
     if number == signal.SIGXCPU:
         raise Exceeded(f"takes more than {limits.processor} s of processor time")
     if number in _CRASHES:
@@ -127,16 +127,21 @@ def _unpack_bytes(tree: dict[str, Any]) -> Any:
 async def run_process(
     line: Sequence[str], request: bytes, *, folder: Path, limits: Limits
 ) -> ProcessResult:
-    """Run a program in a folder, give it ``request``, and wait for its end.
+    """Run a program that gets none of this process's variables, and wait for its end.
 
-    It has none of this process's variables, and is ended with all that it started when the wait is
-    over, whatever ends it.
+    It is killed with all that it started when the wait is over, for whatever reason.
+
+    Args:
+        line: the program and its arguments.
+        request: what it reads from standard input.
+        folder: its working and home folder.
+        limits: of these, the wall time and the bytes of its answer count here.
 
     Raises:
         CheckFailed: it cannot be started, or did not end in time.
-        Exceeded: it said more than it may.
+        Exceeded: it wrote more than it may.
     """
-    known = _few_variables(folder)
+    variables = _few_variables(folder)
     seconds = patience(limits.wall)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
@@ -145,7 +150,7 @@ async def run_process(
                 stdin=asyncio.subprocess.PIPE,
                 stdout=out,
                 stderr=err,
-                env=known,
+                env=variables,
                 cwd=folder,
                 start_new_session=True,
             )
@@ -155,7 +160,7 @@ async def run_process(
             await asyncio.wait_for(process.communicate(request), seconds)
         except TimeoutError as error:
             raise CheckFailed(
-                f"a metric did not end within {seconds:.0f} s, although it used little of them"
+                f"a metric did not end within {seconds:.0f} s, although it used little of that time"
             ) from error
         finally:
             await _end(process)
@@ -177,7 +182,7 @@ def _few_variables(folder: Path) -> dict[str, str]:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the process and all that it started, also where this wait is called off."""
+    """Kill the process and all that it started, even if this wait is cancelled."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await asyncio.shield(process.wait())

@@ -1,4 +1,4 @@
-"""A script: calls one function that reads the agent's files, and prints what it gave as JSON.
+"""A script: calls one function that reads the agent's files, and prints its result as JSON.
 
 Its argument is a JSON object with the limits and the folders that modules come from; standard input
 is the pickled function with its arguments. The answer is ``{"value": …}``, ``{"unreadable": why}``,
@@ -19,7 +19,7 @@ from typing import Any
 __all__ = ["main"]
 
 _GRACE_SECONDS = 5
-"""Between the signal that says "too long" and the one that cannot be put off."""
+"""Seconds between SIGXCPU, which a process may handle, and SIGKILL, which it cannot."""
 
 
 def _limit_room(limits: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ def _limit_room(limits: dict[str, Any]) -> None:
 
 
 def _limit_processor(seconds: int) -> None:
-    """Allow ``seconds`` from now on: what the imports took depends on the machine, not the file."""
+    """Allow ``seconds`` from now on: the imports' time depends on the machine, not the file."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = math.ceil(used.ru_utime + used.ru_stime) + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (end, end + _GRACE_SECONDS))
@@ -73,7 +73,7 @@ def _answer(seconds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer on what was standard output; whatever a reader prints goes to standard error."""
+    """Answer on the original standard output; whatever a reader prints goes to standard error."""
     answers = os.dup(1)
     os.dup2(2, 1)
     request = json.loads(sys.argv[1])
@@ -86,7 +86,7 @@ def main() -> None:
     with os.fdopen(answers, "wb") as out:
         out.write(answer_text.encode())
     sys.stdout.flush()
-    os._exit(0)  # threads that a reader left must not hold the answer back
+    os._exit(0)  # threads that a reader left must not delay the answer
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Chooses whose metric judges, runs it, and says whose fault it is where it fails.
+"""Chooses whose metric judges, runs it, and says whose fault a failure is.
 
-A metric of OSWorld's package judges wherever there is none of ours under that name.
+A metric of OSWorld's package judges if HiSA has none of that name.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ __all__ = ["Judge", "choose_judge", "judge", "judged_by"]
 
 @dataclass(frozen=True)
 class Judge:
-    """Whose metric of a name is used."""
+    """Whose metric is used for a name."""
 
     by_osworld: bool
-    """Whether it is that of OSWorld's package."""
+    """Whether it is the one of OSWorld's package."""
     words: str
-    """The same in words."""
+    """Whose it is, in words."""
 
 
 def choose_judge(name: str) -> Judge:
-    """Returns who judges by the metric of a name: ours where there is one, else OSWorld's.
+    """Returns whose metric judges for a name: ours if there is one, else OSWorld's.
 
     Raises:
         UsageError: there is no such metric.
-        LibraryLacking: it lacks a library.
-        PluginFailed: the package that has it fails.
+        LibraryLacking: the metric lacks a library.
+        PluginFailed: the package that has the metric fails.
     """
     metric = find_metric(name)
     if metric is None:
@@ -78,7 +78,7 @@ def _choose_osworld(name: str) -> Judge:
 
 
 def judged_by(task: Task) -> str:
-    """Who judges a task, in words; empty where no metric of a benchmark does.
+    """Returns who judges a task, in words; empty if no metric of a benchmark does.
 
     Raises:
         UsageError: a metric is missing, or lacks a library (`LibraryLacking`).
@@ -100,19 +100,19 @@ async def judge(
     *,
     limits: Limits = OWN_LIMITS,
 ) -> Score:
-    """Score what the agent left with a metric, in a process of its own with limits.
+    """Score what the agent left with a metric, in a separate process with limits.
 
     Args:
-        name: of the metric.
-        result: what the agent left.
-        expected: what it is compared with.
-        options: of the metric.
-        limits: of a metric of ours; those of OSWorld's have `OSWORLD_LIMITS` of `process_limits`.
+        name: the metric's name.
+        result: what the getter of the result gave.
+        expected: what the getter of the expected value gave.
+        options: the options that the task gives the metric.
+        limits: for a metric of ours; one of OSWorld's has `process_limits.OSWORLD_LIMITS`.
 
     Raises:
-        Unreadable: what the agent left cannot be read, or takes more than it may; score 0.
+        Unreadable: what the agent left cannot be read, or exceeds the limits; score 0.
         NotScored: the task, or the machine that scores, is at fault; no score.
-        CheckFailed: the process was ended from outside, or did little for too long.
+        CheckFailed: the process was ended from outside, or was idle for too long.
     """
     ask_own = functools.partial(run_isolated, call, limits=limits)
     ask = run if choose_judge(name).by_osworld else ask_own
@@ -127,17 +127,17 @@ async def judge(
 async def _expect_alone(
     ask: Callable[..., Awaitable[Any]], name: str, expected: Any, options: Options
 ) -> None:
-    """Compare the expected files with themselves: where that fails too, they are at fault.
+    """Compare the expected files with themselves: if that fails too, they are at fault.
 
     Raises:
-        BadRules: it fails.
+        BadRules: the comparison fails.
     """
     if not _are_paths(expected):
         return
     try:
         await ask(name, expected, expected, options)
     except (Exceeded, Unreadable, CheckFailed) as error:
-        raise BadRules(f"the expected file alone cannot be compared: {error}") from error
+        raise BadRules(f"the expected file cannot even be compared with itself: {error}") from error
 
 
 def _are_paths(value: Any) -> bool:

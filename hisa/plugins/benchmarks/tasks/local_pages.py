@@ -1,4 +1,4 @@
-"""Pages of the machine's own browser, worked from inside the machine through its DevTools."""
+"""Operates pages of the machine's own browser, from inside the machine, through DevTools."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hisa.plugins.benchmarks.tasks.step_context import StepContext
 __all__ = ["PageStep", "page_driver", "work_page"]
 
 _SECONDS = 30.0
-"""Longest wait for an element. The benchmark waits 5 s, on a machine that does nothing else."""
+"""Longest wait for an element. The benchmark waits 5 s, on an otherwise idle machine."""
 _OPEN_SECONDS = 120.0
-"""Longest wait for the browser and the page: a web service of a task starts in up to a minute."""
+"""Longest wait for browser and page: a task's web service takes up to a minute to start."""
 _SLACK = 30.0  # for the interpreter, on a busy machine
 
 
@@ -29,21 +29,26 @@ class PageStep:
     kind: Literal["see", "click", "check", "uncheck", "fill", "run"]
     css: str = ""
     text: str = ""
-    """What the element holds, as a part and whatever its case."""
+    """A part of the element's text, in upper or lower case."""
     value: str = ""
-    """What to fill in; of "run": JavaScript."""
+    """What to fill in; for "run": JavaScript."""
     count: int | None = None
-    """Of "see": how many such elements there are."""
+    """For "see": the number of such elements that must be there; None: any."""
     seconds: float = _SECONDS
     optional: bool = False
-    """The page may lack it."""
+    """Whether the page may lack the element."""
 
 
 async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -> None:
-    """Find the page whose address begins so, or open it, and do the steps in turn.
+    """Find a page or open it, and do the steps in turn.
+
+    Args:
+        context: the task and its machine.
+        url: the beginning of the page's address; if no tab has it, the address to open.
+        steps: what to do on the page; each waits for its element.
 
     Raises:
-        EnvironmentFailed: no browser, no page, or an element that does not come.
+        EnvironmentFailed: no browser, no page, or an element that does not appear.
     """
     step_data: list[dict[str, Any]] = [
         asdict(step) | {"seconds": patience(step.seconds)} for step in steps
@@ -59,13 +64,13 @@ async def work_page(context: StepContext, url: str, steps: Sequence[PageStep]) -
         answer = None
     if result.timed_out or not isinstance(answer, dict):
         reason = "no answer in time" if result.timed_out else result.error.strip()[-300:]
-        raise EnvironmentFailed(f"{url}: the page cannot be worked: {reason}")
+        raise EnvironmentFailed(f"{url}: the page cannot be operated: {reason}")
     if "done" not in answer:
         raise _build_failure(url, answer)
 
 
 def page_driver() -> str:
-    """Returns the source of the script that works pages inside the machine."""
+    """Returns the source of the script that operates pages inside the machine."""
     place = files("hisa.plugins.benchmarks.tasks").joinpath("page_driver.py")
     return place.read_text(encoding="utf-8")
 
@@ -75,7 +80,7 @@ def _build_failure(url: str, answer: dict[str, Any]) -> EnvironmentFailed:
     if answer.get("failed") == -1:
         fix = "the task must start the browser with --remote-debugging-port=1337"
     elif answer.get("failed") == -2:
-        fix = "see whether the task's own script starts what serves the page"
+        fix = "check that the task's own script starts the server of the page"
     else:
-        fix = "the page is another than the one that the task was written for"
+        fix = "check that the page is the one that the task was written for"
     return EnvironmentFailed(f"{url}: {why}", fix=fix)

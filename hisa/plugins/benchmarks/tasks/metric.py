@@ -1,8 +1,8 @@
-"""How a metric is declared, and what it may say: a score with its reason.
+"""How a metric is declared, and what it may return: a score with its reason.
 
-A metric gets what the two getters gave and the options. It raises `Unreadable` where what the
-agent left cannot be read (score 0), `BadRules` where the task file is at fault, and `NotScored`
-where the machine that scores is (no score).
+A metric gets what the two getters gave, and the options. It raises `Unreadable` if what the agent
+left cannot be read (score 0), `BadRules` if the task file is at fault, and `NotScored` if the
+machine that scores is at fault (no score).
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class BadRules(NotScored):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its function, the libraries it needs, and what it can say before a run."""
+    """A metric: its function, the libraries it needs, and a check of the task before a run."""
 
     run: Function
     needs: tuple[str, ...] = ()
     check: Check | None = None
 
     def missing(self) -> tuple[str, ...]:
-        """Libraries that are not installed."""
+        """Returns the libraries that are not installed."""
         return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
 
 
@@ -90,10 +90,10 @@ METRICS: Registry[Metric] = Registry("metric")
 
 
 def find_metric(name: str) -> Metric | None:
-    """The metric of a name: one of ours, else that of an installed package.
+    """Returns the metric of a name: one of ours, else that of an installed package.
 
     Raises:
-        PluginFailed: the package that has it fails.
+        PluginFailed: the package that has the metric fails.
     """
     known, point = METRICS.get(name), plugins.find("metrics", name)
     if known is not None or point is None:
@@ -128,14 +128,14 @@ def metric(
     needs: Sequence[str] = (),
     check: Check | None = None,
 ) -> Callable[[Function], Function]:
-    """A decorator that makes a function the metric of a name.
+    """Returns a decorator that makes a function the metric of a name.
 
     Args:
-        name: what task files call it.
-        read_result: reads what the agent left; where it fails, that cannot be read.
-        read_expected: reads what is expected; where it fails, the task is at fault.
-        needs: libraries that it imports.
-        check: what it can say of a task before a run.
+        name: the name in task files.
+        read_result: reads what the agent left; an error means that it cannot be read (score 0).
+        read_expected: reads what is expected; an error means that the task is at fault.
+        needs: libraries that the metric imports.
+        check: given expected value and options before a run, yields what is wrong with the task.
     """
 
     def keep(function: Function) -> Function:
@@ -156,7 +156,14 @@ def metric(
 def equal(
     name: str, read: Read, *, read_expected: Read | None = None, needs: Sequence[str] = ()
 ) -> None:
-    """Declare a metric: the same is read from what the agent left and from what is expected."""
+    """Declare a metric that scores 1 if the same is read from both sides, else 0.
+
+    Args:
+        name: the name in task files.
+        read: reads what the agent left.
+        read_expected: reads what is expected; by default ``read`` does.
+        needs: libraries that the readers import.
+    """
 
     @metric(name, read_result=read, read_expected=read_expected or read, needs=needs)
     def compare(result: Any, expected: Any, options: Options) -> Score:
@@ -189,7 +196,7 @@ def expecting(subject: str) -> Iterator[None]:
 
 
 def _is_own_fault(error: BaseException) -> bool:
-    """Whether an error, or one of its causes, speaks of this machine and not of the file."""
+    """Whether an error, or one of its causes, is about this machine and not about the file."""
     if isinstance(error, OSError) and error.errno in _MACHINES:
         return True
     if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
@@ -201,19 +208,31 @@ def _is_own_fault(error: BaseException) -> bool:
 
 
 def verdict(holds: bool, good: str, bad: str) -> Score:
-    """1 with one reason or 0 with the other."""
+    """Returns 1 with one reason, or 0 with the other.
+
+    Args:
+        holds: whether the result is as expected.
+        good: the reason for 1.
+        bad: the reason for 0.
+    """
     return (1.0, good) if holds else (0.0, bad)
 
 
 def same(result: object, expected: object) -> Score:
-    """1 where both are equal."""
+    """Returns 1 if both are equal, else 0."""
     return verdict(
         result == expected, "equal", f"{abbreviate(result)} is not {abbreviate(expected)}"
     )
 
 
 def unlike(place: str, result: object, expected: object) -> str:
-    """Says what is at a place and what should be; None is nothing there."""
+    """Returns a sentence on what is at a place and what should be.
+
+    Args:
+        place: where the two differ, such as "line 3".
+        result: what is there; None: nothing.
+        expected: what should be there; None: nothing.
+    """
     result_text, expected_text = (
         "nothing" if value is None else abbreviate(value) for value in (result, expected)
     )
@@ -221,14 +240,14 @@ def unlike(place: str, result: object, expected: object) -> str:
 
 
 def abbreviate(value: object) -> str:
-    """The beginning of a value, for a reason."""
+    """Returns the beginning of a value, for use in a reason."""
     return repr(value)[:200]
 
 
 def as_path(value: object) -> Path:
-    """``value`` as a file that fits into memory once unpacked."""
+    """Returns ``value`` as a file that fits into memory once unpacked."""
     if not isinstance(value, Path):
-        raise BadRules(f"a file is needed here, not {type(value).__name__}")
+        raise BadRules(f"a file is needed, not {type(value).__name__}")
     if zipfile.is_zipfile(value):
         with zipfile.ZipFile(value) as archive:
             if sum(item.file_size for item in archive.infolist()) > MAX_UNPACKED:
@@ -237,7 +256,7 @@ def as_path(value: object) -> Path:
 
 
 def as_package(value: object) -> Path:
-    """``value`` as an office document, which is a zip archive."""
+    """Returns ``value`` as an office document, which is a zip archive."""
     path = as_path(value)
     if not zipfile.is_zipfile(path):
         raise Unreadable(f"{path.name}: not an office document")
@@ -245,28 +264,28 @@ def as_package(value: object) -> Path:
 
 
 def read_text(value: object) -> str:
-    """The text of a file, with every line end as one character."""
+    """Returns the text of a file, with every line end as one character."""
     text = as_path(value).read_bytes().decode("utf-8", errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_json(value: object) -> Any:
-    """The JSON of a file."""
+    """Returns the JSON of a file."""
     return json.loads(read_text(value))
 
 
 def parse_xml(data: bytes) -> Any:
-    """A tree of XML that looks nothing up and goes nowhere."""
+    """Returns a tree of XML, without resolving entities or using the network."""
     from lxml import etree
 
     return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
 def rules_of(expected: object, *names: str) -> Any:
-    """The rules as a mapping, or the values of ``names`` in it.
+    """Returns the rules as a mapping, or the values of ``names`` in it.
 
     Raises:
-        BadRules: no mapping, or a name is missing.
+        BadRules: the rules are no mapping, or a name is missing.
     """
     if not isinstance(expected, Mapping):
         raise BadRules(f"rules must be a mapping, not {type(expected).__name__}")
@@ -279,5 +298,5 @@ def rules_of(expected: object, *names: str) -> Any:
 
 
 def rule(*names: str) -> Read:
-    """Reads the rules, or what stands in them under one name or several; see `rules_of`."""
+    """Returns a reader of the rules, or of their values under some names; see `rules_of`."""
     return lambda expected: rules_of(expected, *names)

@@ -1,8 +1,8 @@
-"""A script: does things on a page of the machine's browser, and prints what came of it as JSON.
+"""A script: does steps on a page of the machine's browser, and prints the result as JSON.
 
 Its argument is a JSON object: ``url``, how the page's address begins; ``seconds``, how long the
 browser and the page are waited for; ``steps``, each with ``kind`` (see, click, check, uncheck,
-fill, run), ``css``, ``text`` (what an element holds, whatever its case), ``value``, ``count``,
+fill, run), ``css``, ``text`` (a part of the element's text, in any case), ``value``, ``count``,
 ``seconds`` and ``optional``. The answer is ``{"done": count}``, or ``{"failed": step, "why": …}``;
 step -1 is the browser, -2 the page.
 """
@@ -54,11 +54,11 @@ _STEP = """
   return "does not change";
 })(%s)
 """
-"""Runs in the page; returns why not yet, or nothing once it is done."""
+"""Runs in the page; returns why the step is not done yet, or "" once it is."""
 
 
 class Broken(Exception):
-    """The browser does not do what it was asked for."""
+    """The browser does not do what it was asked to do."""
 
 
 class Page:
@@ -80,7 +80,7 @@ class Page:
         )
         self._stream = self._socket.makefile("rb")
         if b" 101 " not in self._stream.readline():
-            raise Broken("the page's debugging address takes no connection")
+            raise Broken("the page's debugging address accepts no connection")
         while self._stream.readline().strip():
             pass
 
@@ -101,7 +101,7 @@ class Page:
         """Returns the value of an expression; a function is called, a promise awaited.
 
         Raises:
-            Broken: it throws.
+            Broken: the expression throws.
         """
         reply = self.call("Runtime.evaluate", expression=source)
         if reply.get("result", {}).get("type") == "function":
@@ -161,7 +161,7 @@ def ask(path: str, method: str = "GET") -> Any:
 
 
 def find(url: str, deadline: float) -> tuple[dict[str, Any], bool]:
-    """Returns the tab whose address begins so, or a new one, and whether it is new.
+    """Returns the tab whose address begins with ``url``, or a new one, and whether it is new.
 
     Raises:
         Broken: the browser does not answer in time.
@@ -179,10 +179,15 @@ def find(url: str, deadline: float) -> tuple[dict[str, Any], bool]:
 
 
 def show(page: Page, url: str, deadline: float) -> None:
-    """Load an address, again and again while nothing serves it, and wait until it is drawn.
+    """Load an address, repeatedly while nothing serves it, and wait until it is complete.
+
+    Args:
+        page: the tab to load it in.
+        url: the address.
+        deadline: time by `time.monotonic`, in seconds.
 
     Raises:
-        Broken: it is not there in time.
+        Broken: it is not complete in time.
     """
     while why := page.call("Page.navigate", url=url).get("errorText"):
         if time.monotonic() > deadline:
@@ -193,17 +198,17 @@ def show(page: Page, url: str, deadline: float) -> None:
             if page.evaluate(_LOADED):
                 return
         except Broken:
-            pass  # the page changes just now
+            pass  # the page is changing right now
         if time.monotonic() > deadline:
             raise Broken(f"{url}: is still loading")
         time.sleep(_POLL_SECONDS)
 
 
 def do(page: Page, step: dict[str, Any]) -> None:
-    """Do a step as soon as the page lets it.
+    """Do a step as soon as the page allows it.
 
     Raises:
-        Broken: the page does not in time.
+        Broken: the page does not allow it in time.
     """
     if step["kind"] == "run":
         page.evaluate(step["value"])
@@ -235,7 +240,7 @@ def do_all(page: Page, steps: list[dict[str, Any]]) -> tuple[int, str]:
 
 
 def main() -> dict[str, Any]:
-    """Returns what came of it all."""
+    """Do what the argument asks for, and return the answer."""
     request = json.loads(sys.argv[1])
     deadline = time.monotonic() + request["seconds"]
     at, why = -1, ""

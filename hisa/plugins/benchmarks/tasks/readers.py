@@ -1,6 +1,6 @@
-"""Reads files of the agent for getters, each function in a process of its own.
+"""Reads files of the agent for getters; each function runs in a separate process.
 
-It stands apart from the getters so that such a process loads little; see `tasks.isolated`.
+The module is separate from the getters so that such a process loads little; see `isolated_process`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ _MAX_ROWS = 100_000  # chosen by hand
 
 
 def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
-    """Returns a slide's medium as bytes, or the path that it links to; None where there is none."""
+    """Returns a slide's first medium as bytes, or the path that it links to; None if there is none.
+
+    Args:
+        deck: the presentation, a .pptx file.
+        slide: number of the slide, from 1.
+        kind: "image", for the background picture, or "audio".
+    """
     with reading("presentation"), zipfile.ZipFile(as_package(deck)) as archive:
         names = set(archive.namelist())
         page, links = f"ppt/slides/slide{slide}.xml", f"ppt/slides/_rels/slide{slide}.xml.rels"
@@ -49,10 +55,10 @@ def slide_media(deck: Path, slide: int, kind: str) -> bytes | str | None:
 
 
 def rows_of(place: Path, query: str) -> list[Any] | None:
-    """Returns at most `_MAX_ROWS` rows of a query over an SQLite file; None where it fails."""
+    """Returns at most `_MAX_ROWS` rows of a query over an SQLite file; None if it fails."""
     where = f"{place.resolve().as_uri()}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(where, uri=True)) as base:
-            return base.execute(query).fetchmany(_MAX_ROWS)
+        with closing(sqlite3.connect(where, uri=True)) as database:
+            return database.execute(query).fetchmany(_MAX_ROWS)
     except sqlite3.DatabaseError:
         return None

@@ -1,4 +1,4 @@
-"""What the setup steps and getters of benchmarks work with besides the task and its machine."""
+"""The context of the benchmarks' setup steps and getters: files, password, proxy, programs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "nautilus": ("thunar", "pcmanfm"),
     "gnome-terminal": ("xfce4-terminal", "xterm"),
 }
-"""Programs that do the same under another name, best first."""
+"""Programs that can replace another one, best first."""
 
 
 def file_name(name: str) -> str:
-    """``name``, if it is one plain file name.
+    """Returns ``name`` if it is a plain file name.
 
     Raises:
-        UsageError: it has folders in it, or is none at all.
+        UsageError: it has folders in it, or is not a file name.
     """
     if not name or name in (".", "..") or len(name) > 200 or any(c in name for c in "/\\\0"):
         raise UsageError(f"{name[:200]!r} is not a plain file name")
@@ -43,20 +43,20 @@ def file_name(name: str) -> str:
 
 @dataclass
 class StepContext(Context):
-    """One preparation or one scoring of a benchmark's task."""
+    """The preparation or the scoring of a benchmark's task."""
 
     cache: FileCache = field(default_factory=FileCache)
-    """Where files of the internet are kept."""
+    """Files from the internet."""
     password: str = "password"
-    """Of the desktop's user, where a task's command asks for it."""
+    """The desktop user's password, for a task's command that asks for it."""
     proxy: str = ""
-    """Address of the proxy that Chrome of the machine is started with; empty: none."""
+    """Address of the proxy with which the machine's Chrome is started; empty: none."""
     _programs: dict[str, str] = field(default_factory=dict)
     _screen: Size | None = None
 
     @classmethod
     def of(cls, context: Context, *, proxy: str) -> StepContext:
-        """Add to a context what is the benchmarks' own: the caller's parts, else the defaults."""
+        """Returns a context with the benchmarks' own parts: the caller's, else the defaults."""
         known = {
             context_field.name: getattr(context, context_field.name)
             for context_field in fields(Context)
@@ -69,13 +69,13 @@ class StepContext(Context):
         return self.scratch / file_name(name)
 
     async def screen(self) -> Size:
-        """The machine's screen, in pixels."""
+        """Returns the size of the machine's screen, in pixels."""
         if self._screen is None:
             self._screen = (await self.environment.observe()).screen
         return self._screen
 
     async def fill_placeholders(self, text: str) -> str:
-        """The text with ``{CLIENT_PASSWORD}``, ``{SCREEN_WIDTH}`` and the like replaced."""
+        """Returns a text with ``{CLIENT_PASSWORD}``, ``{SCREEN_WIDTH}`` and so on replaced."""
         text = text.replace("{CLIENT_PASSWORD}", self.password)
         if "{SCREEN_" not in text:
             return text
@@ -86,7 +86,7 @@ class StepContext(Context):
         return text
 
     async def program(self, name: str) -> str:
-        """The program, or the one that does the same here; empty where there is neither."""
+        """Returns the program, or one that can replace it here; empty if there is neither."""
         if name not in self._programs:
             self._programs[name] = ""
             for candidate in (name, *OTHER_NAMES.get(name, ())):
@@ -97,10 +97,10 @@ class StepContext(Context):
         return self._programs[name]
 
     async def line(self, command: str | Sequence[str], *, shell: bool = False) -> str:
-        """The bash line that does what ``command`` means in a task file.
+        """Returns the bash line for a command of a task file.
 
-        A string without ``shell`` is split into words; a list with ``shell`` gives its first word
-        to sh, as `subprocess` does.
+        A string without ``shell`` is split into words. A list with ``shell`` is run by sh, which
+        takes the first word as the script, as `subprocess` does.
 
         Raises:
             UsageError: an empty command or an unclosed quote.
@@ -140,11 +140,16 @@ class StepContext(Context):
         """Run a command of a task file and wait for it.
 
         Python that only presses keys and moves the pointer is done by the environment itself, so
-        that it needs no PyAutoGUI in the machine and happens once.
+        that the machine needs no PyAutoGUI and the actions happen once.
+
+        Args:
+            command: a line or its words.
+            shell: whether a shell reads the command, as for `subprocess`.
+            timeout: seconds until it must have ended.
 
         Raises:
             UsageError: not a command.
-            EnvironmentFailed: the program is missing, it does not end, or the machine is gone.
+            EnvironmentFailed: the program is missing, does not end, or the machine is gone.
         """
         if await self._try_actions(command):
             return CommandResult(0, "")

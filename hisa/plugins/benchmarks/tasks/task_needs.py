@@ -1,6 +1,6 @@
 """Says what a benchmark's task file needs: pieces, files, applications, pages of the web.
 
-Nothing is run and nothing is downloaded to say so; `require` alone looks at a machine.
+This runs nothing and downloads nothing; only `require_machine` looks at a machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hisa.plugins.benchmarks.tasks.benchmark import (
     evaluator_of,
 )
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.getters.element_markup import beyond
+from hisa.plugins.benchmarks.tasks.getters.element_markup import unsupported_queries
 from hisa.plugins.benchmarks.tasks.judge import choose_judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
@@ -77,18 +77,18 @@ _SOURCES: tuple[Source, ...] = ("ours", "theirs", "missing")
 _SCRIPTS = {
     "script_and_execute": "src", "vm_script_output": "src", "validate_correct_url": "src",
 }  # fmt: skip
-"""Steps and getters that take a script from beside the task file or from an address."""
+"""Steps and getters that take a script beside the task file, or one from the internet."""
 _HOST_FILES = {**_SCRIPTS, "copyfile_from_host_to_guest": "src", "local_file": "path"}
-"""Steps and getters that need a file beside the task file, and under which key they name it;
+"""Steps and getters that need a file beside the task file, to the key that names it;
 ``upload_file`` names several."""
 _FETCHED = {**_SCRIPTS, "cloud_file": "path", "download": "files"}
-"""Steps and getters that may take a file from an address, and under which key they name it."""
+"""Steps and getters that may take a file from the internet, to the key that names it."""
 _FILE_GETTERS = frozenset(("vm_file", "cloud_file", "local_file", "cache_file", "dbt_profiles"))
 """Getters that keep a file under a name that the task gives."""
 _STARTS = frozenset(("launch", "execute", "command", "execute_with_verification"))
 _BROWSER_STEPS = frozenset(("google_chrome_browser", "chrome_open_tabs"))
 _SEARCH_ENGINES = ("https://www.bing.com", "https://www.google.com")
-"""What stands in a browser that a task starts for something else; the benchmark goes on without."""
+"""Pages of a browser that a task starts for something else; the benchmark does not need them."""
 _PAGE_GETTERS = frozenset(
     ("open_tabs_info", "active_tab_info", "active_url_from_accessTree", "active_tab_url_parse",
      "active_tab_html_parse", "url_dashPart")
@@ -101,14 +101,14 @@ _SERVICES = (
     "googledrive", "googlesheet", "login", "snowflake", "bigquery", "dbt_cloud", "dbt_job",
     "dbt_project", "dbt_environment", "workarena",
 )  # fmt: skip
-"""Words in the names of pieces that are about an account with somebody else."""
+"""Words in the names of pieces that need an account with an outside service."""
 _NO_PROXY = Problem(
     "address",
-    "the task wants a proxy for its pages, and the setting tasks.proxy is empty: it may be"
-    " http://HOST:PORT, or none where the machine reaches them without one",
+    "the task wants a proxy for its pages, and the setting tasks.proxy is empty: set it to"
+    " http://HOST:PORT, or to none if the machine reaches the pages without one",
     "--set tasks.proxy=none",
 )
-"""Pages that answer no address of a data centre; one behind such a wall would be scored 0."""
+"""Such pages do not answer the addresses of data centres: the task would be scored 0 there."""
 
 
 # ---------------------------------------------------------------- pieces
@@ -122,7 +122,7 @@ class PieceRow:
     name: str
     source: Source
     lacks: str
-    """The command that installs what one of theirs still needs here; else empty."""
+    """The command that installs what a metric of theirs still needs here; else empty."""
     tasks: int
     """In how many task files it occurs."""
     uses: int
@@ -130,7 +130,7 @@ class PieceRow:
 
 
 def count_pieces(tasks: Iterable[Iterable[Piece]]) -> list[PieceRow]:
-    """Returns a row for each piece of some tasks, by kind, then by falling number of tasks."""
+    """Returns a row for each piece of some tasks, by kind, then by decreasing number of tasks."""
     in_tasks: Counter[Piece] = Counter()
     uses: Counter[Piece] = Counter()
     for pieces in map(list, tasks):
@@ -147,7 +147,7 @@ def _piece_row(piece: Piece, tasks: int, uses: int) -> PieceRow:
 
 
 def source(piece: Piece) -> Source:
-    """Returns whose a piece is; ours goes first where both have it."""
+    """Returns whose a piece is; ours if both have it."""
     kind, name = piece
     if kind == "metric":
         if name == "infeasible" or name in METRICS.names or name in announced_names("metrics"):
@@ -188,7 +188,7 @@ def _step_problems(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Pro
         yield Problem("piece", f"setup: {explain(error, RawStep)}")
         return
     if step.type == PROXY:
-        yield _NO_PROXY  # left out again where the settings say what to do
+        yield _NO_PROXY  # removed again if the settings name a proxy or none
         return
     yield from _piece_problems(SETUP, step.type, step.parameters)
     yield from _file_problems(task, step.type, step.parameters)
@@ -204,7 +204,7 @@ def _piece_problems(pieces: Pieces, name: str, parameters: Mapping[str, Any]) ->
 
 
 def _kind_of_missing(name: str) -> ProblemKind:
-    """Returns whether a piece that is not here is missing for want of an account."""
+    """Returns "account" if a missing piece would need one, else "piece"."""
     return "account" if any(word in name for word in _SERVICES) else "piece"
 
 
@@ -249,7 +249,7 @@ def _metric_problems(part: Part) -> Iterator[Problem]:
         text = f"metric {part.func}: the evaluator does not say where the result is"
         yield Problem("piece", text)
     elif part.result.get("type") == "accessibility_tree":
-        for text in beyond((part.expected or {}).get("rules")):
+        for text in unsupported_queries((part.expected or {}).get("rules")):
             text = f"getter accessibility_tree: gives no tree that {text[:200]!r} can search"
             yield Problem("piece", text)
 
@@ -279,7 +279,7 @@ def _name_problems(getter: str, names: Iterable[Any]) -> Iterator[Problem]:
 
 
 def needed_urls(task: Task) -> list[str]:
-    """Returns the addresses that a task downloads from, each once, for fetching them before."""
+    """Returns the addresses that a task downloads from, each once."""
     return list(dict.fromkeys(_urls_below([*task.setup, task.check])))
 
 
@@ -303,13 +303,17 @@ def _urls_below(tree: Any) -> Iterator[str]:
 async def require_machine(
     task: Task, environment: Environment, settings: TaskSettings | None = None
 ) -> None:
-    """Sees that the machine has the applications and reaches the pages that a task needs.
+    """Checks that the machine has the applications and reaches the pages that a task needs.
 
-    They are looked for before a task's setup begins: a task about an application that is not there
-    is never the agent's failure.
+    This comes before the task's setup: a missing application must not count as the agent's failure.
+
+    Args:
+        task: the task whose file names them.
+        environment: the machine.
+        settings: for the proxy of the task's pages; None: no proxy.
 
     Raises:
-        EnvironmentFailed: some lack; each is named.
+        EnvironmentFailed: something is missing; the message names all of it.
     """
     await require_apps(task, environment, needed_apps(task))
     await require_places(task, environment, web_needs(task, settings))
@@ -318,7 +322,7 @@ async def require_machine(
 def needed_apps(task: Task) -> tuple[App, ...]:
     """Returns the applications that a task names in its list, starts, or opens files with.
 
-    What is done before scoring counts too. One that the task's own setup installs is left out.
+    Steps before scoring count too. An application that the task's own setup installs is left out.
     """
     texts = "\n".join([json.dumps(list(task.setup), default=str), *_scripts(task)])
     apps = {app.title: app for app in _named_apps(task) if not is_installed_by(app, texts)}
@@ -335,7 +339,7 @@ def _named_apps(task: Task) -> Iterator[App]:
 
 
 def _command_words(raw: Mapping[str, Any]) -> list[str]:
-    """Returns the command line of a setup step, as words; empty where it has none."""
+    """Returns the command line of a setup step, as words; empty if it has none."""
     kind, parameters = raw.get("type"), raw.get("parameters")
     if isinstance(raw.get("launch"), str):
         return split_words(raw["launch"])
@@ -358,19 +362,19 @@ def _scripts(task: Task) -> Iterator[str]:
             if isinstance(name, str):
                 yield host_file(task.folder, name).read_text("utf-8", errors="replace")
         except UsageError:
-            continue  # told by `benchmark_problems`
+            continue  # reported by `benchmark_problems`
 
 
 def web_needs(task: Task, settings: TaskSettings | None = None) -> tuple[WebNeed, ...]:
     """Returns the places of the web that a task names.
 
-    Each page that the setup opens; and the addresses that the agent's pages are compared with, one
-    of which is enough: they may be several ways to say the same. None where its pages are opened
-    by a proxy, which is looked at by itself.
+    These are each page that the setup opens, and the addresses that the agent's pages are compared
+    with; of the latter, one is enough, since they may be several ways to say the same. With a proxy
+    there are none: the proxy itself is checked instead.
 
     Args:
-        task: whose file is looked at.
-        settings: what the user allows and gives; None: no proxy.
+        task: the task whose file names them.
+        settings: for the proxy of the task's pages; None: no proxy.
     """
     if settings is not None and named_proxy(task, settings):
         return ()
@@ -402,7 +406,7 @@ def _compared_pages(task: Task) -> Iterator[list[str]]:
     for result, rule in zip(results, rules, strict=False):
         kind = result.get("type") if isinstance(result, Mapping) else None
         if kind in _PAGE_GETTERS and isinstance(rule, Mapping):
-            # A regular expression's dots and slashes are plain ones.
+            # In a regular expression, escaped dots and slashes stand for themselves.
             plain = re.sub(r"\\+([./-])", r"\1", json.dumps(rule.get("rules"), default=str))
             yield _ADDRESS.findall(plain)
 

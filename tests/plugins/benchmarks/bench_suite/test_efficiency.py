@@ -179,8 +179,8 @@ def test_unknown_values_are_reported_and_not_counted(book: AttemptLedger) -> Non
     assert success.startswith("0.0 [0.0, ")
     assert success.endswith(" (n 2)")
     assert partial.startswith("50.0 [")
-    assert partial.endswith(" (n 1; not known of 1 attempt)")
-    assert actions == "2.00 (n 1; not known of 1 attempt)", "one task has no interval"
-    assert several == "100.0 (n 1; not known of 1 attempt)"
-    assert step == "not known of 2 attempts"
-    assert task.endswith(" (n 1; not known of 1 attempt)")
+    assert partial.endswith(" (n 1; not known for 1 attempt)")
+    assert actions == "2.00 (n 1; not known for 1 attempt)", "one task has no interval"
+    assert several == "100.0 (n 1; not known for 1 attempt)"
+    assert step == "not known for 2 attempts"
+    assert task.endswith(" (n 1; not known for 1 attempt)")

@@ -107,7 +107,7 @@ def test_a_damaged_line_in_the_middle_is_named(book: AttemptLedger) -> None:
     path.write_bytes(b"nonsense\n" + path.read_bytes())
     wrong = "not a record of an attempt: Invalid JSON: expected ident at line 1 column 2"
     message = f"{path} line 1: {wrong}"
-    assert refusal(book.folder, book.plan) == (message, "give another --out, or put the line right")
+    assert refusal(book.folder, book.plan) == (message, "repair the line, or give another --out")
     path.write_bytes(path.read_bytes().removeprefix(b"nonsense\n"))
     AttemptLedger(book.folder, book.plan).close()
 

@@ -198,5 +198,5 @@ def test_repeats_are_reported_with_their_spread(tmp_path: Path, independent: boo
     )
     # The sample standard deviation of 100 and 66.7 is half their distance times the root of 2.
     assert table.rows[0][-3:] == ("100.0", "66.7", "23.6")
-    assert ("learned for itself alone" in table.note) == independent
+    assert ("which recalls its own patterns alone" in table.note) == independent
     assert ("not independent" in table.note) != independent

@@ -150,5 +150,7 @@ def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
     (tmp_path / "calc" / "good.json").unlink()
     with pytest.raises(UsageError, match=r"task 'bad' of .* is left out"):
         open_suite(f"osworld:{tmp_path}", ["bad"])
-    with pytest.raises(UsageError, match="2 files and no task to run; the first: no metric"):
+    with pytest.raises(
+        UsageError, match="2 files, but no task that can be run; the first: no metric"
+    ):
         open_suite(f"osworld:{tmp_path}")

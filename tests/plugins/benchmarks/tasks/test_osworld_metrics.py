@@ -198,7 +198,7 @@ def test_the_expected_file_separates_a_broken_result_from_a_broken_function(tmp_
     assert run("lines", good, good, {})[0] == 1.0
     with pytest.raises(Unreadable, match="UnicodeDecodeError"):
         run("lines", bad, good, {})
-    with pytest.raises(BadRules, match="over the expected file too: ZeroDivisionError"):
+    with pytest.raises(BadRules, match="on the expected file too: ZeroDivisionError"):
         run("lines", good, gone, {})
 
 

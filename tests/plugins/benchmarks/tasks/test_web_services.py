@@ -100,9 +100,9 @@ async def test_only_pages_of_the_machine_and_known_actions_are_taken(tmp_path: P
     [
         ({"failed": -1, "why": "refused"}, "refused", "remote-debugging-port"),
         ({"failed": -2, "why": "ERR_CONNECTION_REFUSED"}, "REFUSED", "own script"),
-        ({"failed": 0, "why": "click button: not there"}, "not there", "another"),
-        ("{", "cannot be worked", ""),
-        ([], "cannot be worked", ""),
+        ({"failed": 0, "why": "click button: not there"}, "not there", "written for"),
+        ("{", "cannot be operated", ""),
+        ([], "cannot be operated", ""),
     ],
 )
 async def test_a_page_that_does_not_come_is_the_machines_failure(

@@ -32,15 +32,15 @@ class Worker(Protocol):
         ...
 
     async def close(self, *, patience: float = 20.0) -> None:
-        """End it: a run at work is stopped, and killed after ``patience`` seconds."""
+        """End the worker: stop a run in progress; kill the worker after ``patience`` seconds."""
         ...
 
 
 class Executor(Protocol):
-    """Hires workers."""
+    """Starts workers."""
 
     async def start_worker(self) -> Worker:
-        """A new worker, ready for jobs.
+        """Returns a new worker, ready for jobs.
 
         Raises:
             EnvironmentFailed: no worker can be started.
@@ -48,5 +48,5 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None:
-        """Leave the machines; every worker is closed before."""
+        """Release the machines; every worker has been closed before."""
         ...

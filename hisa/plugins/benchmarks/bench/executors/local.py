@@ -58,7 +58,7 @@ class LocalWorker:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            # What it still says is read: a full pipe would keep it from ending.
+            # Its remaining output is read: a full pipe would keep it from ending.
             await asyncio.wait_for(self._process.communicate(), patience)
         except TimeoutError:
             self._process.kill()
@@ -71,7 +71,7 @@ class LocalWorker:
                 return message_adapter.validate_json(line)
         except ValueError as error:
             self._process.kill()
-            raise WorkerLost(f"worker {self.name} cannot be understood: {error}") from error
+            raise WorkerLost(f"worker {self.name} sent no valid message: {error}") from error
         raise WorkerLost(await self._obituary())
 
     async def _obituary(self) -> str:
@@ -84,7 +84,7 @@ class LocalExecutor:
     """Starts workers on this machine; see `hisa.plugins.benchmarks.bench.executors.base.Executor`.
 
     Args:
-        errors: a file that gets what workers write to standard error.
+        errors: the file to which the workers' standard error is appended.
     """
 
     def __init__(self, errors: Path) -> None:
@@ -107,9 +107,9 @@ class LocalExecutor:
                 )
         except OSError as error:
             raise EnvironmentFailed(
-                f"no worker process: {error.strerror}", fix="fewer --workers"
+                f"cannot start a worker: {error.strerror}", fix="use fewer --workers"
             ) from error
         return LocalWorker(process)
 
     async def close(self) -> None:
-        """Does nothing: the workers are closed before."""
+        """Does nothing: the workers have been closed before."""

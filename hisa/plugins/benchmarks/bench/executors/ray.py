@@ -23,11 +23,11 @@ __all__ = ["RayExecutor", "RayWorker"]
 _STARTING = 120.0
 """Seconds until an actor must be there; the first on a node starts a Python of its own."""
 _CPUS = 0.01
-"""That an actor asks its node for: so little that any node has it but one that takes no work."""
+"""CPUs that an actor asks for: so few that every node has them, unless it takes no work."""
 _CALLS = 2
-"""That an actor answers at a time: its job, and the request to stop it."""
+"""Calls that an actor answers at a time: its job, and the request to stop it."""
 _HIRINGS = 5
-"""Actors that may die before they answer: a dead node still gets some until it is known as dead."""
+"""Actors that are tried: a dead node still gets some until Ray knows that it is dead."""
 
 
 class _Actor:
@@ -54,7 +54,7 @@ class _Actor:
             messages.put_nowait(None)
 
     async def stop(self) -> None:
-        """End the run at work; its environment is closed on return.
+        """Stop the run in progress; its environment is closed on return.
 
         Cancelling the stream would not wait for that: Ray leaves the generator of a cancelled
         stream to be closed later.
@@ -102,10 +102,10 @@ class RayWorker:
 
 
 class RayExecutor:
-    """Hires actors; see `hisa.plugins.benchmarks.bench.executors.base.Executor`.
+    """Starts actors; see `hisa.plugins.benchmarks.bench.executors.base.Executor`.
 
     Args:
-        address: of a cluster; empty: Ray on this machine, started here.
+        address: the address of a cluster; empty: Ray is started on this machine.
 
     Raises:
         UsageError: Ray is not installed.
@@ -124,7 +124,9 @@ class RayExecutor:
                     configure_logging=False,
                 )
             except (ConnectionError, RuntimeError, ValueError) as error:
-                raise EnvironmentFailed(f"Ray at {address!r}: {error}", fix="ray start") from error
+                raise EnvironmentFailed(
+                    f"no Ray at {address!r}: {error}", fix="ray start"
+                ) from error
         options = {"max_restarts": 0, "max_concurrency": _CALLS, "scheduling_strategy": "SPREAD"}
         self._class: Any = ray.remote(num_cpus=_CPUS, **options)(_Actor)
 
@@ -139,7 +141,7 @@ class RayExecutor:
                 died = isinstance(error, ray.exceptions.RayActorError)
                 if not (died and left):
                     raise EnvironmentFailed(
-                        f"Ray gave no worker: {error}", fix="ray status"
+                        f"Ray started no worker: {error}", fix="ray status"
                     ) from error
         raise AssertionError("unreachable")
 
@@ -151,7 +153,7 @@ class RayExecutor:
 
 
 def _ray() -> Any:
-    """The library, without its types: it need not be installed where this is checked.
+    """Returns the library, untyped: it need not be installed where types are checked.
 
     Raises:
         UsageError: it is not installed.

@@ -1,4 +1,4 @@
-"""The ways to find a thing that a bench can measure: what each grounder sees and is made of."""
+"""The grounding methods that a bench can measure: what each is made of, and what it sees."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ WAYS = {
     "elements": "what runs without a model: accessibility, shapes and OCR",
     "ocr": "OCR alone: the elements are hidden, shapes are not looked for",
     "vision": "the model of models.grounder, as in a run",
-    "cascade": "elements, and the model of models.grounder where they are not sure",
-    "choice": "elements, and the planner's model picks from a list where they are not sure",
+    "cascade": "elements, and the model of models.grounder if they are not sure",
+    "choice": "elements, and the planner's model picks from a list if they are not sure",
     "settings": "as the setting grounder.kind says",
-    "choice:P": "the same with a stand-in, which picks rightly in P of 1",
+    "choice:P": "choice with a simulated model, which is right with probability P",
 }
-"""Names and what they mean."""
+"""Name to meaning."""
 _KINDS = ("vision", "cascade", "choice")
 
 
 @dataclass
 class Way:
-    """A grounder, what it is shown of a look, and what it costs."""
+    """A grounder, the part of an observation that it is shown, and what it costs."""
 
     name: str
     grounder: Grounder
     select_visible: Callable[[Observation], Observation] = lambda observation: observation
     aim: Callable[[Target, Observation], None] = lambda target, look: None
-    """Tells a stand-in what is asked next."""
+    """Tells a simulated model which target comes next."""
     spent: Totals = field(default_factory=Totals)
 
 
 @asynccontextmanager
 async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
-    """Yields the way of that name; models that it opened are closed at the end.
+    """Yields the method of that name; models that it opened are closed at the end.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no method of that name.
         ConfigError, ModelUnavailable: its model cannot be opened.
-        OcrUnavailable: it is to read and nothing here can.
+        OcrUnavailable: the method needs OCR, and none is installed.
     """
     kind, colon, chance = name.partition(":")
     if colon and kind == "choice":
@@ -79,13 +79,13 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
         yield _ocr(name, settings.grounder)
     else:
         raise UsageError(
-            f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
+            f"--grounder {name!r}: no such method; known are {', '.join(WAYS)}",
             fix="--grounder elements",
         )
 
 
 def _ocr(name: str, settings: GrounderSettings) -> Way:
-    # Without a reader it would refuse everything, and look like bad reading.
+    # Fails if there is no OCR: the method would refuse everything, as if it read badly.
     read_text(Screenshot(Image.new("RGB", (8, 8))))
     grounder = ElementsGrounder(emit=_ignore_event, min_score=settings.min_score, shapes=False)
     return Way(name, grounder, lambda observation: replace(observation, elements=None))
@@ -96,10 +96,10 @@ def _ignore_event(event: Event) -> Event:
 
 
 def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
-    """Returns the stand-in of ``P``.
+    """Returns the simulated model of ``choice:P``.
 
     Raises:
-        UsageError: it is no part of 1.
+        UsageError: P is no number from 0 to 1.
     """
     try:
         chance = float(text)
@@ -107,7 +107,8 @@ def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
         chance = -1.0
     if not 0 <= chance <= 1:
         raise UsageError(
-            f"--grounder {name!r}: a part of 1 must follow the colon", fix="--grounder choice:0.9"
+            f"--grounder {name!r}: a number from 0 to 1 must follow the colon",
+            fix="--grounder choice:0.9",
         )
     return SimulatedModel(chance, seed=seed)
 

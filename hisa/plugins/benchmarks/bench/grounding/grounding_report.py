@@ -1,4 +1,4 @@
-"""What a grounder's answers add up to, with 95% intervals, and the tables that say so."""
+"""The sums of a grounder's answers, with 95% intervals, and their tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES = ("text", "icon")
 
 
 class Share(BaseModel):
-    """How many of how many, with Wilson's 95% interval; ``rate`` is None where there are none."""
+    """A part of a total, with Wilson's 95% interval; ``rate`` is None if the total is 0."""
 
     count: int
     of: int
@@ -46,7 +46,7 @@ class Column(BaseModel):
     domain: str
     type: str
     right: Share
-    """A refusal of what is absent is right, any other is a miss."""
+    """A refusal of what is absent is right; any other refusal is a miss."""
 
 
 class Part(BaseModel):
@@ -57,7 +57,7 @@ class Part(BaseModel):
     columns: list[Column] = []
     kinds: list[Score]
     ms_median: float | None
-    """Milliseconds a description."""
+    """Milliseconds per description."""
     ms_p95: float | None
     calls: int
     tokens_in: int
@@ -65,7 +65,7 @@ class Part(BaseModel):
 
 
 class GroundingReport(BaseModel):
-    """A measurement; train and held apart."""
+    """A measurement, split by split: train and held are separate."""
 
     suite: str
     grounder: str
@@ -76,9 +76,9 @@ def build_grounding_report(suite: str, grounder: str, answers: Sequence[Answer])
     """Sum answers up, by split.
 
     Args:
-        suite: its name.
-        grounder: the way's name.
-        answers: all of them.
+        suite: the suite's name.
+        grounder: the name of the grounding method.
+        answers: one per target that was asked for.
     """
     splits = sorted({answer.split for answer in answers}, key=_train_first)
     parts = [
@@ -112,7 +112,7 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _by_kind(answers: Iterable[Answer]) -> list[Score]:
-    """One score a kind, in the order of `KINDS`, then others by name."""
+    """Returns one score per kind, in the order of `KINDS`, then others by name."""
     groups: dict[str, list[Answer]] = {kind: [] for kind in KINDS}
     for answer in sorted(answers, key=lambda answer: answer.kind):
         groups.setdefault(answer.kind, []).append(answer)
@@ -159,7 +159,7 @@ def _share(hits: Iterable[bool]) -> Share:
 
 
 def grounding_tables(report: GroundingReport) -> list[Table]:
-    """All tables that have rows."""
+    """Returns all tables that have rows."""
     totals = [part.total for part in report.parts]
     tables = [_breakdown("Places", "Split", totals), _costs(report)]
     for part in report.parts:
@@ -175,8 +175,8 @@ def _as_published(part: Part) -> Table:
     types = list(dict.fromkeys(kind for _, kind in cells))
     return Table(
         f"{part.name}: as published",
-        "Percent right, as GTA1's tables 1 to 3 count: a refusal of an absent thing is right, any "
-        "other is a miss. Avg is over things, each counted once.",
+        "Percent right, counted as in GTA1's tables 1 to 3: a refusal of an absent thing is right, "
+        "any other refusal is a miss. Avg is over things, each counted once.",
         ("Domain", *(kind.capitalize() or "Avg" for kind in types)),
         tuple(
             (
@@ -192,7 +192,7 @@ def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
     return table_of(
         title,
         "Percent of the things that are on the screen, with 95% intervals: right is a point on the "
-        "thing, wrong a point anywhere else. Absent things are right where they are refused.",
+        "thing, wrong a point anywhere else. An absent thing is right if it is refused.",
         scores,
         {
             first: lambda row: row.name,
@@ -209,7 +209,7 @@ def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
 def _costs(report: GroundingReport) -> Table:
     return table_of(
         "Time and tokens",
-        "Milliseconds a description; the text of a picture is read once.",
+        "Milliseconds per description; the text of a picture is read once.",
         report.parts,
         {
             "Split": lambda part: part.name,

@@ -32,7 +32,7 @@ _LISTS = (
     "screenspot_*_v2.json", "screenspot_*.json", "annotations/*.json",
     "OSWorld-G.json", "benchmark/OSWorld-G.json",
 )  # fmt: skip
-"""Where the lists are, in a folder as it is published; the first pattern that fits is taken."""
+"""The lists of a published folder; the first pattern that matches any file is taken."""
 _PICTURES = ("screenspotv2_image", "screenspot_imgs", "images", ".")
 """Folders of pictures, beside the list or beside its folder."""
 
@@ -83,10 +83,10 @@ class _Read:
 
 
 def open_grounding_suite(path: Path) -> GroundingSuite:
-    """Opens the suite of a folder, whoever wrote it, or of one published list.
+    """Opens a folder as a suite, HiSA's own or a published one, or a single published list.
 
     Raises:
-        UsageError: it is none, or something in it is not as it should be.
+        UsageError: it is not a suite, or something in it is malformed.
     """
     if (path / "targets.jsonl").is_file() or (path / "targets").is_dir():
         return own_suite(path)
@@ -94,17 +94,18 @@ def open_grounding_suite(path: Path) -> GroundingSuite:
     if files := next(filter(None, list_files), None):
         return _published_suite(files, path.resolve().name)
     raise UsageError(
-        f"{str(path)!r} is no grounding suite: neither targets.jsonl nor a list of ScreenSpot, "
-        "ScreenSpot-Pro or OSWorld-G is in it",
+        f"{str(path)!r} is not a grounding suite: it has neither targets.jsonl nor a list of "
+        "ScreenSpot, ScreenSpot-Pro or OSWorld-G",
         fix="hisa bench grounding benchmarks/grounding",
     )
 
 
 def _published_suite(files: Sequence[Path], name: str) -> GroundingSuite:
-    """The rows of these lists.
+    """Returns the rows of these lists as a suite.
 
     Raises:
-        UsageError: a list or a row is not as published, or its picture is missing; it is named.
+        UsageError: a list or a row is not as published, or its picture is missing; the message
+            names it.
     """
     screens: dict[Path, Screen] = {}
     targets = [target for path in files for target in _targets(path, screens)]
@@ -131,7 +132,7 @@ def _targets(path: Path, screens: dict[Path, Screen]) -> Iterator[Target]:
 
 
 def _capabilities(path: Path) -> dict[str, tuple[str, ...]]:
-    """OSWorld-G's capabilities by the id of a row, which may be in several; empty without a file.
+    """Returns OSWorld-G's capabilities by row id; a row may have several. Empty without a file.
 
     Raises:
         UsageError: the file is not as published.
@@ -155,14 +156,14 @@ def _rows(path: Path) -> list[Any]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: it cannot be read: {error}") from error
+        raise UsageError(f"{path}: cannot be read: {error}") from error
     if not isinstance(rows, list):
-        raise UsageError(f"{path}: a list of rows was expected, not {type(rows).__name__}")
+        raise UsageError(f"{path}: expected a list of rows, not {type(rows).__name__}")
     return rows
 
 
 def _read(row: Any, where: str) -> tuple[_Read, str]:
-    """Returns what a row says, and its instruction; a key that only one suite has tells which."""
+    """Returns the content of a row, and its instruction; the suite is known by a key of its own."""
     if isinstance(row, Mapping):
         for key, (model, reader) in _READERS.items():
             if key in row:
@@ -194,12 +195,12 @@ def _osworld(row: _OSWorldRow) -> _Read:
         return _Read(row.image_path, "absent", "", None, "Refusal", row.id)
     if row.box_type == "bbox":
         if len(numbers) != 4:
-            raise ValueError(f"box_coordinates: 4 numbers were expected, not {len(numbers)}")
+            raise ValueError(f"box_coordinates: expected 4 numbers, not {len(numbers)}")
         left, top, width, height = numbers
         region = _region(left, top, left + width, top + height)
     else:
         if len(numbers) < 6 or len(numbers) % 2:
-            raise ValueError(f"box_coordinates: no corners of a polygon: {len(numbers)} numbers")
+            raise ValueError(f"box_coordinates: {len(numbers)} numbers are no polygon")
         xs, ys = numbers[0::2], numbers[1::2]
         outline = tuple(zip(xs, ys, strict=True))
         region = _region(min(xs), min(ys), max(xs), max(ys), outline)
@@ -225,7 +226,7 @@ _READERS: dict[str, tuple[type[_Row], Callable[[Any], _Read]]] = {
 
 
 def _pictures(path: Path, name: str, where: str) -> Path:
-    """The folder that has the picture of that name."""
+    """Returns the folder that has the picture of that name."""
     for folder in (path.parent, path.parent.parent):
         for picture_folder in _PICTURES:
             if (folder / picture_folder / name).is_file():

@@ -28,7 +28,7 @@ Corners = tuple[float, float, float, float]
 
 
 class Answer(BaseModel):
-    """What a grounder made of one target. Pixels are the screen's."""
+    """A grounder's answer for one target; coordinates are pixels of the screen."""
 
     target: str
     screen: str
@@ -41,7 +41,7 @@ class Answer(BaseModel):
     box: Corners | None
     """None: it is not on the screen."""
     inner: Corners | None = None
-    """The part of the box that alone is right."""
+    """The only part of the box where a click is right."""
     outcome: Outcome
     point: tuple[float, float] | None = None
     source: str = ""
@@ -68,12 +68,12 @@ class Answer(BaseModel):
 
 
 async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> AsyncIterator[Answer]:
-    """One answer a target, screen by screen.
+    """Yields one answer per target, screen by screen.
 
     Args:
-        targets: what is described.
-        way: the grounder.
-        limit: the largest picture that it sees; None: as the screens were saved.
+        targets: the targets to ask for.
+        way: the grounding method to measure.
+        limit: the largest picture that it sees, in pixels; None: screens as they were saved.
 
     Raises:
         UsageError: a picture cannot be read.
@@ -122,14 +122,14 @@ async def _answer(target: Target, way: Way, observation: Observation) -> Answer:
 
 
 def _compute_click_point(place: Place, observation: Observation) -> Point:
-    """The pixel of the screen that a click there meets."""
+    """Returns the pixel of the screen that a click on the place hits."""
     return Point(*observation.convert(place.point, "screen").to_pixels(), "screen")
 
 
 async def _resolve_description(
     description: str, way: Way, look: Observation
 ) -> tuple[Place | None, str, tuple[str, ...]]:
-    """Returns the place, or why it was refused with what was there instead."""
+    """Returns the place, or None, why it was refused, and the candidates there were."""
     call = ToolCall("", "gui_action", _SOURCE, description, actions=_ACTIONS)
     try:
         grounded = await way.grounder.resolve(call, look)

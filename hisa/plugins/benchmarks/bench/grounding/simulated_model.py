@@ -1,7 +1,7 @@
-"""A stand-in for a model that picks from a list, and is right as often as one says.
+"""A simulated model that picks from a list, and is right with a given probability.
 
-What a choice gains from a model of a given accuracy can be measured with it, without a GPU and the
-same way each time. It knows the answers, so it belongs to the bench and to nothing else.
+It measures what a choice gains from a model of a given accuracy, without a GPU and with the same
+result each time. It knows the answers, so only the bench may use it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["SimulatedModel"]
 
 
 class SimulatedModel:
-    """Answers with a number of the list that is offered; `aim` says what is asked next.
+    """Answers with a number of the list that is offered; `aim` sets the target of the next request.
 
-    A description is answered rightly or wrongly by a hash of it: always the same for one seed,
-    and nothing that was asked before matters. The right pick is the number of what holds the right
-    thing, and 0 where nothing on the list does; a wrong one is any other.
+    Whether a description is answered correctly depends on a hash of it and of the seed alone, not
+    on earlier requests. The right answer is the number of the first point within the target's
+    region, or 0 if there is none; a wrong answer is any other number.
 
     Args:
-        chance: of a right answer, 0..1.
-        seed: another one draws anew.
+        chance: probability of a right answer, 0 to 1.
+        seed: another seed draws other answers.
     """
 
     def __init__(self, chance: float, *, seed: int = 0) -> None:
@@ -39,25 +39,25 @@ class SimulatedModel:
         self._offered: tuple[tuple[float, float], ...] = ()
 
     def aim(self, key: str, region: Region | None, observation: Observation) -> None:
-        """Choose the answer to what is asked next.
+        """Set the target of the next request.
 
         Args:
-            key: tells this target from all others.
-            region: the right thing, in screen space; None: it is not there.
-            observation: the whole look that will be asked about.
+            key: a name that no other target has.
+            region: where a click is right, in pixels of the screen; None: the target is absent.
+            observation: the whole observation that the request is about.
         """
         self._key, self._region, self._look = key, region, observation
         self._offered = ()
 
     def hear(self, event: Event) -> None:
-        """Take note of the list that is asked about next."""
+        """Take note of the list that the next request offers."""
         if isinstance(event, GroundingTried):
             self._offered = event.offered
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Answer with the number of a thing on the list, 0 for none."""
         if self._look is None:
-            raise RuntimeError("aim comes first")
+            raise RuntimeError("call aim() before complete()")
         return ModelReply(str(self._pick(self._look)), model=self.name)
 
     def _pick(self, observation: Observation) -> int:
@@ -70,6 +70,6 @@ class SimulatedModel:
         return others[int(self._draw("other pick") * len(others))]
 
     def _draw(self, purpose: str) -> float:
-        """A number in 0..1 that depends on nothing else."""
+        """Returns a number from 0 to 1 that depends on seed, key and purpose alone."""
         digest = hashlib.sha256(f"{self._seed}\0{self._key}\0{purpose}".encode()).digest()
         return int.from_bytes(digest[:8]) / 2**64

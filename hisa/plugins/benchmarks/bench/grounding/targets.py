@@ -1,4 +1,4 @@
-"""A suite of descriptions: the things they mean, the screens these are on, and HiSA's own files.
+"""A grounding suite: descriptions, their targets and screens; and HiSA's own file format.
 
 A folder holds ``screens/NAME.png``, ``screens/NAME.json`` and ``targets.jsonl``, or several files
 ``targets/*.jsonl``; `docs/grounder.md` says what is in them.
@@ -27,7 +27,7 @@ KINDS = (
     "name", "role", "value", "neighbour", "position", "function", "icon", "row", "cell", "spin",
     "slider", "calendar", "state", "group", "absent",
 )  # fmt: skip
-"""What a description goes by; the last is of things that are not on the screen."""
+"""What a description goes by; the last kind is for things that are not on the screen."""
 
 _Box = tuple[float, float, Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]]
 """Left, top, width, height."""
@@ -40,8 +40,8 @@ class Region:
 
     Args:
         box: around the thing.
-        inner: the part of it that alone reacts; None: all of it.
-        polygon: its outline, where it is no rectangle.
+        inner: the only part of the box that reacts to a click; None: all of it.
+        polygon: the corners (x, y) in order, if the thing is not a rectangle.
     """
 
     box: BoundingBox
@@ -67,22 +67,22 @@ def _inside(point: Point, corners: tuple[tuple[float, float], ...]) -> bool:
 
 @dataclass(frozen=True)
 class Screen:
-    """A saved screen; ``elements`` is None where nothing but the picture is known."""
+    """A saved screen; ``elements`` is None if only the picture is known."""
 
     name: str
     picture: Path
     app: str
     split: str
-    """"train", "held", or empty where the suite is not split."""
+    """"train", "held", or empty if the suite is not split."""
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None
     complete: bool = True
 
     def look(self, limit: Size | None = None) -> Observation:
-        """Show the screen as an agent would see it.
+        """Returns the screen as an agent would see it.
 
         Args:
-            limit: the largest picture; None: as it was saved.
+            limit: the largest picture, in pixels; None: as it was saved.
 
         Raises:
             UsageError: the picture cannot be read.
@@ -161,10 +161,10 @@ class _TargetLine(_Strict):
 
 
 def own_suite(folder: Path) -> GroundingSuite:
-    """HiSA's own files.
+    """Reads a suite in HiSA's own format.
 
     Raises:
-        UsageError: a file or a line is not as it should be; it is named.
+        UsageError: a file or a line is malformed; the message names it.
     """
     screens: dict[str, Screen] = {}
     targets: list[Target] = []
@@ -193,7 +193,7 @@ def _target_files(folder: Path) -> list[Path]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, str]]:
-    """The lines that hold something, each with its place and number."""
+    """Yields the lines that are not blank, each with its place and number."""
     for number, text in enumerate(_text(path).split("\n"), 1):
         if text.strip():
             yield f"{path}:{number}", number, text
@@ -203,7 +203,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: it cannot be read: {error}") from error
+        raise UsageError(f"{path}: cannot be read: {error}") from error
 
 
 def _parse_model(model: type[_File], text: str, where: str) -> _File:
@@ -217,14 +217,14 @@ def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{where}: no JSON: {error}") from error
+        raise UsageError(f"{where}: not JSON: {error}") from error
 
 
 def _region(line: _TargetLine, screen: Screen, where: str) -> Region | None:
     if line.kind not in KINDS:
         raise UsageError(f"{where}: kind {line.kind!r}; known are {', '.join(KINDS)}")
     if (line.box is None) != (line.kind == "absent"):
-        raise UsageError(f"{where}: a target has a box, or the kind 'absent' and the box null")
+        raise UsageError(f"{where}: a target needs a box, or the kind 'absent' and the box null")
     if line.box is None:
         return None
     box = _box(line.box)
@@ -248,7 +248,7 @@ def _screen(folder: Path, name: str, where: str) -> Screen:
     home = folder / "screens"
     path, picture = home / f"{name}.json", home / f"{name}.png"
     if Path(name).name != name or not (path.is_file() and picture.is_file()):
-        raise UsageError(f"{where}: there is no screen {name!r}: {path} and {picture.name}")
+        raise UsageError(f"{where}: no screen {name!r}: it needs {path} and {picture.name}")
     file = _parse_model(_ScreenFile, _text(path), str(path))
     if size_of(picture, str(path)) != Size(*file.screen):
         raise UsageError(f"{path}: screen {list(file.screen)} is not the size of {picture.name}")
@@ -277,10 +277,10 @@ def _screen(folder: Path, name: str, where: str) -> Screen:
 
 
 def size_of(picture: Path, where: str) -> Size:
-    """Width and height of a picture, without decoding it.
+    """Returns width and height of a picture, without decoding it.
 
     Raises:
-        UsageError: it is none; ``where`` says who names it.
+        UsageError: it is not a picture; the message names ``where``, the line that refers to it.
     """
     try:
         with Image.open(picture) as image:

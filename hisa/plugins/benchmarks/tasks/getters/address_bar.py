@@ -22,16 +22,16 @@ _BROWSERS = ("chrom", "brave")
 
 
 class Address(Parameters):
-    """The bar leaves the scheme out; ``goto_prefix`` is put before what it shows."""
+    """``goto_prefix`` is put before what the bar shows, since the bar leaves out the scheme."""
 
     goto_prefix: Annotated[str, Field(max_length=100)] = "https://"
 
 
 @GETTERS("active_url_from_accessTree", Address)
 async def active_url(context: StepContext, params: Address) -> str | None:
-    """The address of the tab in front; None where no browser shows one.
+    """Returns the address of the tab in front; None if no browser shows one.
 
-    A machine that is slow with its elements is asked through the browser's debugging port.
+    If the machine does not read its elements in time, the browser's debugging port is asked.
     """
     observation = await context.environment.observe(elements=True)
     bars = [element for element in observation.elements or () if element.name.lower() == _BAR]
@@ -54,12 +54,12 @@ async def _read_front_address(context: StepContext) -> str:
 
 
 def _without_scheme(address: str) -> str:
-    """As the bar shows it."""
+    """Returns an address as the bar shows it."""
     return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
 
 
 class AddressQuery(Address):
-    """Names of the address's query, and under which names the metric wants them."""
+    """Keys of the address's query, and the names under which the metric expects them."""
 
     parse_keys: tuple[str, ...]
     replace: Mapping[str, str] = Field(default_factory=dict)
@@ -68,7 +68,7 @@ class AddressQuery(Address):
 
 @GETTERS("active_tab_url_parse", AddressQuery)
 async def active_query(context: StepContext, params: AddressQuery) -> dict[str, Any] | None:
-    """Values of the query, empty where the address has none of that name."""
+    """Returns values of the query; empty if the address lacks the key."""
     address = await active_url(context, params)
     if address is None:
         return None
@@ -80,7 +80,7 @@ async def active_query(context: StepContext, params: AddressQuery) -> dict[str, 
 
 
 class AddressPart(Address):
-    """A part of the address between slashes; ``https:`` is part 0, -1 the last."""
+    """A part of the address between slashes; 0 is ``https:``, -1 the last part."""
 
     part_index: Annotated[int, Field(alias="partIndex")]
     without_query: Annotated[bool, Field(alias="needDeleteId")] = False
@@ -90,7 +90,7 @@ class AddressPart(Address):
 
 @GETTERS("url_dashPart", AddressPart)
 async def address_part(context: StepContext, params: AddressPart) -> str | dict[str, str] | None:
-    """The part, alone or under a name; None where the address has no such part."""
+    """Returns the part, alone or under a name; None if the address has no such part."""
     address = await active_url(context, params)
     parts = address.split("/") if address else []
     if not -len(parts) <= params.part_index < len(parts):
@@ -109,7 +109,7 @@ class CheckedAddress(Address):
 
 @GETTERS("validate_correct_url", CheckedAddress)
 async def validate_correct_url(context: StepContext, params: CheckedAddress) -> str | None:
-    """Returns for each part whether the address has it; None where no browser shows one."""
+    """Returns for each part whether the address has it; None if no browser shows an address."""
     parts = (await script_output(context, params.src, params.dest)).split(",")
     address = await active_url(context, params)
     if address is None:
@@ -118,6 +118,6 @@ async def validate_correct_url(context: StepContext, params: CheckedAddress) -> 
 
 
 def _verdict(part: str, address: str) -> str:
-    """Published words; colons and plus signs stand in an address by their codes."""
+    """Returns the benchmark's words; in an address, colons and plus signs are percent-encoded."""
     escaped_part = part.strip().replace(":", "%3A").replace("+", "%2B")
     return "succeed" if escaped_part in address else "failed"

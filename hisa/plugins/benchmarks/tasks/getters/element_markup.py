@@ -10,7 +10,7 @@ from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Element
 from hisa.tasks.pieces import GETTERS, Parameters
 
-__all__ = ["beyond", "to_markup"]
+__all__ = ["to_markup", "unsupported_queries"]
 
 _BASE = "https://accessibility.ubuntu.example.org/ns"
 _STATE, _COMPONENT = f"{{{_BASE}/state}}", f"{{{_BASE}/component}}"
@@ -22,25 +22,25 @@ _NOT_IN_A_TAG = re.compile(r"[^a-z0-9-]+")
 
 @GETTERS("accessibility_tree", Parameters)
 async def accessibility_tree(context: StepContext, params: Parameters) -> str:
-    """The elements as XML: a frame, its programs, their windows, and what each window shows.
+    """Returns the elements as XML: a frame, its programs, their windows, and their elements.
 
-    Below a window the elements stand side by side, in the order of the screen.
+    Below a window, the elements are siblings in the order of the screen.
     """
     observation = await context.environment.observe(elements=True)
     if observation.elements is None or not observation.complete:
         raise EnvironmentFailed(
-            "the elements on the screen could not be read in time, so that it is not known what "
-            "the windows show",
+            "the elements on the screen could not be read in time, so it is not known what the "
+            "windows show",
             fix="hisa doctor",
         )
     return to_markup(observation.elements)
 
 
-def beyond(rules: object) -> list[str]:
+def unsupported_queries(rules: object) -> list[str]:
     """Returns the selectors and paths that ask for what this XML does not hold.
 
-    These are attributes of a toolkit's own, such as ``attr|id``, and how elements of a window lie
-    in each other or follow each other: a rule about them would find nothing, whatever is shown.
+    These are a toolkit's own attributes, such as ``attr|id``, and how the elements of a window are
+    nested or ordered: a rule about them would find nothing, whatever is shown.
     """
     queries: list[str] = []
     for rule in rules if isinstance(rules, list) else []:
@@ -52,7 +52,7 @@ def beyond(rules: object) -> list[str]:
 
 
 def to_markup(elements: tuple[Element, ...]) -> str:
-    """Returns elements in XML."""
+    """Returns elements as XML."""
     root = ElementTree.Element("desktop-frame", {"name": "main"})
     above: dict[tuple[str, ...], ElementTree.Element] = {}
     for element in elements:

@@ -1,4 +1,4 @@
-"""Getters that give files: of the machine, of the task, of the internet, of a slide."""
+"""Getters that give files: from the machine, the task, the internet, or a slide."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class VmFile(_Files):
     time_format: str = "%Y_%m_%d"
 
     def add_date(self, path: str) -> str:
-        """The name as it is today."""
+        """Returns the path with today's date in it, if the task asks for that."""
         if not self.time_suffix or "." not in path:
             return path
         stem, _, ending = path.partition(".")
@@ -82,10 +82,10 @@ async def _store_files(
 
 
 def _write_files(folder: Path, names: Sequence[str], contents: Sequence[bytes | None]) -> Path:
-    """Write the files to ``folder``, or to one below it if a name is taken, and return that folder.
+    """Write the files to ``folder``, or to one below it if a name is taken; return that folder.
 
-    Some tasks name the agent's file and the expected one alike; neither may take the other's
-    place, or a file would be compared with itself.
+    In some tasks the agent's file and the expected one have the same name; if one replaced the
+    other, a file would be compared with itself.
     """
     files = [(name, data) for name, data in zip(names, contents, strict=True) if data is not None]
     existing = [(folder / name, data) for name, data in files if (folder / name).exists()]
@@ -98,7 +98,7 @@ def _write_files(folder: Path, names: Sequence[str], contents: Sequence[bytes | 
 
 @GETTERS("vm_file", VmFile)
 async def vm_file(context: StepContext, params: VmFile) -> Path | list[Path | None] | None:
-    """Files of the machine; None for one that is not there."""
+    """Returns files of the machine; None for one that is not there."""
 
     async def read(path: str) -> bytes | None:
         try:
@@ -112,12 +112,12 @@ async def vm_file(context: StepContext, params: VmFile) -> Path | list[Path | No
 
 
 class CloudFile(_Files):
-    """Files of the internet."""
+    """Files from the internet."""
 
 
 @GETTERS("cloud_file", CloudFile)
 async def cloud_file(context: StepContext, params: CloudFile) -> Path | list[Path | None] | None:
-    """Files of the internet, from the cache where they are in it."""
+    """Returns files from the internet, or from the cache if they are in it."""
     return await _store_files(context, params, context.cache.get)
 
 
@@ -127,7 +127,7 @@ class LocalFile(_Files):
 
 @GETTERS("local_file", LocalFile)
 async def local_file(context: StepContext, params: LocalFile) -> Path | list[Path | None] | None:
-    """Files that came with the task."""
+    """Returns files that came with the task."""
 
     async def read(path: str) -> bytes | None:
         return await asyncio.to_thread(context.host_file(path).read_bytes)
@@ -141,20 +141,20 @@ class _CachedFile(Parameters):
 
 @GETTERS("cache_file", _CachedFile)
 async def cache_file(context: StepContext, params: _CachedFile) -> Path | None:
-    """A file that an earlier getter or step of this scoring kept."""
+    """Returns a file that an earlier getter or step of this scoring kept; else None."""
     place = context.place(params.path)
     return place if place.is_file() else None
 
 
 class Rule(Parameters):
-    """A value that stands in the task file."""
+    """A value that is written in the task file."""
 
     rules: Any
 
 
 @GETTERS("rule", Rule)
 async def rule(context: StepContext, params: Rule) -> Any:
-    """The rules as they stand."""
+    """Returns the rules unchanged."""
     return params.rules
 
 
@@ -168,13 +168,13 @@ class InSlide(Parameters):
 
 @GETTERS("background_image_in_slide", InSlide)
 async def background_image(context: StepContext, params: InSlide) -> Path | None:
-    """The picture behind a slide; None where there is none."""
+    """Returns the background picture of a slide; None if there is none."""
     return await _media(context, params, "image")
 
 
 @GETTERS("audio_in_slide", InSlide)
 async def audio(context: StepContext, params: InSlide) -> Path | None:
-    """The first sound of a slide; None where there is none."""
+    """Returns the first sound of a slide; None if there is none."""
     return await _media(context, params, "audio")
 
 

@@ -49,18 +49,18 @@ _MISSING_COMMAND_LOGGER = """\
 command_not_found_handle() {{ echo "$1" >>{log}; echo "$1: command not found" >&2; return 127; }}
 export -f command_not_found_handle
 """
-"""bash calls it wherever it misses a program: in $(…) as well, and where errors are hidden."""
+"""bash calls it for every missing program, even in $(…) and where errors are hidden."""
 _MISSED_BY_SH = re.compile(r"^\S*sh: \d+: (\S+): not found$", re.M)
 
 
-async def _result(context: StepContext, params: Command) -> CommandResult | None:
-    """The result; None where the program is missing that the agent may have had to install.
+async def _run_command(context: StepContext, params: Command) -> CommandResult | None:
+    """Returns the result; None if the missing program is one that the task names.
 
     Raises:
-        EnvironmentFailed: another program that is called is missing.
+        EnvironmentFailed: any other program is missing.
     """
     words = params.command if isinstance(params.command, str) else list(params.command)
-    first = "" if params.shell or not words else _first(words)
+    first = "" if params.shell or not words else _first_word(words)
     if first and not await context.program(first):
         _require(context, first)
         return None
@@ -71,7 +71,7 @@ async def _run(context: StepContext, line: str, *, timeout: float = 120.0) -> Co
     """Run a line of a check.
 
     Raises:
-        EnvironmentFailed: it calls a program that is not there, and does without it nowhere.
+        EnvironmentFailed: it calls a missing program, without ``||`` to make up for it.
     """
     log = f"/tmp/.hisa-missing-{secrets.token_hex(6)}"
     result = await context.run_line(_MISSING_COMMAND_LOGGER.format(log=log) + line, timeout=timeout)
@@ -83,10 +83,10 @@ async def _run(context: StepContext, line: str, *, timeout: float = 120.0) -> Co
 
 
 def _require(context: StepContext, program: str) -> None:
-    """See that a program which is not there is one that the task names, and may have asked for.
+    """Check that a missing program is one that the task names, and may have asked to install.
 
     Raises:
-        EnvironmentFailed: it is not, so that nothing is known of what the agent did.
+        EnvironmentFailed: it is not, so nothing is known of what the agent did.
     """
     pattern = rf"(?<![\w-]){re.escape(program)}(?![\w-])"
     if not re.search(pattern, context.task.instruction, re.IGNORECASE):
@@ -97,31 +97,31 @@ def _require(context: StepContext, program: str) -> None:
 
 
 def _check_output(output: str) -> str:
-    """Returns what a command said.
+    """Returns a command's output.
 
     Raises:
-        Unreadable: it said more than is looked at.
+        Unreadable: it is longer than an answer may be.
     """
     if why := too_much(output):
         raise Unreadable(f"the command {why}")
     return output
 
 
-def _first(words: str | list[str]) -> str:
+def _first_word(words: str | list[str]) -> str:
     return words.split(maxsplit=1)[0] if isinstance(words, str) else words[0]
 
 
 @GETTERS("vm_command_line", Command)
 async def vm_command_line(context: StepContext, params: Command) -> str | None:
-    """Returns a command's output; None where there is no such program."""
-    result = await _result(context, params)
+    """Returns a command's output; None if there is no such program."""
+    result = await _run_command(context, params)
     return None if result is None else _check_output(result.output)
 
 
 @GETTERS("vm_command_error", Command)
 async def vm_command_error(context: StepContext, params: Command) -> str | None:
-    """Returns a command's error output; None where there is no such program."""
-    result = await _result(context, params)
+    """Returns a command's error output; None if there is no such program."""
+    result = await _run_command(context, params)
     return None if result is None else _check_output(result.error)
 
 
@@ -134,9 +134,14 @@ async def vm_script_output(context: StepContext, params: Copy) -> str:
 async def script_output(context: StepContext, source: str, dest: str) -> str:
     """Run a script of the task on the machine and return its output.
 
+    Args:
+        context: the task and its machine.
+        source: path of the script in the task's folder, or its http or https address.
+        dest: path on the machine where the script is put.
+
     Raises:
-        EnvironmentFailed: the machine lacks what it needs to be run at all.
-        Unreadable: it said more than is looked at.
+        EnvironmentFailed: the machine cannot run the script at all.
+        Unreadable: the output is longer than an answer may be.
     """
     await put(context, source, dest)
     line = f"chmod a+x {shlex.quote(dest)} && /bin/bash {shlex.quote(dest)}"
@@ -148,7 +153,7 @@ async def script_output(context: StepContext, source: str, dest: str) -> str:
 
 @GETTERS("vm_screen_size", Parameters)
 async def vm_screen_size(context: StepContext, params: Parameters) -> dict[str, int]:
-    """Width and height of the screen, in pixels."""
+    """Returns width and height of the screen, in pixels."""
     screen = await context.screen()
     return {"width": screen.width, "height": screen.height}
 
@@ -161,7 +166,7 @@ class WindowSize(Parameters):
 
 @GETTERS("vm_window_size", WindowSize)
 async def vm_window_size(context: StepContext, params: WindowSize) -> dict[str, int] | None:
-    """Width and height of a window, in pixels; None where there is no such window."""
+    """Returns width and height of a window, in pixels; None if there is no such window."""
     for window in await context.windows():
         size = window.size or window.box
         if params.app_class_name.lower() in window.app.lower() and size is not None:
@@ -177,7 +182,7 @@ class Folder(Parameters):
 
 @GETTERS("list_directory", Folder)
 async def list_directory(context: StepContext, params: Folder) -> dict[str, Any] | None:
-    """The folder as a tree of {type, name, children}; None where there is none."""
+    """Returns a folder as a tree of {type, name, children}; None if there is none."""
     line = await context.line(["find", params.path, "-printf", "%y\\t%P\\0"])
     result = await context.environment.execute(bash(line), limit=ANSWER + 1)
     if not _check_output(result.output):
@@ -188,11 +193,11 @@ async def list_directory(context: StepContext, params: Folder) -> dict[str, Any]
     for entry in sorted(part for part in result.output.split("\0") if "\t" in part):
         kind, path = entry.split("\t", 1)
         if path:
-            _hang(folders, path, "directory" if kind == "d" else "file")
+            _add_entry(folders, path, "directory" if kind == "d" else "file")
     return root
 
 
-def _hang(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
+def _add_entry(folders: dict[str, dict[str, Any]], path: str, kind: str) -> None:
     above, _, name = path.rpartition("/")
     node: dict[str, Any] = {"type": kind, "name": name}
     if kind == "directory":
@@ -219,11 +224,11 @@ with urllib.request.urlopen(request, timeout=10) as answer:
 _WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
 
 
-async def _own(context: StepContext, line: str) -> str:
-    """Returns what a line of ours says.
+async def _run_own_line(context: StepContext, line: str) -> str:
+    """Returns the output of one of HiSA's own command lines.
 
     Raises:
-        EnvironmentFailed: the machine has not the program that it calls.
+        EnvironmentFailed: the machine lacks the program that it calls.
     """
     result = await context.environment.execute(line)
     if result.exit_code in (126, 127):
@@ -239,7 +244,7 @@ async def _one_file(context: StepContext, path: str, dest: str) -> Path | None:
 
 
 class GimpFile(Parameters):
-    """A file of GIMP's own folder, by its plain name."""
+    """A file of GIMP's settings folder, by its plain name."""
 
     file_name: str
     dest: str
@@ -247,7 +252,7 @@ class GimpFile(Parameters):
 
 @GETTERS("gimp_config_file", GimpFile)
 async def gimp_config_file(context: StepContext, params: GimpFile) -> Path | None:
-    """A file of GIMP's settings, of the newest version that has it."""
+    """Returns a file of GIMP's settings, from the newest version that has it."""
     for version in ("3.0", "2.10"):
         path = f"~/.config/GIMP/{version}/{file_name(params.file_name)}"
         if local_path := await _one_file(context, path, params.dest):
@@ -256,7 +261,7 @@ async def gimp_config_file(context: StepContext, params: GimpFile) -> Path | Non
 
 
 class DbtProfiles(Parameters):
-    """Folders to look into, in order; ``$NAME`` is what that variable of the machine says."""
+    """Folders to search, in order; ``$NAME`` stands for the machine's variable of that name."""
 
     dirs: tuple[GuestPath, ...]
     dest: str
@@ -264,7 +269,7 @@ class DbtProfiles(Parameters):
 
 @GETTERS("dbt_profiles", DbtProfiles)
 async def dbt_profiles(context: StepContext, params: DbtProfiles) -> Path | None:
-    """The first file profiles.yml that there is."""
+    """Returns the first profiles.yml in the folders; None if there is none."""
     for folder in params.dirs:
         if folder.startswith("$"):
             result = await context.environment.execute(["printenv", folder[1:]])
@@ -277,20 +282,20 @@ async def dbt_profiles(context: StepContext, params: DbtProfiles) -> Path | None
 
 
 class Destination(Parameters):
-    """The name under which a file is kept while scoring."""
+    """The name under which a file is kept during scoring."""
 
     dest: str
 
 
 @GETTERS("vlc_config", Destination)
 async def vlc_config(context: StepContext, params: Destination) -> Path | None:
-    """VLC's settings."""
+    """Returns VLC's settings file; None if there is none."""
     return await _one_file(context, "~/.config/vlc/vlcrc", params.dest)
 
 
 @GETTERS("vlc_playing_info", Destination)
 async def vlc_playing_info(context: StepContext, params: Destination) -> Path | None:
-    """Saves VLC's playback status in a file; None where its web interface does not answer."""
+    """Saves VLC's playback status in a file; None if its web interface does not answer."""
     place = context.place(params.dest)
     answer = await context.environment.execute(python(_VLC), limit=1_000_000)
     if answer.exit_code != 0:
@@ -309,7 +314,7 @@ class VsCodeCommand(Parameters):
 
 @GETTERS("vscode_config", VsCodeCommand)
 async def vscode_config(context: StepContext, params: VsCodeCommand) -> Path | None:
-    """The file that a command of the palette writes; VS Code must be in front."""
+    """Returns the file that a command of the palette writes; VS Code must be in front."""
     keys = (Hotkey(("ctrl", "shift", "p")), Write(params.vscode_extension_command), Press("enter"))
     for key in keys:
         await context.environment.act((key,))
@@ -319,7 +324,7 @@ async def vscode_config(context: StepContext, params: VsCodeCommand) -> Path | N
 
 @GETTERS("shortcuts_on_desktop", Parameters)
 async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
-    """Launchers on the desktop: file name to content."""
+    """Returns the launchers on the desktop: file name to content."""
     listing = await context.environment.execute(bash("ls -1 ~/Desktop"))
     names = [name for name in listing.output.splitlines() if name.endswith(".desktop")]
     launchers = {}
@@ -334,30 +339,30 @@ async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
 
 @GETTERS("default_video_player", Parameters)
 async def default_video_player(context: StepContext, params: Parameters) -> str:
-    """The launcher that opens most kinds of video; "unknown" where none does."""
-    players = (await _own(context, bash(_VIDEO))).split()
+    """Returns the launcher that opens most kinds of video; "unknown" if none does."""
+    players = (await _run_own_line(context, bash(_VIDEO))).split()
     return Counter(players).most_common(1)[0][0] if players else "unknown"
 
 
 @GETTERS("vm_wallpaper", Destination)
 async def wallpaper(context: StepContext, params: Destination) -> Path | None:
-    """The picture behind the windows; None where there is none."""
-    answer = await _own(context, clean(_WALLPAPER.split()))
+    """Returns the desktop's background picture; None if there is none."""
+    answer = await _run_own_line(context, clean(_WALLPAPER.split()))
     uri_match = re.fullmatch(r"'file://(/.+)'", answer.strip())
     return await _one_file(context, unquote(uri_match[1]), params.dest) if uri_match else None
 
 
 @GETTERS("vm_terminal_output", Parameters)
 async def terminal_output(context: StepContext, params: Parameters) -> str | None:
-    """Returns the text of the last terminal window; None where there is none."""
+    """Returns the text of the last terminal window; None if there is none."""
     observation = await context.environment.observe(elements=True)
     terminal_texts = [
         element.text for element in observation.elements or () if element.role == "terminal"
     ]
     if not terminal_texts and not observation.complete:
         raise EnvironmentFailed(
-            "the elements on the screen could not be read in time, so that it is not known what "
-            "the terminal shows",
+            "the elements on the screen could not be read in time, so it is not known what the "
+            "terminal shows",
             fix="hisa doctor",
         )
     return terminal_texts[-1].rstrip() if terminal_texts else None

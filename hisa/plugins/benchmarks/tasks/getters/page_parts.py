@@ -22,18 +22,18 @@ from hisa.tasks.pieces import GETTERS
 __all__ = ["PageParts"]
 
 _LOAD_SECONDS = 30.0
-"""Longest wait for a page that is still loading; then it is read as it is."""
+"""Longest wait for a page that is still loading; after that it is read as it is."""
 _PART = Annotated[str, Field(max_length=2000)]
 _Named = Mapping[_PART, str]
-"""What to look for, to the name that the metric wants it under."""
+"""What to look for, to the name that the metric expects."""
 _Ranked = Mapping[_PART, Mapping[Annotated[str, Field(pattern=r"^\d{1,4}$")], str]]
-"""A class, then the place among those of the class, to the name that the metric wants."""
+"""A class, then the position among its elements, to the name that the metric expects."""
 _Listed = Mapping[_PART, tuple[str, ...]]
 """A class, to the texts that its elements should have."""
 
 
 class PageParts(Address):
-    """What is read of the page in front; ``category`` says which of the keys count."""
+    """What is read from the page in front; ``category`` says which of the keys count."""
 
     category: Literal["class", "label", "xpath", "input", "class&url"]
     single: _Named = Field(default_factory=dict, alias="class_singleObject")
@@ -63,9 +63,9 @@ class PageParts(Address):
 
 @GETTERS("active_tab_html_parse", PageParts)
 async def active_tab_parts(context: StepContext, params: PageParts) -> dict[str, Any] | None:
-    """Parts of the page under the names that the metric wants; empty where no tab is the shown one.
+    """Returns parts of the page in front, under the names that the metric expects.
 
-    None where no browser shows an address.
+    Empty if no tab has the address that the bar shows; None if no browser shows an address.
     """
     address = await active_url(context, params)
     if address is None:
@@ -91,18 +91,18 @@ async def active_tab_parts(context: StepContext, params: PageParts) -> dict[str,
 
 
 class _Texts:
-    """What the page gave: kind, then what was looked for, then texts."""
+    """The texts of a page, by kind and then by what was looked for."""
 
     def __init__(self, texts: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
         self._texts = texts
 
     def all(self, kind: str, part: str) -> list[str]:
-        """Every text, without white space at its ends."""
+        """Returns every text, without white space at its ends."""
         texts = self._texts.get(kind, {}).get(part, [])
         return [str(text).strip() for text in texts]
 
     def first(self, kind: str, part: str) -> str:
-        """The first text; empty where there is none."""
+        """Returns the first text; empty if there is none."""
         return next(iter(self.all(kind, part)), "")
 
 
@@ -123,7 +123,7 @@ def _by_class(params: PageParts, texts: _Texts) -> Iterator[tuple[str, Any]]:
 
 
 def _by_class_and_address(params: PageParts, texts: _Texts, address: str) -> dict[str, Any]:
-    """As the benchmark has it: what a class shows counts before what the address holds."""
+    """Returns values as in the benchmark: a class's texts take precedence over the address."""
     values: dict[str, Any] = {}
     for kind, names_by_part in (("text", params.ranked), ("product", params.products)):
         for part, names in names_by_part.items():
@@ -141,7 +141,7 @@ def _by_class_and_address(params: PageParts, texts: _Texts, address: str) -> dic
 
 
 async def _tab(context: StepContext, address: str, prefix: str) -> Mapping[str, Any] | None:
-    """The tab that the bar shows; the bar leaves out what every address begins with."""
+    """Returns the tab whose address the bar shows; the bar leaves out the scheme."""
     bar = _plain(address.removeprefix(prefix))
     return next((tab for tab in await tabs(context) if _plain(str(tab.get("url"))) == bar), None)
 
@@ -169,7 +169,7 @@ def read() -> object:
 
 sys.stdout.write(json.dumps(read()))
 """
-"""Runs in the machine after the functions that speak with a page."""
+"""Runs in the machine, after the functions of `page_driver`."""
 _SOURCE = """
 (wanted => {
   const deep = (root, css) => [...root.querySelectorAll("*")].flatMap(element => [
@@ -211,9 +211,9 @@ _SOURCE = """
     [kind, Object.fromEntries(parts.map(part => [part, read(kind, part)]))]));
 })(%s)
 """
-"""Runs in a world of its own beside the page's scripts, which can change nothing in it.
+"""Runs in an isolated world, where the page's scripts can change nothing.
 
-A class or path that has no meaning finds nothing, as in the benchmark.
+A class or path that is not valid finds nothing, as in the benchmark.
 """
 
 
@@ -222,7 +222,7 @@ async def _read(
 ) -> Mapping[str, Mapping[str, Sequence[str]]]:
     seconds = patience(_LOAD_SECONDS)
     arguments = {"tab": tab, "seconds": seconds, "source": _SOURCE % json.dumps(parts)}
-    # As a module of another name, the driver defines its functions and does nothing.
+    # Under another module name, the driver only defines its functions.
     source = f'__name__ = "page_driver"\n{page_driver()}\n{_TAIL}'
     result = await context.environment.execute(
         python(source, json.dumps(arguments)), timeout=seconds + patience(60.0), limit=ANSWER + 1

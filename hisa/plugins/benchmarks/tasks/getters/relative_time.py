@@ -22,17 +22,17 @@ _MONDAY, _FRIDAY, _SATURDAY, _SUNDAY = 0, 4, 5, 6
 
 
 def _next(weekday: int) -> Callable[[date], date]:
-    """The first such day after today."""
+    """Returns a function that gives the first such day after today."""
     return lambda today: today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
 
 def _this_week(weekday: int, weeks: int = 0) -> Callable[[date], date]:
-    """That day of today's week, which begins on Monday, or of one some weeks later."""
+    """Returns a function that gives a day of today's week, from Monday on, or of a later week."""
     return lambda today: today + timedelta(days=weekday - today.weekday() + 7 * weeks)
 
 
 def _months_later(today: date, months: int) -> date:
-    """The first of a month."""
+    """Returns the first day of the month that is so many months later."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return date(year, month + 1, 1)
 
@@ -76,7 +76,7 @@ _KEYS = {
     "next Monday split": ("puDay", "puMonth", "puYear"),
     "next Friday split": ("doDay", "doMonth", "doYear"),
 }
-"""What is expected of a day whose parts stand apart."""
+"""Keys of the expected value, if day, month and year are separate."""
 
 
 def day_of(words: str, today: date, begins: tuple[str, date] | None = None) -> date:
@@ -85,7 +85,7 @@ def day_of(words: str, today: date, begins: tuple[str, date] | None = None) -> d
     Args:
         words: such as "next Monday".
         today: the day on the machine.
-        begins: words and day of the beginning, where these words are for the end of a span.
+        begins: words and day of the beginning of a span, if ``words`` are for its end.
     """
     ends = _AFTER.get(words.removesuffix(" split"))
     if begins is not None and ends is not None:
@@ -115,7 +115,7 @@ def format_day(form: str, day: date) -> str:
 
 def _require_known(words: str) -> str:
     if words not in _DAYS:
-        raise ValueError(f"{words!r} is no day that is known here; known are {', '.join(_DAYS)}")
+        raise ValueError(f"{words!r} is not a known day; known are {', '.join(_DAYS)}")
     return words
 
 
@@ -123,7 +123,7 @@ def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
-        raise ValueError(f"{name!r} is no time zone, such as 'Europe/Zurich'") from error
+        raise ValueError(f"{name!r} is not a time zone such as 'Europe/Zurich'") from error
     return name
 
 
@@ -159,7 +159,7 @@ class _Rules(Parameters):
 
 
 class RelativeRule(Parameters):
-    """What is expected, with forms of dates in it, and the days that they stand for."""
+    """The expected value with forms of dates in it, and the days that these stand for."""
 
     rules: dict[str, Any]
     parsed: _Rules
@@ -173,9 +173,9 @@ class RelativeRule(Parameters):
 
 @GETTERS("rule_relativeTime", RelativeRule)
 async def rule_relative_time(context: StepContext, params: RelativeRule) -> dict[str, Any]:
-    """The rule with its dates filled in, as the machine's own clock and zone have them.
+    """Returns the rule with its dates filled in, by the machine's own clock and zone.
 
-    The agent sees that clock and no other, and a page computes "tomorrow" from it.
+    That is the only clock that the agent sees, and pages compute "tomorrow" from it.
     """
     rules = params.parsed
     today = await _today(context, rules.zone)
@@ -202,7 +202,7 @@ async def _today(context: StepContext, zone: str | None) -> date:
         return datetime.fromtimestamp(int(seconds), ZoneInfo(zone)).date()
     except (ValueError, OverflowError, OSError) as error:
         raise EnvironmentFailed(
-            f"{context.environment.name} does not say which day it is: {result.output[:100]!r}"
+            f"{context.environment.name} does not tell the date: {result.output[:100]!r}"
         ) from error
 
 
@@ -214,7 +214,7 @@ class DiffRange(Parameters):
 
 @GETTERS("time_diff_range", DiffRange)
 async def time_diff_range(context: StepContext, params: DiffRange) -> str | int | float:
-    """The minutes as the task file has them."""
+    """Returns the minutes as the task file has them."""
     if params.minutes is None:
         raise Unreadable("time_diff_range: the task file names no diff_range_in_minutes")
     return params.minutes

@@ -1,4 +1,4 @@
-"""Metrics of benchmark task files, by name: how good is what the agent left."""
+"""Metrics of benchmark task files, by name: they score what the agent left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ __all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metri
 
 
 def call(name: str, result: Any, expected: Any, options: Options) -> Score:
-    """Score with the metric of a name; runs in a process of its own, see `tasks.isolated`."""
+    """Score with the metric of a name; runs in a separate process, see `isolated_process`.
+
+    Args:
+        name: the metric's name.
+        result: what the getter of the result gave; files as paths.
+        expected: what the getter of the expected value gave.
+        options: the options that the task gives the metric.
+    """
     known = find_metric(name)
     if known is None:
         raise BadRules(f"no metric {name!r} here")

@@ -25,44 +25,47 @@ __all__: list[str] = []
 
 _KINDS = ("table", "view")
 _LEVELS = ("", "-schema", "-schema-content")
-"""What is compared of tables or views; each takes in those before it."""
+"""What is compared of tables or views; each level includes those before it."""
 _CHECKS = tuple(kind + level for kind in _KINDS for level in _LEVELS)
-_BASES = ("duckdb", "sqlite3")
+_DB_TYPES = ("duckdb", "sqlite3")
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
-"""The agent's views read nothing but their own file."""
+"""Lets the agent's views read nothing but their own file."""
 
 
 @dataclass(frozen=True)
 class _DatabaseRequest:
-    """What a task wants compared; no targets are all of them."""
+    """What a task wants compared; without targets, all tables or views are."""
 
-    base: str
+    db_type: str
     depth: Mapping[str, int]
     targets: Mapping[str, tuple[str, ...]]
     schema: str
 
 
 def _read_request(options: Options) -> _DatabaseRequest:
-    base, checks = options.get("db_type", "duckdb"), options.get("check_type", list(_KINDS))
-    if base not in _BASES:
-        raise BadRules(f"check_local_database has no db_type {base!r}; there are {list(_BASES)}")
+    db_type = options.get("db_type", "duckdb")
+    checks = options.get("check_type", list(_KINDS))
+    if db_type not in _DB_TYPES:
+        raise BadRules(
+            f"check_local_database has no db_type {db_type!r}; there are {list(_DB_TYPES)}"
+        )
     if not isinstance(checks, list) or not checks or any(part not in _CHECKS for part in checks):
         raise BadRules(f"check_type must be a list of {list(_CHECKS)}, not {checks!r}")
     schema = str(options.get("schema_name") or "")
-    if schema and base != "duckdb":
-        raise BadRules(f"schema_name {schema!r}: {base} has no schemas")
+    if schema and db_type != "duckdb":
+        raise BadRules(f"schema_name {schema!r}: {db_type} has no schemas")
     deepest = {k: max((_depth(k, part) for part in checks), default=0) for k in _KINDS}
     targets = {kind: tuple(options.get(f"{kind}_targets") or ()) for kind in _KINDS}
-    return _DatabaseRequest(base, deepest, targets, schema)
+    return _DatabaseRequest(db_type, deepest, targets, schema)
 
 
 def _depth(kind: str, check: str) -> int:
-    """1 for names, 2 for columns as well, 3 for rows as well, 0 for a check of the other kind."""
+    """Returns 1 for names, 2 with columns, 3 with rows too, 0 for a check of the other kind."""
     return _LEVELS.index(check[len(kind) :]) + 1 if check.startswith(kind) else 0
 
 
@@ -75,18 +78,24 @@ def _problems(expected: Mapping[str, Any], options: Options) -> Iterator[str]:
 
 @metric("check_local_database", needs=("duckdb",), check=_problems)
 def check_local_database(result: Any, expected: Any, options: Options) -> Score:
-    """Two databases have the same tables and views, and as asked the same columns and rows.
+    """Checks that two databases have the same tables and views, and if asked, columns and rows.
 
-    Options: ``db_type`` duckdb (default) or sqlite3; ``check_type``, a list of table, view,
-    table-schema, view-schema, table-schema-content, view-schema-content; ``table_targets`` and
-    ``view_targets``, where empty is all; ``schema_name`` of DuckDB.
+    Args:
+        result: the agent's database, as a file.
+        expected: the database to compare it with, as a file.
+        options: ``db_type`` duckdb (default) or sqlite3; ``check_type``, a list of table, view,
+            table-schema, view-schema, table-schema-content, view-schema-content;
+            ``table_targets`` and ``view_targets``, where empty means all; ``schema_name`` of
+            DuckDB.
     """
     request = _read_request(options)
-    with expecting("expected file"), _open_database(as_path(expected), request) as base:
-        expected_parts = [(part_name, list(items)) for part_name, items in _parts(base, request)]
-    with _open_database(as_path(result), request) as base:
+    with expecting("expected file"), _open_database(as_path(expected), request) as database:
+        expected_parts = [
+            (part_name, list(items)) for part_name, items in _parts(database, request)
+        ]
+    with _open_database(as_path(result), request) as database:
         for (part_name, items), (_, expected_items) in zip(
-            _parts(base, request), expected_parts, strict=False
+            _parts(database, request), expected_parts, strict=False
         ):
             pairs = itertools.zip_longest(items, expected_items)
             if pair := next((pair for pair in pairs if pair[0] != pair[1]), None):
@@ -96,12 +105,12 @@ def check_local_database(result: Any, expected: Any, options: Options) -> Score:
 
 @contextmanager
 def _open_database(path: Path, request: _DatabaseRequest) -> Iterator[Any]:
-    """A connection that only reads, and whose errors are those of the file."""
-    connect, errors = _duckdb() if request.base == "duckdb" else (_sqlite3, sqlite3.Error)
+    """Yields a read-only connection; its errors count as those of the file."""
+    connect, errors = _duckdb() if request.db_type == "duckdb" else (_sqlite3, sqlite3.Error)
     try:
-        with closing(connect(path)) as base:
-            _use(base, request.schema)
-            yield base
+        with closing(connect(path)) as database:
+            _use(database, request.schema)
+            yield database
     except errors as error:
         raise Unreadable(f"{path.name}: {str(error)[:300]}") from error
 
@@ -117,41 +126,41 @@ def _sqlite3(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(where, uri=True)
 
 
-def _use(base: Any, schema: str) -> None:
-    """Look for names in a schema first, where one is named."""
+def _use(database: Any, schema: str) -> None:
+    """Look for names in a schema first, if the task gives one."""
     if not schema:
         return
     query = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
-    if base.execute(query, [schema]).fetchone() is None:
+    if database.execute(query, [schema]).fetchone() is None:
         raise Unreadable(f"there is no schema {schema!r}")
-    base.execute(f"SET SCHEMA TO {_quote_name(schema)}")
+    database.execute(f"SET SCHEMA TO {_quote_name(schema)}")
 
 
-def _parts(base: Any, request: _DatabaseRequest) -> Iterator[tuple[str, Iterable[Any]]]:
+def _parts(database: Any, request: _DatabaseRequest) -> Iterator[tuple[str, Iterable[Any]]]:
     """Yields each part to compare, with its name, in order; rows are read lazily."""
-    names = {kind: _names(base, kind, request) for kind in _KINDS if request.depth[kind]}
+    names = {kind: _names(database, kind, request) for kind in _KINDS if request.depth[kind]}
     for kind, kind_names in names.items():
         yield f"names of {kind}s", kind_names
     for depth, part, look in ((2, "columns", _columns), (3, "rows", _rows)):
         for kind, kind_names in names.items():
             for name in kind_names if request.depth[kind] >= depth else ():
-                yield f"{part} of {kind} {name}", look(base, name)
+                yield f"{part} of {kind} {name}", look(database, name)
 
 
-def _names(base: Any, kind: str, request: _DatabaseRequest) -> list[str]:
+def _names(database: Any, kind: str, request: _DatabaseRequest) -> list[str]:
     query = "SELECT name FROM sqlite_master WHERE type = ? ORDER BY name"
-    all_names = [str(row[0]) for row in base.execute(query, [kind]).fetchall()]
+    all_names = [str(row[0]) for row in database.execute(query, [kind]).fetchall()]
     return [name for name in all_names if name in (request.targets[kind] or (name,))]
 
 
-def _columns(base: Any, name: str) -> list[Any]:
-    """Number, name, type, default and the like of each column."""
-    known = name if isinstance(base, sqlite3.Connection) else _quote_name(name)
-    return list(base.execute("SELECT * FROM pragma_table_info(?)", [known]).fetchall())
+def _columns(database: Any, name: str) -> list[Any]:
+    """Returns number, name, type, default and so on of each column."""
+    known = name if isinstance(database, sqlite3.Connection) else _quote_name(name)
+    return list(database.execute("SELECT * FROM pragma_table_info(?)", [known]).fetchall())
 
 
-def _rows(base: Any, name: str) -> Iterator[Any]:
-    cursor = base.execute(f"SELECT * FROM {_quote_name(name)}")
+def _rows(database: Any, name: str) -> Iterator[Any]:
+    cursor = database.execute(f"SELECT * FROM {_quote_name(name)}")
     while part := cursor.fetchmany(1000):
         yield from part
 

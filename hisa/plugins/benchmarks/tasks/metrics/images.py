@@ -1,4 +1,4 @@
-"""The metric over pictures: the same share of each brightness."""
+"""The metric over pictures: whether both have the same share of each brightness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
 __all__: list[str] = []
 
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-"""Read here; Pillow would start another program for some of the rest."""
+"""Formats that are read; for some others, Pillow would start another program."""
 _MAX_PIXELS = 50_000_000  # chosen by hand
 
 
@@ -34,9 +34,17 @@ def _colours(path: Any) -> Image.Image:
 
 @metric("compare_jupyterlab_images", read_result=_colours, read_expected=_colours)
 def compare_jupyterlab_images(result: Any, expected: Any, options: Options) -> Score:
-    """The green of two pictures is spread in exactly the same way."""
+    """Checks that two pictures have exactly the same scaled histogram of green.
+
+    Args:
+        result: the agent's picture.
+        expected: the picture to compare it with.
+        options: none are used.
+    """
     first, second = _counts(result, expected)
-    return verdict(bool((first == second).all()), "the same", "other shares of some brightness")
+    return verdict(
+        bool((first == second).all()), "the same", "the shares of some brightness differ"
+    )
 
 
 def _counts(first: Image.Image, second: Image.Image) -> list[Any]:
@@ -56,9 +64,9 @@ def _counts(first: Image.Image, second: Image.Image) -> list[Any]:
 
 
 def _narrow_picture(picture: Image.Image, width: int) -> Image.Image:
-    """At ``width``, each pixel mixed from the four around its place and no more.
+    """Returns a picture of that width, each pixel mixed from only the four around its place.
 
-    Pillow's ``resize`` takes in every pixel that falls away, which mixes more colours.
+    Pillow's ``resize`` also takes in every pixel that is dropped, which mixes more colours.
     """
     if picture.width == width:
         return picture

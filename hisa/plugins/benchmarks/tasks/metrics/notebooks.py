@@ -1,4 +1,4 @@
-"""Metrics over Jupyter notebooks: what was run, what came out, what stands in the cells."""
+"""Metrics over Jupyter notebooks: which cells were run, their outputs and their content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INSTALLER = ("Requirement already satisfied:", "Successfully installed")
 
 
 def _cells(path: Any) -> list[Mapping[str, Any]]:
-    """The cells of a notebook of any format, as format 4 has them."""
+    """Returns the cells of a notebook of any format, converted to format 4."""
     import nbformat
     from nbformat import reader
 
@@ -44,7 +44,7 @@ def _cells(path: Any) -> list[Mapping[str, Any]]:
 
 
 def _run(result: Any, options: Options) -> dict[int, bool]:
-    """Number of each cell of the type asked for, and whether it says that it was run."""
+    """Returns the number of each cell of the requested type, and whether it was run."""
     kind = options.get("cell_type", "code")
     if options.get("version", 4) != 4:
         raise BadRules(f"notebooks are read as format 4, not {options['version']!r}")
@@ -57,13 +57,25 @@ def _run(result: Any, options: Options) -> dict[int, bool]:
 
 @metric("is_jupyter_cell_executed", read_expected=rule("expected"), needs=("nbformat",))
 def is_jupyter_cell_executed(result: Any, expected: Any, options: Options) -> Score:
-    """The cells that were not run are those expected, by number from 0."""
+    """Checks that the cells that were not run are those expected.
+
+    Args:
+        result: the agent's notebook, as a file.
+        expected: numbers of the cells, from 0.
+        options: ``cell_type`` (default code).
+    """
     return same([number for number, run in _run(result, options).items() if not run], expected)
 
 
 @metric("are_jupyter_outputs_cleared", read_expected=rule("expected"), needs=("nbformat",))
 def are_jupyter_outputs_cleared(result: Any, expected: Any, options: Options) -> Score:
-    """The cells that still have the number of a run are those expected."""
+    """Checks that the cells that still have the number of a run are those expected.
+
+    Args:
+        result: the agent's notebook, as a file.
+        expected: numbers of the cells, from 0.
+        options: ``cell_type`` (default code).
+    """
     return same([number for number, run in _run(result, options).items() if run], expected)
 
 
@@ -73,7 +85,13 @@ def are_jupyter_outputs_cleared(result: Any, expected: Any, options: Options) ->
     read_expected=lambda path: rules_of(read_json(path)),
 )
 def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
-    """Two notebook files say the same; what the editor notes about the whole does not count."""
+    """Checks that two notebook files are equal, except for the metadata of the notebook.
+
+    Args:
+        result: the JSON of the agent's notebook.
+        expected: the JSON of the notebook to compare it with.
+        options: none are used.
+    """
     names = (expected.keys() | result.keys()) - {"metadata"}
     differ = sorted(n for n in names if n not in result or result[n] != expected.get(n))
     return verdict(not differ, "equal", f"differ: {differ[:10]}")
@@ -81,7 +99,13 @@ def compare_ipynb_files(result: Any, expected: Any, options: Options) -> Score:
 
 @metric("compare_notebook_cells", read_result=_cells, read_expected=_cells, needs=("nbformat",))
 def compare_notebook_cells(result: Any, expected: Any, options: Options) -> Score:
-    """Two notebooks have the same cells: their types and what stands in them."""
+    """Checks that two notebooks have the same cells: types and content.
+
+    Args:
+        result: the cells of the agent's notebook, in format 4.
+        expected: the cells to compare them with.
+        options: none are used.
+    """
     first, second = (
         [(cell["cell_type"], cell["source"]) for cell in cells] for cells in (result, expected)
     )
@@ -90,9 +114,14 @@ def compare_notebook_cells(result: Any, expected: Any, options: Options) -> Scor
 
 @metric("compare_notebook_outputs", read_result=_cells, read_expected=_cells, needs=("nbformat",))
 def compare_notebook_outputs(result: Any, expected: Any, options: Options) -> Score:
-    """Two notebooks have cells of the same types, and their code printed and gave the same.
+    """Checks that two notebooks have cells of the same types, with the same outputs.
 
-    What is printed as errors, and what a result is besides its text (a picture), does not count.
+    Standard error does not count, nor does the part of a result that is not text (a picture).
+
+    Args:
+        result: the cells of the agent's notebook, in format 4; what pip prints is left out.
+        expected: the cells to compare them with.
+        options: none are used.
     """
     return _compare_cells(
         [_outcome(cell, without=_INSTALLER) for cell in result],

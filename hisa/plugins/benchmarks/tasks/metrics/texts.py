@@ -1,7 +1,7 @@
 """Metrics over texts, lists, plain files and YAML, and over the rewards of pages.
 
-They are here although OSWorld's package has them too: nearly every task of one's own is scored by
-one of them, and Spider2-V's tasks have an option ``ignore_order`` that the package passes over.
+They are here although OSWorld's package has them too: nearly every task of your own is scored by
+one of them, and Spider2-V's tasks have an option ``ignore_order`` that the package ignores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ __all__: list[str] = []
 
 @metric("check_include_exclude", read_expected=rule())
 def check_include_exclude(result: Any, rules: Any, options: Options) -> Score:
-    """Checks that every ``include`` is in the text or list, and no ``exclude`` is."""
+    """Checks that every ``include`` is in the text or list, and no ``exclude`` is.
+
+    Args:
+        result: the text or list.
+        rules: lists of texts or entries under ``include`` and ``exclude``; both may be missing.
+        options: none are used.
+    """
     missing = [part for part in rules.get("include") or [] if part not in result]
     unwanted = [part for part in rules.get("exclude") or [] if part in result]
     bad = f"missing {missing}, unwanted {unwanted} in {abbreviate(result)}"
@@ -48,7 +54,10 @@ def check_include_exclude(result: Any, rules: Any, options: Options) -> Score:
 def literal_match(result: Any, expected: Any, options: Options) -> Score:
     """Checks that two values, or with ``type: list`` two lists, are equal as texts.
 
-    Options: ``ignore_case``, and ``ignore_order`` of a list.
+    Args:
+        result: the agent's value or list.
+        expected: the value or list to compare it with.
+        options: ``type`` str (default) or list; ``ignore_case``, and ``ignore_order`` of a list.
     """
     kind = options.get("type", "str")
     if kind not in ("str", "list"):
@@ -68,8 +77,11 @@ def literal_match(result: Any, expected: Any, options: Options) -> Score:
 def compare_csv(text: Any, expected: Any, options: Options) -> Score:
     """Checks that two CSV files have the same lines; any one of several expected files will do.
 
-    Options: ``strict`` (default; else white space at both ends of a line does not count),
-    ``ignore_case``, ``ignore_order``.
+    Args:
+        text: the content of the agent's file.
+        expected: a file, or several of which one has to match.
+        options: ``strict`` (default true; if false, white space at both ends of a line does not
+            count), ``ignore_case``, ``ignore_order``.
     """
     result_lines = _lines(text, options)
     expected_lines: list[str] = []
@@ -129,10 +141,14 @@ _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     read_expected=lambda rules: [(_RULES[kind], list(keys), value) for kind, keys, value in rules],
 )
 def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
-    """Checks that a YAML file keeps every rule: what must hold, of which place, with what.
+    """Checks that a YAML file meets every rule.
 
-    What must hold: match, in, contain, not_null. A place is a list of keys of mappings, and of
-    numbers or ``[key, value]`` of the entry meant in lists.
+    Args:
+        tree: the content of the agent's file.
+        rules: condition, place and value of each rule. The condition is match, in, contain or
+            not_null. The place is a list of keys, one per level: the key of a mapping, or in a
+            list, the number of an entry or ``[key, value]`` of the entry.
+        options: none are used.
     """
     for holds, keys, expected in rules:
         value = functools.reduce(_below, keys, tree)
@@ -158,7 +174,13 @@ def _below(tree: Any, key: Any) -> Any:
 
 @metric("miniwob_solved")
 def miniwob_solved(result: Any, expected: Any, options: Options) -> Score:
-    """Gives 1 for any reward of a MiniWoB++ page above 0, as published results count it."""
+    """Gives 1 for any reward of a MiniWoB++ page above 0, as published results count it.
+
+    Args:
+        result: ``reward`` and ``reason`` of the page, from the getter miniwob_reward.
+        expected: not used.
+        options: none are used.
+    """
     reward, reason = rules_of(result, "reward", "reason")
     with expecting("miniwob_solved, which goes with miniwob_reward"):
         return float(reward > 0), str(reason)
@@ -166,7 +188,13 @@ def miniwob_solved(result: Any, expected: Any, options: Options) -> Score:
 
 @metric("browsergym_rewarded")
 def browsergym_rewarded(result: Any, expected: Any, options: Options) -> Score:
-    """Gives the reward of a task of BrowserGym, 0 to 1."""
+    """Gives the reward of a task of BrowserGym, 0 to 1.
+
+    Args:
+        result: ``reward`` and ``reason`` of the task, from the getter browsergym_reward.
+        expected: not used.
+        options: none are used.
+    """
     reward, reason = rules_of(result, "reward", "reason")
     with expecting("browsergym_rewarded, which goes with browsergym_reward"):
         return min(1.0, max(0.0, float(reward))), str(reason)

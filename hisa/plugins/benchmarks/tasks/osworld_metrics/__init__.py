@@ -1,1 +1,1 @@
-"""Metrics of OSWorld's own package: found by name, run apart."""
+"""Metrics of OSWorld's own package: found by name, run in a separate process."""

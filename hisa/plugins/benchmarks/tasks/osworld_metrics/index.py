@@ -1,6 +1,6 @@
-"""Which metrics OSWorld's package has, and what is to be installed for one of them.
+"""The metrics that OSWorld's package has, and what must be installed for each.
 
-Those of one release are listed in ``known.tsv``; another release counts as not installed.
+``known.tsv`` lists those of one release; any other release counts as not installed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DISTRIBUTIONS: Mapping[str, str] = {
     "docx": "python-docx", "fitz": "pymupdf", "imagehash": "ImageHash", "odf": "odfpy",
     "pptx": "python-pptx", "skimage": "scikit-image", "yaml": "pyyaml",
 }  # fmt: skip
-"""Distributions by import name, where the two differ."""
+"""Distributions by import name, if the two differ."""
 _RUNS_CODE = "(runs code)"
 
 
@@ -49,7 +49,7 @@ class OSWorldMetric:
     """A metric of OSWorld's package."""
 
     file: str
-    """Which file defines it, without its ending."""
+    """The file that defines it, without its ending."""
     needs: tuple[str, ...] = ()
     """Libraries that it imports, by the names they are imported under."""
     runs_code: bool = False
@@ -58,18 +58,18 @@ class OSWorldMetric:
 
 @dataclass(frozen=True)
 class Installation:
-    """The package as one Python has it; without a folder that release is not installed there."""
+    """The package as one Python has it; ``folder`` is empty if the release is not installed."""
 
     folder: str
     roots: tuple[str, ...]
-    """Where that Python and its libraries are."""
+    """Folders of that Python and its libraries."""
     absent: tuple[str, ...]
-    """Libraries that the package names and that are not installed."""
+    """Libraries that the package imports and that are not installed."""
     version: str = ""
 
 
 def python() -> str:
-    """The Python that runs the package: ``HISA_OSWORLD_PYTHON``, else this one."""
+    """Returns the Python that runs the package: ``HISA_OSWORLD_PYTHON``, else this one."""
     return os.environ.get(_VARIABLE) or sys.executable
 
 
@@ -77,7 +77,7 @@ def find_installation() -> Installation:
     """Returns OSWorld's package as installed for `python`, which is asked only once.
 
     Raises:
-        UsageError: it is no Python that can be run.
+        UsageError: it is not a Python that can be run.
     """
     return _inspect_python(python())
 
@@ -94,7 +94,7 @@ def _inspect_python(interpreter: str) -> Installation:
         words = getattr(error, "stderr", "") or str(error)
         raise UsageError(
             f"{interpreter}: cannot say which of OSWorld's metrics it has: {words[-300:].strip()}",
-            fix=f"unset {_VARIABLE}, or name a Python from 3.10 on in it",
+            fix=f"unset {_VARIABLE}, or set it to a Python of version 3.10 or later",
         ) from error
     version = str(about["version"])
     folder = about["folder"] if version == PACKAGE.partition("==")[2] else ""
@@ -115,14 +115,14 @@ def known() -> Mapping[str, OSWorldMetric]:
 
 
 def find_osworld_metric(name: str) -> OSWorldMetric | None:
-    """The package's metric of that name, whether or not it can be used here."""
+    """Returns the package's metric of that name, whether or not it can be used here."""
     return known().get(name)
 
 
 def install_commands(name: str) -> str:
-    """Returns the commands that install what one of their metrics lacks here; empty: nothing.
+    """Returns the commands that install what a metric of OSWorld lacks here; empty for nothing.
 
-    For a name that is not in OSWorld's package, says so instead.
+    If OSWorld's package has no metric of that name, the text says so instead.
     """
     metric, here = find_osworld_metric(name), find_installation()
     if metric is None:

@@ -1,9 +1,9 @@
 """A script for any Python: calls metrics of OSWorld's package and prints their results.
 
-It reads one JSON object from standard input and prints a JSON list, one verdict a call:
-``{"score": 0.5}``, ``{"unreadable": why}`` where what the agent left made the function fail, or
-``{"broken": why}`` where the function, its libraries or the task's rules are at fault. Only the
-file that defines a function is loaded, never the package around it.
+It reads one JSON object from standard input and prints a JSON list, one verdict per call:
+``{"score": 0.5}``, ``{"unreadable": why}`` if what the agent left made the function fail, or
+``{"broken": why}`` if the function, its libraries or the task's rules are at fault. Only the file
+that defines a function is loaded, never the package around it.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _PACKAGE = "desktop_env.evaluators.metrics"
 
 
 class _Lacking(Exception):
-    """A library is used that is not installed."""
+    """A function uses a library that is not installed."""
 
 
 class _Nothing(type):
-    """What an absent library seems to hold while a file is loaded; it cannot be used."""
+    """Stands for any member of an absent library while a file is loaded; it cannot be used."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _seeming(f"{cls.__module__}.{cls.__name__}", name)
+        return _hollow_member(f"{cls.__module__}.{cls.__name__}", name)
 
     def __call__(cls, *args: object, **options: object) -> Any:
         raise _lacking(cls.__module__)
 
 
 _used: set[str] = set()
-"""Libraries that were asked for although they are absent; a function may hide that it failed."""
+"""Absent libraries that a function used; it may have hidden that it failed."""
 _loading = True
 
 
@@ -52,7 +52,7 @@ def _lacking(module: str) -> _Lacking:
     return _Lacking(module.partition(".")[0])
 
 
-def _seeming(module: str, name: str) -> Any:
+def _hollow_member(module: str, name: str) -> Any:
     if not _loading:
         raise _lacking(module)
     return _Nothing(name, (), {"__module__": module})
@@ -62,11 +62,11 @@ class _Hollow(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _seeming(self.__name__, name)
+        return _hollow_member(self.__name__, name)
 
 
 class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a hollow module for each absent library, so that the rest of a file can be loaded."""
+    """Finds a hollow module for each absent library, so that files that import it can be loaded."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = frozenset(names)
@@ -74,6 +74,13 @@ class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: object, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
+        """Finds a hollow module; see `importlib.abc.MetaPathFinder`.
+
+        Args:
+            fullname: the dotted name of the module; its first part decides.
+            path: not used.
+            target: not used.
+        """
         if fullname.partition(".")[0] not in self._names:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
@@ -86,7 +93,7 @@ class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _packages(folder: str) -> None:
-    """The packages above the metrics without what their own files would import."""
+    """Make the packages above the metrics known, without what their own files would import."""
     name = ""
     parts = _PACKAGE.split(".")
     for depth, part in enumerate(parts, 1):
@@ -100,7 +107,7 @@ def _packages(folder: str) -> None:
 
 
 def _defect(error: BaseException, place: str) -> bool:
-    """Whether an error speaks of the package or its libraries and not of what was compared."""
+    """Whether an error is about the package or its libraries, not about what was compared."""
     if _raised_in(error).startswith(("<", place)):
         return False
     if isinstance(error, AttributeError):
@@ -111,7 +118,7 @@ def _defect(error: BaseException, place: str) -> bool:
 
 
 def _raised_in(error: BaseException) -> str:
-    """The file of the code that failed; what the agent left may itself be code."""
+    """Returns the file of the code that failed; what the agent left may itself be code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -128,8 +135,8 @@ def _value(result: object) -> dict[str, object]:
     try:
         number = float(result)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return {"broken": f"it gave no number: {result!r}"[:300]}
-    return {"score": number} if math.isfinite(number) else {"broken": f"it gave {number}"}
+        return {"broken": f"its result is no number: {result!r}"[:300]}
+    return {"score": number} if math.isfinite(number) else {"broken": f"its result is {number}"}
 
 
 def _call(call: dict[str, Any]) -> dict[str, object]:
@@ -178,7 +185,7 @@ def _score_call(
     if len(arguments) > 1 and _is_file(arguments[0]) and _is_file(arguments[1]):
         _, again = _try_work(lambda: function(arguments[1], arguments[1], **options))
         if again is not None:
-            return {"broken": f"it fails over the expected file too: {_words(again)}"}
+            return {"broken": f"it fails on the expected file too: {_words(again)}"}
     return {"unreadable": _words(error)}
 
 
@@ -201,7 +208,7 @@ def main() -> None:
     verdicts = [_call(call) for call in request["calls"]]
     os.write(answers, json.dumps(verdicts).encode())
     sys.stdout.flush()
-    os._exit(0)  # threads that a function left must not hold the answer back
+    os._exit(0)  # threads that a function left must not delay the answer
 
 
 if __name__ == "__main__":

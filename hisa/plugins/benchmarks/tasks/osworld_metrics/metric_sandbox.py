@@ -1,7 +1,7 @@
-"""Calls a metric of OSWorld's package in a process of its own, over copies of the files.
+"""Calls a metric of OSWorld's package in a separate process, on copies of the files.
 
-The process has none of this one's variables, no network and nothing to write but its own folder
-where bubblewrap works, and limits on time and memory everywhere.
+The process has none of this one's variables, and limits on time and memory. If bubblewrap works, it
+has no network either, and can write only to its own folder.
 """
 
 from __future__ import annotations
@@ -38,11 +38,17 @@ Call = tuple[str, Any, Any, Options]
 async def run(name: str, result: Any, expected: Any, options: Options) -> Score:
     """Score with a metric of OSWorld's package.
 
+    Args:
+        name: the metric's name.
+        result: what the getter of the result gave; files as paths.
+        expected: what the getter of the expected value gave.
+        options: the options that the task gives the metric.
+
     Raises:
-        Unreadable: it failed over what the agent left, and not over the expected file; score 0.
-        BadRules: it, one of its libraries or the task's rules are at fault; no score.
-        Exceeded: it took too much processor time, or crashed over what it was given.
-        CheckFailed: it took too long, too much memory, or vanished; no score.
+        Unreadable: it failed on what the agent left, but not on the expected file; score 0.
+        BadRules: the metric, one of its libraries or the task's rules are at fault; no score.
+        Exceeded: it took too much processor time, or crashed.
+        CheckFailed: it took too long or too much memory, or vanished; no score.
     """
     (verdict,) = await run_calls([(name, result, expected, options)])
     if "score" in verdict:
@@ -77,7 +83,7 @@ async def run_calls(calls: Sequence[Call], limits: Limits = OSWORLD_LIMITS) -> l
 
 
 def _text(value: object) -> str:
-    """Bytes of a database's row as the text that they most often are."""
+    """Returns bytes, which come from rows of databases, as the text that they most often are."""
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     raise TypeError(f"{type(value).__name__} cannot be sent")
@@ -88,7 +94,7 @@ def _prepare_calls(calls: Sequence[Call], folder: Path) -> list[dict[str, Any]]:
 
 
 def _prepare_call(number: int, call: Call, folder: Path) -> dict[str, Any]:
-    """A call with its files copied: a function may write beside what it reads."""
+    """Returns a call with its files copied, since a function may write beside what it reads."""
     name, result, expected, options = call
     metric = find_osworld_metric(name)
     if metric is None:
@@ -101,7 +107,7 @@ def _prepare_call(number: int, call: Call, folder: Path) -> dict[str, Any]:
 
 
 def _copy_files(value: Any, place: Path) -> Any:
-    """Paths become texts, as the package has them; what lies beside a file comes with it."""
+    """Returns a value with its paths as texts, as the package expects, and copies their folders."""
     if isinstance(value, Path):
         shutil.copytree(value.parent, place, dirs_exist_ok=True)
         return str(place / value.name)

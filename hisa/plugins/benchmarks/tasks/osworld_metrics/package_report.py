@@ -1,4 +1,4 @@
-"""A script for any Python: where OSWorld's package is there, which release, and what it lacks.
+"""A script for any Python: prints where OSWorld's package is, its release, and what it lacks.
 
 It prints one JSON object and reads the package's files without running them: importing the package
 would import everything it could ever need.
@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 
 def _folder() -> str:
-    """Returns the folder of the metrics; empty where the package is not installed."""
+    """Returns the folder of the metrics; empty if the package is not installed."""
     spec = importlib.util.find_spec("desktop_env")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         folder = os.path.join(place, "evaluators", "metrics")
@@ -49,7 +49,7 @@ def _version() -> str:
 
 
 def main(requested: list[str]) -> None:
-    """Print what is here; ``requested`` are libraries to look for as well."""
+    """Print a report of the package; ``requested`` are further libraries to look for."""
     folder = _folder()
     libraries = {*requested, *(_find_imports(folder) if folder else ())} - {"desktop_env"}
     about = {

@@ -1,6 +1,6 @@
-"""What the published tasks of OSWorld and Spider2-V ask for: facts, and no task itself.
+"""The pieces that the published tasks of OSWorld and Spider2-V ask for, without the tasks.
 
-A file of this folder has a line a task, with tabs between domain, id, how metrics are combined,
+A file of this folder has one line per task, with tabs between domain, id, how metrics are combined,
 metrics, getters of results and of expected values, setup steps, steps before scoring; commas
 between names, "-" for none.
 """
@@ -21,7 +21,7 @@ _FOLDER = Path(__file__).parent
 NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.tsv")))
 """The benchmarks whose lists are here."""
 _KINDS: tuple[Kind, ...] = ("metric", "getter", "getter", "setup", "setup")
-"""Of the columns from the fourth on."""
+"""Kinds of the pieces in the columns from the fourth on."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PublicTask:
 
 
 def public_tasks(name: str) -> tuple[PublicTask, ...]:
-    """The published tasks of a benchmark.
+    """Returns the published tasks of a benchmark.
 
     Raises:
         UsageError: its list is not here.
@@ -45,10 +45,10 @@ def public_tasks(name: str) -> tuple[PublicTask, ...]:
 
 
 def read(text: str) -> tuple[PublicTask, ...]:
-    """The tasks of a list.
+    """Returns the tasks of a list.
 
     Raises:
-        UsageError: a line without its eight columns.
+        UsageError: a line does not have eight columns.
     """
     return tuple(_task(number, line) for number, line in enumerate(text.splitlines(), 1))
 

@@ -29,7 +29,7 @@ Url = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class Browser(Parameters):
-    """Chrome with a debugging port, and a second port that is open to the outside."""
+    """Chrome with a debugging port, and a second port that other machines can reach."""
 
     debugging_port: Annotated[int, Field(gt=0, lt=65536)] = 1337
     listening_port: Annotated[int, Field(gt=0, lt=65536)] = 9222
@@ -58,7 +58,7 @@ class OpenTabs(Parameters):
 
 @SETUP("chrome_open_tabs", OpenTabs)
 async def chrome_open_tabs(context: StepContext, params: OpenTabs) -> None:
-    """Open each page in a tab of its own; the empty first tab goes away."""
+    """Open each page in a tab of its own, and close the empty first tab."""
     blank = [tab for tab in await tabs(context) if str(tab.get("url")).startswith(_BLANK)]
     for url in params.urls_to_open:
         await ask(context, f"/json/new?{quote(url, safe='')}", method="PUT")
@@ -96,15 +96,17 @@ _FIRST_START = (
     "timeout 30 google-chrome --headless=new --no-first-run --virtual-time-budget=2000 --dump-dom "
     '--user-data-dir="$HOME/.config/chromium" about:blank'
 )
-"""Makes the history file, and ends."""
+"""Starts Chrome once, so that it makes its history file."""
 
 
 @SETUP("update_browse_history", History)
 async def update_browse_history(context: StepContext, params: History) -> None:
-    """Add visits to the history file; the browser must not run. One that never ran is started once.
+    """Add visits to the history file; the browser must not be running.
+
+    A browser that has no history file yet is started once.
 
     Raises:
-        EnvironmentFailed: there is no history file, and no browser that makes one.
+        EnvironmentFailed: there is no history file, and no browser to make one.
     """
     history_file = await _history_file(context)
     if history_file is None:
@@ -121,7 +123,7 @@ async def update_browse_history(context: StepContext, params: History) -> None:
 
 
 async def _history_file(context: StepContext) -> tuple[str, bytes] | None:
-    """Path and content of the browser's history."""
+    """Returns path and content of the browser's history; None if there is none."""
     for folder in ("google-chrome", "chromium"):
         path = f"~/.config/{folder}/Default/History"
         try:
@@ -155,7 +157,7 @@ def _with_visits(context: StepContext, data: bytes, params: History) -> bytes:
 
 
 def same_address(first: str | None, second: str | None) -> bool:
-    """Whether two addresses lead to one page; www., a lone / and a missing http are nothing."""
+    """Whether two addresses are the same page; www., a lone / and a missing http do not count."""
     if first is None or second is None:
         return first is second
     return _plain(first) == _plain(second)

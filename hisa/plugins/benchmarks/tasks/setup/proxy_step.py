@@ -1,6 +1,6 @@
-"""A proxy for the pages of a task that wants one, as OSWorld-Verified's ``"proxy": true`` does.
+"""A proxy for the pages of a task that wants one by OSWorld-Verified's ``"proxy": true``.
 
-As published, Chrome gets it where a ``launch`` step starts it, and nothing else does.
+As in the published code, only a Chrome that a ``launch`` step starts uses it.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES, StepContext
 from hisa.protocols import Task
 from hisa.tasks.pieces import SETUP, Parameters
 
-__all__ = ["by_proxy", "named_proxy"]
+__all__ = ["add_proxy", "named_proxy"]
 
 NO_PROXY = "none"
 _CHROME = frozenset(("google-chrome", *OTHER_NAMES["google-chrome"]))
 _SECONDS = 20.0
-"""For one connection, which is given up after 10 s."""
+"""Longest run of `_CONNECT`, which gives up after 10 s."""
 _CONNECT = """
 import socket, sys
 socket.create_connection((sys.argv[1], int(sys.argv[2])), 10).close()
 """
-"""Runs in the machine."""
+"""Runs in the machine: connects to the proxy once."""
 
 
 def named_proxy(task: Task, settings: TaskSettings) -> str:
-    """Returns the proxy that a task's pages are opened by; empty where it wants or has none."""
+    """Returns the proxy of a task's pages; empty if the task wants none or none is set."""
     wants = any(step.get("type") == PROXY for step in task.setup)
     return settings.proxy if wants and settings.proxy != NO_PROXY else ""
 
 
-def by_proxy(context: StepContext, line: str) -> str:
-    """A bash line, with the proxy where there is one and the line starts Chrome."""
+def add_proxy(context: StepContext, line: str) -> str:
+    """Returns a bash line, with the proxy if there is one and the line starts Chrome."""
     name = posixpath.basename((line.split() or [""])[0])
     if not context.proxy or name not in _CHROME:
         return line
@@ -47,10 +47,10 @@ def by_proxy(context: StepContext, line: str) -> str:
 
 @SETUP(PROXY, Parameters)
 async def proxy(context: StepContext, params: Parameters) -> None:
-    """See that the machine reaches the proxy, where one is named.
+    """Check that the machine reaches the proxy, if one is set.
 
     Raises:
-        EnvironmentFailed: it does not; every page of the task would be an error.
+        EnvironmentFailed: it does not, so every page of the task would be an error.
     """
     if not context.proxy:
         return
@@ -61,5 +61,5 @@ async def proxy(context: StepContext, params: Parameters) -> None:
         why = (result.error.strip().splitlines() or ["no answer"])[-1][:200]
         raise EnvironmentFailed(
             f"{context.environment.name} does not reach the proxy {context.proxy}: {why}",
-            fix="--set tasks.proxy=http://HOST:PORT, as the machine reaches it, or none",
+            fix="--set tasks.proxy=http://HOST:PORT, an address that the machine reaches, or none",
         )

@@ -16,7 +16,7 @@ from hisa.tasks.task_context import quote_word
 __all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "put"]
 
 GuestPath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
-"""A path on the machine; the machine is thrown away, so any will do."""
+"""A path on the machine; any is allowed, since the machine is thrown away."""
 
 
 class _Address(Parameters):
@@ -56,7 +56,7 @@ class _Upload(Parameters):
 
 
 class Uploads(Parameters):
-    """Files that came with the task, named from the benchmark's folder, and where they go."""
+    """Files that came with the task, named from the benchmark's folder, and their destinations."""
 
     files: tuple[_Upload, ...]
 
@@ -69,7 +69,13 @@ async def upload_files(context: StepContext, params: Uploads) -> None:
 
 
 async def put(context: StepContext, source: str, dest: str) -> None:
-    """Put a file on the machine: one of the task's own, or one from an address."""
+    """Put a file on the machine: one that came with the task, or one from the internet.
+
+    Args:
+        context: the task and its machine.
+        source: path of the file in the task's folder, or its http or https address.
+        dest: path on the machine.
+    """
     await place(context, dest, await _content(context, source))
 
 

@@ -1,8 +1,8 @@
-"""Runs a shell script of a task's setup, and finds what went wrong although it does not say so.
+"""Runs a shell script of a task's setup, and finds failures that the script does not report.
 
-Published scripts begin with ``exec 2>/dev/null`` and end with whatever their last command gave.
-bash itself tells what fails in them: a command that is not found, and each command whose failure
-nothing in the script looks at.
+Published scripts begin with ``exec 2>/dev/null`` and end with the status of their last command.
+bash itself reports what fails in them: a command that is not found, and each command whose failure
+the script ignores.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["await_windows", "expect_window", "run_traced"]
 
 _SECONDS = 600.0  # chosen by hand
 _MAX_LOG = 200_000
-"""Characters of what bash tells; a loop may fail in the same place for ever."""
+"""Most characters of bash's report; a loop may fail in the same place for ever."""
 _ESSENTIAL = frozenset(
     ("cd", "source", ".", "mv", "cp", "ln", "install", "unzip", "tar", "gunzip", "bunzip2", "7z",
      "git", "wget", "curl", "pip", "pip3", "apt", "apt-get", "dpkg", "conda", "npm")
 )  # fmt: skip
-"""Commands that put something in its place: a script whose next line needs it goes wrong."""
+"""Commands that put something in its place, which a later line of the script needs."""
 _ACTIVATES = re.compile(r"\s*conda\s+(?:de)?activate\b")
-"""Changes only where the rest of a script finds its programs: each that is not found is told.
+"""Lines that may fail: they change only where programs are found, and a missing one is reported.
 
-Published scripts have such lines without the function that they call, which bash passes over.
+Published scripts have such lines without the function that they call, which bash ignores.
 """
 _TRACE = """\
 unset BASH_ENV
@@ -50,7 +50,7 @@ set -E
 trap '__hisa failed "$LINENO" "$?" "${{BASH_SOURCE[0]}}" "$BASH_COMMAND"' ERR
 trap '__hisa ended "$LINENO" "$?" "$-" "$BASH_COMMAND"' EXIT
 """
-"""bash reads this first; a command whose failure the script looks at (if, ||, !) is not told."""
+"""bash reads this first; a command whose failure the script handles (if, ||, !) is not reported."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class _TraceLine:
 async def run_traced(
     context: StepContext, words: Sequence[str], *, name: str, text: str, path: str = ""
 ) -> None:
-    """Run bash on a script or a line, and expect that nothing in it failed unnoticed.
+    """Run bash on a script or a line, and raise if anything in it failed unnoticed.
 
     Args:
         context: the task and its machine.
-        words: what bash is given after its own name.
-        name: of the script, for messages.
-        text: of the script.
-        path: where the script is on the machine; empty: a line.
+        words: the arguments of bash.
+        name: the script's name, for messages.
+        text: the script's content.
+        path: the script's path on the machine; empty if ``words`` hold a line instead.
 
     Raises:
         EnvironmentFailed: a command was not found, or failed to put something in its place, the
@@ -98,7 +98,7 @@ async def run_traced(
         fix = next(filter(None, map(fix_from_output, problems)), "")
         raise EnvironmentFailed(
             f"{name}: {'; '.join(problems[:5])}",
-            fix=fix or "see what the script expects of the machine",
+            fix=fix or "check what the script expects of the machine",
         )
 
 
@@ -130,17 +130,17 @@ def _problems(records: Iterator[_TraceLine], lines: Sequence[str], path: str) ->
 
 
 def _matters(status: str, words: Sequence[str]) -> bool:
-    """Whether a failure that a script does not look at keeps it from what it is for."""
-    return status in ("126", "127") or (bool(words) and _first(words) in _ESSENTIAL)
+    """Whether a failure that the script ignores keeps it from its purpose."""
+    return status in ("126", "127") or (bool(words) and _first_program(words) in _ESSENTIAL)
 
 
-def _first(words: Sequence[str]) -> str:
+def _first_program(words: Sequence[str]) -> str:
     rest = [word for word in words if word not in ("sudo", "-S", "-E", "command")]
     return rest[0].lstrip("\\") if rest else ""
 
 
 def _expects_failure(lines: Sequence[str], number: int) -> bool:
-    """Whether a line looks at the failure of its own command."""
+    """Whether a line handles the failure of its own command."""
     line = _line(lines, number)
     return "||" in line or re.match(r"\s*(if|elif|while|until|!)\s", line) is not None
 
@@ -151,19 +151,19 @@ def _line(lines: Sequence[str], number: int) -> str:
 
 _PARTS = re.compile(r"[\n;&|]+")
 _BEFORE = re.compile(r"\s*(?:(?:sudo|exec|nohup|env|setsid|[A-Za-z_]\w*=\S*)\s+)*")
-"""What stands before the name of a program."""
+"""What may precede the name of a program."""
 
 
 async def expect_window(context: Context, text: str, result: CommandResult) -> None:
-    """See that a command that failed has opened the window of the application that it starts.
+    """Check that a command that failed has opened the window of the application that it starts.
 
     Args:
         context: the task and its machine.
-        text: lines of bash; one that starts no application with a window may end as it will.
-        result: of these lines, which have ended.
+        text: lines of bash; if they start no application with a window, any status will do.
+        result: the result of these lines, which have ended.
 
     Raises:
-        EnvironmentFailed: it ended with another status than 0, and there is no such window.
+        EnvironmentFailed: the status is not 0, and there is no such window.
     """
     names = {name for alternatives in _opened_by(text) for name in alternatives}
     if result.exit_code == 0 or not names:
@@ -184,12 +184,13 @@ async def expect_window(context: Context, text: str, result: CommandResult) -> N
 async def await_windows(context: Context, text: str) -> None:
     """Wait until each application that a script starts shows a window, 30 s at most.
 
-    Published scripts end as soon as they have handed over; a run that begins then does not see what
-    it is about. One whose window does not come may have been started for something else.
+    Published scripts end as soon as they have started a program; a run that began then would not
+    see its window yet. A window that does not appear is no failure: the program may have been
+    started for something else.
 
     Args:
         context: the task and its machine.
-        text: of the script; only what it starts by lines of its own is waited for.
+        text: the script; only programs that lines without indentation start are waited for.
     """
     lines = [line for line in text.splitlines() if line[:1].isalpha()]
     awaited = set(_opened_by("\n".join(lines)))
@@ -201,7 +202,7 @@ async def await_windows(context: Context, text: str) -> None:
 
 
 def _opened_by(text: str) -> Iterator[tuple[str, ...]]:
-    """For each application that lines of bash start, words of its window."""
+    """Yields words of the window of each application that lines of bash start."""
     for part in _PARTS.split(text):
         if names := window_names(_BEFORE.sub("", part, count=1)):
             yield names

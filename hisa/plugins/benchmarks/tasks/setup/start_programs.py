@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from hisa.environments.clean_commands import bash
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
-from hisa.plugins.benchmarks.tasks.setup.proxy_step import by_proxy
+from hisa.plugins.benchmarks.tasks.setup.proxy_step import add_proxy
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.setup.scripts import expect_window
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
@@ -50,12 +50,12 @@ class Launch(Parameters):
 
 @SETUP("launch", Launch)
 async def launch(context: StepContext, params: Launch) -> None:
-    """Start a program; one that ends others is waited for."""
+    """Start a program, and wait for it if it ends others."""
     if ends_programs(params.command, shell=params.shell):
         await end_programs(context, params.command)
         return
     line = await context.line(params.command, shell=params.shell)
-    line = line if params.shell else by_proxy(context, line)
+    line = line if params.shell else add_proxy(context, line)
     await start(context, line, names=window_names(line))
 
 
@@ -65,7 +65,7 @@ class _Until(Parameters):
     stderr: str | None = None
 
     def holds(self, result: CommandResult) -> bool:
-        """Whether the command may be left; one condition that holds is enough."""
+        """Whether the command need not be repeated; one condition that holds is enough."""
         return (
             (self.returncode is not None and result.exit_code == self.returncode)
             or (self.stdout is not None and self.stdout in result.output)
@@ -87,8 +87,8 @@ class Execute(Parameters):
 async def execute(context: StepContext, params: Execute) -> None:
     """Run a command.
 
-    Its exit status decides nothing, unless ``until`` says so, or it is to start an application
-    whose window is not there.
+    Its exit status does not matter, unless ``until`` names it, or the command starts an application
+    whose window does not appear.
     """
     uses_output = params.until or params.stdout or params.stderr
     if not uses_output and ends_programs(params.command, shell=params.shell):
@@ -116,7 +116,7 @@ async def execute(context: StepContext, params: Execute) -> None:
 
 
 def _expect_started(context: StepContext, params: Execute, result: CommandResult) -> None:
-    """126 and 127 mean that the machine lacks the program: before a run never the agent's fault."""
+    """Raise if the machine lacks the program (126, 127): before a run, not the agent's fault."""
     judged = context.phase == "prepare" or not params.shell
     missing = judged and result.exit_code in (126, 127)
     lacks = re.search(r"No module named '?(pyautogui)", result.error)
@@ -127,7 +127,7 @@ def _expect_started(context: StepContext, params: Execute, result: CommandResult
         )
 
 
-SETUP("command", Execute)(execute)  # its other name
+SETUP("command", Execute)(execute)  # another name of the step
 
 
 class Open(Parameters):
@@ -180,11 +180,11 @@ _OPENERS: Mapping[str, str] = {
     "html htm pdf svg": "google-chrome",
     "txt md json py sh log yaml yml": "gedit",
 }
-"""Commands that open a file where no desktop environment chooses one, by its extension."""
+"""Commands that open a file if no desktop environment chooses one, by its extension."""
 
 
 def opener_of(path: str) -> str:
-    """The command that opens a file of that extension, without the file; empty: none known."""
+    """Returns the command that opens files of that extension; empty if none is known."""
     ending = posixpath.splitext(path)[1].lstrip(".").lower()
     return next((line for ends, line in _OPENERS.items() if ending in ends.split()), "")
 
@@ -193,22 +193,24 @@ _ENDERS = ("pkill", "killall")
 _CHROME = ("chrome", "google-chrome", "google-chrome-stable")
 _CHROMIUM = "chromium"
 _GONE_SECONDS = 15.0
-"""Longest wait for a browser to write its files and be gone; it takes about one second."""
+"""Longest wait for a browser to write its files and end; it takes about one second."""
 _LEFT = "ps -C chrome,chromium -o stat= | grep -q '^[^Z]'"
-"""Holds while a browser runs; one that nothing has waited for yet does not count."""
+"""Succeeds while a browser runs; a zombie does not count."""
 
 
 def ends_programs(command: str | Sequence[str], *, shell: bool = False) -> bool:
-    """Whether a command, as a task file has it, is about ending programs and no more."""
+    """Whether a command of a task file only ends programs."""
     return not (shell and not isinstance(command, str)) and bool(_words(command))
 
 
 async def end_programs(context: StepContext, command: str | Sequence[str]) -> int:
-    """Run a command that ends programs, and wait for the browser, if that is meant, to be gone.
+    """Run a command that ends programs; if it ends the browser, wait until that is gone.
 
-    Chromium goes by Chrome's name in task files, and is not ended by it. A browser that is started
-    while the one before still runs would hand over to it and end. Returns the exit status, 1 where
-    there was none to end.
+    Task files call Chromium by Chrome's name, which would not end it. A browser that is started
+    while the previous one still runs would hand over to it and end.
+
+    Returns:
+        The exit status; 1 if there was nothing to end.
     """
     words = _words(command)
     lines = [words]
@@ -225,7 +227,7 @@ async def end_programs(context: StepContext, command: str | Sequence[str]) -> in
 
 
 def _words(command: str | Sequence[str]) -> list[str]:
-    """The words of a command that only ends programs; none of any other."""
+    """Returns the words of a command that only ends programs; empty for any other."""
     if isinstance(command, str):
         if set(command) & set(";&|<>()$`\n"):
             return []
@@ -243,7 +245,7 @@ class _Verification(Parameters):
 
 
 class VerifiedCommand(Parameters):
-    """A command, and what must hold within some seconds afterwards; all that is named must."""
+    """A command, and the conditions that must all hold within some seconds afterwards."""
 
     command: Annotated[str | tuple[str, ...], Field(min_length=1)]
     shell: bool = False
@@ -256,10 +258,10 @@ class VerifiedCommand(Parameters):
 
 @SETUP("execute_with_verification", VerifiedCommand)
 async def execute_verified(context: StepContext, params: VerifiedCommand) -> None:
-    """Run a command, and wait until the window and the state that it is run for are there.
+    """Run a command, and wait until the window and the state that it should bring about are there.
 
     Raises:
-        EnvironmentFailed: they are not within the time; what is lacking is named.
+        EnvironmentFailed: they are not there in time; the message names what is missing.
     """
     await execute(context, Execute(command=params.command, shell=params.shell))
     deadline = Deadline(params.max_wait_time)
@@ -271,7 +273,7 @@ async def execute_verified(context: StepContext, params: VerifiedCommand) -> Non
 
 
 async def _describe_unmet(context: StepContext, verification: _Verification) -> str:
-    """The first condition that does not hold, in words; empty where all do."""
+    """Returns the first condition that does not hold, in words; empty if all do."""
     if verification.window_exists is not None:
         titles = [plain_title(window.title) for window in await context.windows()]
         name = plain_title(verification.window_exists).lower()

@@ -1,6 +1,6 @@
 """Steps for the pages of web services that a task runs on the machine itself.
 
-Nothing here is about an account with anybody else: who signs in is the user of a fresh service.
+No account with an outside service is used: the user who signs in belongs to a fresh local service.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["Airflow", "Dagster", "Superset"]
 Local = Annotated[
     str, Field(pattern=r"^https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)", max_length=4096)
 ]
-"""The address of a page that the machine serves itself."""
+"""The address of a page that the machine itself serves."""
 _POPUP_SECONDS = 5.0
-"""As long as the benchmark waits for what may not appear."""
+"""Wait for what may not appear, as long as the benchmark's."""
 _SIGN_IN = 'input[type="submit"][value="Sign In" i]'
 
 
@@ -31,7 +31,7 @@ class _Action(Parameters):
     """Something to do on the page."""
 
     timeout: Annotated[float, Field(gt=0, le=3_600_000)] = 60_000.0
-    """Milliseconds, for what takes long."""
+    """Milliseconds, for actions that take long."""
     username: Annotated[str, Field(min_length=1, max_length=200)] = "admin"
     password: Annotated[str, Field(min_length=1, max_length=200)] = "admin"
     script_path: Annotated[str, Field(max_length=4096)] = ""
@@ -50,7 +50,7 @@ class Dagster(Parameters):
 
 @SETUP("dagster_webui_init", Dagster)
 async def dagster_webui_init(context: StepContext, params: Dagster) -> None:
-    """Show Dagster's page, close what lies over it, and do what else the task asks for."""
+    """Show Dagster's page, and do there what the task asks for."""
     doing: Mapping[str, Callable[[StepContext, _Action], Sequence[PageStep]]] = {
         "execute_js": _script,
         "close_popups": _close_popups,
@@ -73,7 +73,7 @@ def _close_popups(context: StepContext, action: _Action) -> Sequence[PageStep]:
 
 
 def _materialize(context: StepContext, action: _Action) -> Sequence[PageStep]:
-    """Select all assets, materialize them, and wait until none is left to be."""
+    """Returns steps that select all assets, materialize them, and wait until all are done."""
     seconds = action.timeout / 1000
     return [
         PageStep("click", 'a[href="/assets"]', text="Assets"),
@@ -104,7 +104,7 @@ class _SignIn(_Action):
 
 
 class Airflow(Parameters):
-    """Airflow's page, and whether to sign in there."""
+    """Airflow's page, and whether to sign in."""
 
     url: Local = "http://localhost:8080"
     actions: tuple[_SignIn, ...] = ()
@@ -112,18 +112,18 @@ class Airflow(Parameters):
 
 @SETUP("astro_webui_init", Airflow)
 async def astro_webui_init(context: StepContext, params: Airflow) -> None:
-    """Show Airflow's page, and sign in where the task asks for it."""
+    """Show Airflow's page, and sign in if the task asks for it."""
     steps = [PageStep("see", "input#username", seconds=_POPUP_SECONDS, optional=True)]
     for action in params.actions:
         steps += _sign_in(action.username, action.password, 'a[rel="home"]')
     await work_page(context, params.url, steps)
-    if len(open_tabs := await tabs(context)) > 1:  # the page that was there first goes
+    if len(open_tabs := await tabs(context)) > 1:  # close the page that was there first
         await ask(context, f"/json/close/{quote(str(open_tabs[-1].get('id')))}")
 
 
 @SETUP("astro_refresh_page", Parameters)
 async def astro_refresh_page(context: StepContext, params: Parameters) -> None:
-    """Load the page that was there first again."""
+    """Reload the page that was there first."""
     for first in (await tabs(context))[-1:]:
         await work_page(context, str(first.get("url")), [PageStep("run", value=_RELOAD)])
 
@@ -132,7 +132,7 @@ _RELOAD = "void setTimeout(() => location.reload(), 0)"
 
 
 class Superset(Parameters):
-    """Superset's page; the published actions on it are none."""
+    """Superset's page; the benchmark has no actions on it."""
 
     url: Local = "http://localhost:8088"
     actions: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
@@ -145,7 +145,7 @@ async def superset_webui_init(context: StepContext, params: Superset) -> None:
 
 
 def _sign_in(name: str, password: str, home: str) -> list[PageStep]:
-    """Fill in a form of Flask's AppBuilder, which both have, and wait for a link of the inside."""
+    """Returns steps that sign in by Flask AppBuilder's form, and wait for a link ``home``."""
     return [
         PageStep("fill", "input#username", value=name),
         PageStep("fill", "input#password", value=password),

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 async def _choose_window(context: Context, params: Named) -> Window | None:
-    """While scoring a window may be gone because the agent closed it: that is no failure."""
+    """Returns the window; during scoring, None if it is gone: the agent may have closed it."""
     if context.phase == "score":
         return find_window(await context.windows(), params)
     return await await_window(context, params)
