@@ -123,8 +123,8 @@ def _harmless(records: Sequence[Record]) -> Iterator[str]:
     yield f"    of these without a place (the grounder): {sum(r.unfound for r in played)}"
     yield f"  stopped twice in a row: {rate(sum(map(_twice, played)), len(played))}; goal 0"
     question_count = sum(bool(record.asked) for record in policed)
-    yield f"  asked about, with the policy on: {rate(question_count, len(policed))};"
-    " goal 5% at most"
+    question_rate = rate(question_count, len(policed))
+    yield f"  asked about, with the policy on: {question_rate}; goal 5% at most"
     yield f"  acts on another control: {rate(sum(map(_is_wrong, played)), len(played))}; goal 0"
     columns: Mapping[str, Check] = {
         "meant": lambda r: r.verdict == "meant",
