@@ -105,7 +105,13 @@ def write_plugin(name: str, parent: Path) -> Path:
 
 
 def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
-    """Write a file from one of the templates."""
+    """Write a file from one of the templates.
+
+    Args:
+        path: the file to write.
+        template: its name in ``scaffold/templates``, without ".txt".
+        values: what replaces "$NAME" in it, by name.
+    """
     source = files("hisa.plugins.toolkits.scaffold").joinpath("templates", f"{template}.txt")
     path.write_text(Template(source.read_text("utf-8")).substitute(values), "utf-8")
 

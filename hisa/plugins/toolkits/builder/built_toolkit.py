@@ -74,9 +74,14 @@ async def call_program(
     *,
     seconds: float = 30.0,
 ) -> Answer:
-    """Returns what came of a function of a program, which runs on the machine and nowhere else.
+    """Runs a function of a program, on the machine and nowhere else.
 
-    ``arguments`` are its arguments, ``seconds`` a limit on an idle machine.
+    Args:
+        environment: the machine.
+        code: the program's source.
+        function: the name of a function that it defines.
+        arguments: its arguments by name, as plain JSON data.
+        seconds: time limit, before `patience` stretches it for a slow machine.
 
     Raises:
         EnvironmentFailed: the machine does not answer.

@@ -117,7 +117,13 @@ def port_of(process: Process) -> int:
 
 
 def ask(port: int, path: str, *, method: str = "GET") -> Any:
-    """Returns what the DevTools port answers to a request, as JSON."""
+    """Returns what the DevTools port answers to a request, as JSON.
+
+    Args:
+        port: the DevTools port, on this machine.
+        path: with its query, as "/json/list".
+        method: the HTTP method.
+    """
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
     with urllib.request.urlopen(request, timeout=_ANSWER) as answer:
         return json.loads(answer.read(_MOST))

@@ -168,7 +168,13 @@ def _require_usable(element: dict[str, Any]) -> None:
 
 
 def check(field: str, on: bool, nth: int) -> Any:
-    """Ticks a box or a radio button, or takes the tick away, and returns what it says then."""
+    """Ticks a box or a radio button, or takes the tick away, and returns what it says then.
+
+    Args:
+        field: its label, name or "css=SELECTOR".
+        on: whether it is to have a tick.
+        nth: which of the fields that fit, from 1; 0: there must be only one.
+    """
     with front(acts=True) as tab:
         element = tab.call_page("hold", pools=["field"], target=field, nth=nth)
         _require_usable(element)
@@ -183,7 +189,13 @@ def check(field: str, on: bool, nth: int) -> Any:
 
 
 def click(target: str, nth: int, double: bool) -> Any:
-    """Clicks an element, and returns what is there then."""
+    """Clicks an element, and returns what is there then.
+
+    Args:
+        target: the element's text or a part of it, or "css=SELECTOR".
+        nth: which of the elements that fit, from 1; 0: there must be only one.
+        double: whether to click twice.
+    """
     before = {open_tab["id"] for open_tab in targets(find_port())}
     with front(acts=True) as tab:
         element = tab.call_page("hold", pools=["place", "field", "any"], target=target, nth=nth)
@@ -201,7 +213,13 @@ def click(target: str, nth: int, double: bool) -> Any:
 
 
 def aim(target: str, nth: int, enter: bool) -> Any:
-    """Returns the words of what a click, or Enter in a field, would press."""
+    """Returns the words of what a click, or Enter in a field, would press.
+
+    Args:
+        target: the element's text, or the field's label; or "css=SELECTOR".
+        nth: which of those that fit, from 1; 0: there must be only one.
+        enter: whether Enter would be pressed in a field, instead of a click.
+    """
     pools = ["field"] if enter else ["place", "field", "any"]
     with front() as tab:
         return tab.call_page("aim", pools=pools, target=target, nth=nth, enter=enter)["aim"]
@@ -232,7 +250,14 @@ def _press_key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None
 
 
 def download(link: str, folder: str, nth: int, limit: float) -> Any:
-    """Downloads what a link leads to, and returns the file."""
+    """Downloads what a link leads to, and returns the file.
+
+    Args:
+        link: its text or a part of it, or "css=SELECTOR".
+        folder: an existing folder, absolute or from the home folder on.
+        nth: which of the links that fit, from 1; 0: there must be only one.
+        limit: most seconds from the beginning of the download to its end.
+    """
     place = path_of(folder)
     if not place.is_dir():
         raise Refused(f"there is no folder {str(place)!r}")

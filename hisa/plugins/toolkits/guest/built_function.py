@@ -39,7 +39,13 @@ def limit(seconds: float) -> None:
 
 
 def answer(path: Path, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns what came of a call of the program in a file."""
+    """Returns what came of a call of the program in a file.
+
+    Args:
+        path: the file with the program's source.
+        name: the function to call.
+        arguments: its arguments by name.
+    """
     try:
         spec = importlib.util.spec_from_file_location("program", path)
         assert spec is not None

@@ -37,7 +37,13 @@ Value = str | float | bool | None
 
 @looks("calc")
 def read(desk: Desk, cells: str, show: str) -> str:
-    """The cells as a table, the first column of which is the row's number."""
+    """The cells as a table, the first column of which is the row's number.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it; only its used part is read.
+        show: "shown" (as on the screen), "values" or "formulas".
+    """
     block = require_filled_area(area(desk, cells))
     columns = min(block.columns, _MOST_CELLS)
     rows = min(block.rows, max(1, _MOST_CELLS // columns))
@@ -74,7 +80,13 @@ def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
 
 @changes("calc", "Write cells")
 def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
-    """Put a block of values, the first at that cell; what begins with = is a formula."""
+    """Put a block of values, the first at that cell; what begins with = is a formula.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cell: the upper left cell, as `area` takes it.
+        values: rows of cells; None leaves a cell as it is, "" empties it.
+    """
     start = area(desk, cell)
     width = max((len(row) for row in values), default=0)
     if not width:
@@ -130,7 +142,13 @@ def _spell_value(value: Value) -> Any:
 
 @changes("calc", "Write formula")
 def formula(desk: Desk, cells: str, formula: str) -> str:
-    """Write a formula into the first cell and fill the others with it."""
+    """Write a formula into the first cell and fill the others with it.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it; whole columns are cut to the used rows.
+        formula: as it is to stand in the first cell; the "=" may be missing.
+    """
     block = _clip_to_used(area(desk, cells))
     block.first.Formula = spell_formula(formula if formula.startswith("=") else f"={formula}")
     _fill(block, "down")
@@ -182,7 +200,14 @@ def _fill_direction(block: Area, direction: str, series: bool = False) -> None:
 
 @changes("calc", "Fill")
 def fill(desk: Desk, cells: str, direction: str, series: bool) -> str:
-    """Fill a block from its first row, last row, first column or last column."""
+    """Fill a block from its first row, last row, first column or last column.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the whole block, with the line that is copied.
+        direction: "down", "right", "up" or "left".
+        series: whether to continue a series (1, 2, …) instead of copying.
+    """
     block = _clip_to_used(area(desk, cells))
     _fill_direction(block, direction, series)
     reveal(desk, block)
@@ -199,7 +224,13 @@ _CLEARED = {
 
 @changes("calc", "Clear cells")
 def clear(desk: Desk, cells: str, what: str) -> str:
-    """Clear contents, formats, comments or all."""
+    """Clear contents, formats, comments or all.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        what: one of `_CLEARED`.
+    """
     block = area(desk, cells)
     before = _count_filled(block)
     block.range.clearContents(_CLEARED[what])
@@ -237,7 +268,14 @@ def _build_search(block: Area, text: str, options: dict[str, bool]) -> Any:
 
 @looks("calc")
 def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
-    """The cells that show a text."""
+    """The cells that show a text.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        text: what to search for, or a regular expression.
+        cells: where to search; empty: all sheets.
+        options: `match_case`, `whole_cell` and `regex`.
+    """
     labels: list[str] = []
     count = 0
     for block in _select_blocks(desk, cells):
@@ -259,7 +297,15 @@ def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
 
 @changes("calc", "Replace")
 def replace(desk: Desk, text: str, replacement: str, cells: str, **options: bool) -> str:
-    """Replace a text everywhere."""
+    """Replace a text everywhere.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        text: what to search for, or a regular expression.
+        replacement: the new text; "" removes what was found.
+        cells: where to search; empty: all sheets.
+        options: `match_case`, `whole_cell` and `regex`.
+    """
     count = 0
     for block in _select_blocks(desk, cells):
         search = _build_search(block, text, options)
@@ -275,7 +321,14 @@ def replace(desk: Desk, text: str, replacement: str, cells: str, **options: bool
 
 @changes("calc", "Copy cells")
 def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
-    """Copy a block; references in formulas adjust."""
+    """Copy a block; references in formulas adjust.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the block to copy, as `area` takes it.
+        to: the upper left cell of the new place.
+        values_only: whether to copy results, without formulas and formats.
+    """
     block, target = _find_blocks(desk, cells, to)
     if values_only:
         target.range.DataArray = block.range.DataArray

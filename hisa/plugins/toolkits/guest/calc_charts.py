@@ -39,7 +39,18 @@ def chart(
     labels: bool,
     **words: Any,
 ) -> str:
-    """Make a chart of a table."""
+    """Make a chart of a table.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: one block or several, as `areas` takes them.
+        kind: one of `_KINDS`.
+        at: the cell of its upper left corner; empty: beside the last block.
+        name: a new name; empty: "Chart" with the next free number.
+        header: whether the first row names the series.
+        labels: whether the first column names the points.
+        words: `title`, `x_title` and `y_title`, empty for none; and `legend`, whether it has one.
+    """
     sources = areas(desk, cells)
     target = area(desk, at) if at else _beside(sources[-1])
     taken = _names(desk)

@@ -287,7 +287,14 @@ def number_format(desk: Desk, code: str) -> int:
 
 
 def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
-    """The name of a cell style with that look; it is made where there is none."""
+    """The name of a cell style with that look; it is made where there is none.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        color: colour of the text, as `writer_looks.color` takes it; empty: none.
+        background: colour of the cell; empty: none.
+        bold: whether the text is bold.
+    """
     parts = [background and f"on {background}", color, "bold" if bold else ""]
     name = "Highlight " + " ".join(filter(None, parts))
     styles = desk.document.StyleFamilies.getByName("CellStyles")

@@ -30,6 +30,11 @@ __all__ = ["FUNCTIONS", "column_of"]
 def column_of(block: Area, name: str, header: bool) -> int:
     """The number, within a block, of a column by its letters or by its header.
 
+    Args:
+        block: the table.
+        name: letters of the sheet's column, as "C", or the text of a header.
+        header: whether the first row of the block is its header.
+
     Raises:
         Refused: neither names one.
     """
@@ -68,7 +73,14 @@ def _shorten_value(value: Any) -> str:
 
 @changes("calc", "Sort")
 def sort(desk: Desk, cells: str, by: list[str], header: bool) -> str:
-    """Sort the rows of a table by columns, a minus in front of one turns its order."""
+    """Sort the rows of a table by columns, a minus in front of one turns its order.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table, or one cell of it.
+        by: columns by letters or header, the most important first; "-C": from the largest down.
+        header: whether the first row stays where it is.
+    """
     block = _table(desk, cells)
     fields = []
     for column in by:
@@ -124,7 +136,14 @@ def _filter(block: Area, fields: Sequence[Any]) -> None:
 
 @changes("calc", "Filter")
 def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
-    """Show only the rows of a table that meet the conditions; none: show all."""
+    """Show only the rows of a table that meet the conditions; none: show all.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table with its header, or one cell of it.
+        where: conditions, such as "Price > 5" or "Name contains pear".
+        any_of: whether one condition is enough for a row to be shown.
+    """
     block = _table(desk, cells)
     _filter(block, [_build_field(block, condition, any_of) for condition in where])
     reveal(desk, block)
@@ -138,7 +157,14 @@ def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
 
 @changes("calc", "Remove duplicates")
 def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) -> str:
-    """Take away the rows of a table that are as an earlier one in those columns."""
+    """Take away the rows of a table that are as an earlier one in those columns.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table, or one cell of it.
+        columns: by letters or header; empty: all.
+        header: whether the first row is no data.
+    """
     block = _table(desk, cells)
     chosen = [column_of(block, name, header) for name in columns] or list(range(block.columns))
     data = block.range.DataArray
@@ -236,7 +262,17 @@ def highlight(
     bold: bool,
     add: bool,
 ) -> str:
-    """Give cells a look while a condition holds."""
+    """Give cells a look while a condition holds.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        when: a condition as `_parse_rule` takes it; empty: adds none.
+        color: colour of the text; empty: as it is.
+        background: colour of the cells; empty: as it is.
+        bold: whether the text is bold.
+        add: whether the conditional formats that are there stay.
+    """
     block = area(desk, cells)
     formats = block.range.ConditionalFormat
     if not add:
@@ -270,7 +306,17 @@ _RULED = {"whole": "WHOLE", "decimal": "DECIMAL", "date": "DATE", "length": "TEX
 def validate(
     desk: Desk, cells: str, choices: list[str], source: str, rule: str, kind: str, message: str
 ) -> str:
-    """Limit what may be typed into cells; nothing given: no limit."""
+    """Limit what may be typed into cells; nothing given: no limit.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        choices: the values that may be chosen.
+        source: cells that hold these values; goes before `choices`.
+        rule: a condition as `_parse_rule` takes it; used if there are no choices.
+        kind: what the rule is about, one of `_RULED`.
+        message: what a person is told who types something else.
+    """
     block = area(desk, cells)
     validation = block.range.Validation
     validation.Type = constant("sheet.ValidationType.ANY")
@@ -311,7 +357,16 @@ def pivot(
     columns: list[str],
     values: Mapping[str, str] | list[str],
 ) -> str:
-    """Make a pivot table of a table with a header, as Calc's own dialog does."""
+    """Make a pivot table of a table with a header, as Calc's own dialog does.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table with its header, or one cell of it.
+        to: the upper left cell; empty: on a new sheet.
+        rows: headers whose values become rows.
+        columns: headers whose values become columns.
+        values: headers, each with one of `_FUNCTIONS`; of a list, the sums.
+    """
     block = _table(desk, cells)
     target = area(desk, to) if to else _new_sheet(desk, block.sheet)
     if block.meets(target):

@@ -47,7 +47,13 @@ def read_shown(desk: Desk, part: Area) -> list[list[str]]:
 
 
 def sheet_text(desk: Desk, sheet: Any, *, separator: str) -> str:
-    """A whole sheet as CSV, cells as they are shown."""
+    """A whole sheet as CSV, cells as they are shown.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: the sheet, as UNO gives it.
+        separator: one character between cells.
+    """
     index = sheet.RangeAddress.Sheet + 1
     options = f"{ord(separator)},34,76,1,,0,false,true,true,false,false,{index}"
     with tempfile.TemporaryDirectory() as folder:

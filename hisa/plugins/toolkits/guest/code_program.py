@@ -67,7 +67,14 @@ def _require_path(text: str) -> Path:
 
 
 def show(path: str, line: int, column: int, window: str) -> Any:
-    """Opens a file or folder, and returns its name, which the window's title will have."""
+    """Opens a file or folder, and returns its name, which the window's title will have.
+
+    Args:
+        path: of a file or folder that is there.
+        line: of the file, from 1; 0: where the editor puts the cursor.
+        column: of the line, from 1.
+        window: "new", "same", "add" (the folder to what the window shows) or "".
+    """
     target = _require_path(path)
     words = {"new": ["-n"], "same": ["-r"], "add": ["--add"], "": []}[window]
     if target.is_dir():
@@ -169,7 +176,13 @@ def settings(words: str, folder: str) -> Any:
 
 
 def setting(name: str, value: Any, folder: str) -> Any:
-    """Sets a setting, and returns what it was and is."""
+    """Sets a setting, and returns what it was and is.
+
+    Args:
+        name: the setting's id, such as "editor.fontSize".
+        value: plain JSON data.
+        folder: the folder whose own settings change; empty: the user's.
+    """
     path = _settings_file("settings.json", folder)
     stored = load(path, dict)
     write(path, {**stored, name: value})
@@ -192,7 +205,14 @@ def keys() -> Any:
 
 
 def bind(key: str, command: str, when: str, args: Any) -> Any:
-    """Adds a key for a command, and returns all of that key."""
+    """Adds a key for a command, and returns all of that key.
+
+    Args:
+        key: such as "ctrl+alt+n".
+        command: the command's id; with "-" in front, a default key is taken from it.
+        when: the condition of the key; empty: always.
+        args: what the command is given; None: nothing.
+    """
     path = _settings_file("keybindings.json", "")
     bindings = load(path, list)
     new = {"key": key, "command": command}
@@ -226,7 +246,13 @@ _NAMED = {"tasks": "label", "launch": "name"}
 
 
 def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
-    """Adds a task or launch configuration, in place of one of the same name."""
+    """Adds a task or launch configuration, in place of one of the same name.
+
+    Args:
+        kind: "tasks" or "launch".
+        folder: the folder whose .vscode holds the file.
+        new: the entry, with a "label" (tasks) or "name" (launch).
+    """
     name, key, version = _PLACES[kind]
     path = _settings_file(name, folder)
     stored = load(path, dict)

@@ -52,10 +52,15 @@ def to_bin(path: Path) -> None:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
-    """Waits until something holds.
+    """Waits until a condition holds.
+
+    Args:
+        holds: the condition, asked ten times a second.
+        seconds: how long to wait.
+        problem: the text of the refusal.
 
     Raises:
-        Refused: it does not in so many seconds; tells the problem.
+        Refused: the condition does not hold in time.
     """
     deadline = time.monotonic() + seconds
     while not holds():

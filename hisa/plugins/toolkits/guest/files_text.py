@@ -60,7 +60,14 @@ def _load(path: Path, requested: str) -> tuple[str, str]:
 
 
 def read(path: str, first: int, last: int, encoding: str) -> dict[str, Any]:
-    """Returns lines of a text file; numbers below 0 count from its end."""
+    """Returns lines of a text file; numbers below 0 count from its end.
+
+    Args:
+        path: absolute, or from the home folder on.
+        first: number of the first line, from 1; -20: the twentieth from the end.
+        last: number of the last line; -1: the last of the file.
+        encoding: a codec of Python; empty: found from the file's bytes.
+    """
     target = path_of(path)
     text, used = _load(target, encoding)
     lines = text.splitlines()
@@ -117,7 +124,14 @@ def _mask() -> int:
 
 
 def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any]:
-    """Writes a whole file; one that was there goes to the bin."""
+    """Writes a whole file; one that was there goes to the bin.
+
+    Args:
+        path: absolute, or from the home folder on; missing folders are made.
+        text: the whole contents.
+        encoding: a codec of Python; empty: UTF-8.
+        overwrite: whether a file may be there already.
+    """
     target = path_of(path)
     used = _find_encoding(b"", encoding or "utf-8")
     note = ""
@@ -134,7 +148,14 @@ def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any
 
 
 def replace(path: str, find: str, replacement: str, *, regex: bool) -> dict[str, Any]:
-    """Replaces text in a file; its encoding and line ends stay."""
+    """Replaces text in a file; its encoding and line ends stay.
+
+    Args:
+        path: absolute, or from the home folder on.
+        find: the text, or a regular expression in which ^ and $ mean a line's ends.
+        replacement: the new text; of a regular expression, with groups such as "\\1".
+        regex: whether `find` is a regular expression.
+    """
     target = path_of(path)
     before, used = _load(target, "")
     if "\r\n" in before and "\r\n" not in find and not regex:

@@ -49,7 +49,14 @@ def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> i
 
 @changes("impress", "Write text")
 def write(desk: Desk, slide: str, shape: str, text: str) -> str:
-    """Writes the text of an object anew."""
+    """Writes the text of an object anew.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: as `find_shape` takes it.
+        text: the whole new text, one paragraph a line.
+    """
     target = find_shape(select_slide(desk, slide), shape)
     if not hasattr(target, "String"):
         raise Refused("that shape holds no text")
@@ -79,7 +86,18 @@ def text_box(
     height_cm: float,
     size: float | None,
 ) -> str:
-    """Puts a text box on a slide."""
+    """Puts a text box on a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        text: one paragraph a line.
+        left_cm: from the slide's left edge.
+        top_cm: from the slide's top edge.
+        width_cm: more than 0.
+        height_cm: at least; the box grows with its text.
+        size: of the font, in points; None: the default.
+    """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
     with Unrecorded(desk):
@@ -94,7 +112,15 @@ def text_box(
 
 @changes("impress", "Format text")
 def format_text(desk: Desk, slides_: str, shape: str, text: str, **options: Any) -> str:
-    """Sets the look of characters: of an object, of a text in it, or of all text of slides."""
+    """Sets the look of characters: of an object, of a text in it, or of all text of slides.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        shape: as `find_shape` takes it; empty: all that have text.
+        text: every place of this text; empty: all of it.
+        options: those of `character`.
+    """
     ranges = []
     for slide in select_slides(desk, slides_):
         targets = (
@@ -120,7 +146,15 @@ def _has_text(shape: Any) -> bool:
 
 @changes("impress", "Format paragraphs")
 def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **options: Any) -> str:
-    """Sets alignment, spacing and bullets of the paragraphs of an object."""
+    """Sets alignment, spacing and bullets of the paragraphs of an object.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        shape: as `find_shape` takes it, on each of the slides.
+        bullets: one of `_NUMBERING`, "none", or empty: as they are.
+        options: those of `paragraph`.
+    """
     properties = paragraph(options)
     targets = [find_shape(slide, shape) for slide in select_slides(desk, slides_)]
     ranges = [cursor for target in targets for cursor in cursors(target, "")]
@@ -208,7 +242,20 @@ def shape_change(
     fill: str,
     line: str,
 ) -> str:
-    """Moves, resizes, turns or paints an object."""
+    """Moves, resizes, turns or paints an object.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: as `find_shape` takes it.
+        left_cm: from the slide's left edge; None: as it is.
+        top_cm: from the slide's top edge; None: as it is.
+        width_cm: None: as it is.
+        height_cm: None: as it is.
+        degrees: the angle from upright, clockwise; None: as it is.
+        fill: a colour, "none" for no fill, or empty: as it is.
+        line: the same of the outline.
+    """
     target_slide = select_slide(desk, slide)
     target = find_shape(target_slide, shape)
     with Unrecorded(desk):
@@ -223,7 +270,13 @@ def shape_change(
 
 @changes("impress", "Delete shape")
 def shape_delete(desk: Desk, slide: str, shape: str) -> str:
-    """Deletes an object of a slide."""
+    """Deletes an object of a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: as `find_shape` takes it.
+    """
     target = select_slide(desk, slide)
     target.remove(find_shape(target, shape))
     position = _find_slide_number(desk, slide)
@@ -241,7 +294,17 @@ def image_insert(
     width_cm: float | None,
     height_cm: float | None,
 ) -> str:
-    """Puts the picture of a file on a slide, in its middle where no place is given."""
+    """Puts the picture of a file on a slide, in its middle where no place is given.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        path: of the picture, absolute or from the home folder on.
+        left_cm: from the slide's left edge; None: centred.
+        top_cm: from the slide's top edge; None: centred.
+        width_cm: None: by the height and the picture's proportions.
+        height_cm: None: by the width; without both, its own size, at most the slide's.
+    """
     target, picture = select_slide(desk, slide), graphic(desk, path)
     wide, high = size_of(picture, width_cm, height_cm)
     if not (width_cm or height_cm):
@@ -269,7 +332,17 @@ def table_insert(
     width_cm: float,
     height_cm: float,
 ) -> str:
-    """Puts a table on a slide."""
+    """Puts a table on a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        values: rows of texts, at least one; rows may differ in length.
+        left_cm: from the slide's left edge.
+        top_cm: from the slide's top edge.
+        width_cm: of the whole table.
+        height_cm: of the whole table.
+    """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance(_TABLE)
     box = (left_cm, top_cm, width_cm, height_cm)
@@ -307,7 +380,16 @@ def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) ->
 def table_write(
     desk: Desk, slide: str, shape: str, row: int, column: int, values: Sequence[Sequence[str]]
 ) -> str:
-    """Writes texts into a table's cells, from one cell on; rows are added as needed."""
+    """Writes texts into a table's cells, from one cell on; rows are added as needed.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: the table, as `find_shape` takes it; empty: the first of the slide.
+        row: that of the first cell, from 1.
+        column: that of the first cell, from 1; no columns are added.
+        values: rows of texts.
+    """
     target = select_slide(desk, slide)
     tables = [candidate for candidate in shapes(target) if candidate.ShapeType == _TABLE]
     table = find_shape(target, shape) if shape else tables[0] if tables else None
@@ -327,7 +409,14 @@ def table_write(
 
 @changes("impress", "Find and replace")
 def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
-    """Replaces text on all slides; what is around it keeps its look."""
+    """Replaces text on all slides; what is around it keeps its look.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        find: the text, at least one character.
+        replacement: the new text; "" removes the old one.
+        match_case: whether capital and small letters differ.
+    """
     pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
     count = 0
     for holder in [

@@ -102,7 +102,15 @@ def _read_notes(slide: Any) -> str:
 
 @changes("impress", "Insert slide")
 def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
-    """Inserts a slide as number so and so, with title and content where given."""
+    """Inserts a slide as number so and so, with title and content where given.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        at: the new slide's number, from 1; 0: the last.
+        layout: one of `_LAYOUTS`.
+        title: empty: none.
+        content: one point a line; empty: none.
+    """
     every = slides(desk)
     if at > len(every) + 1:
         raise Refused(f"there are {len(every)} slides; a new one can be 1 to {len(every) + 1}")
@@ -158,7 +166,13 @@ def delete(desk: Desk, slides_: str) -> str:
 
 @changes("impress", "Move slide")
 def move(desk: Desk, slide: str, to: int) -> str:
-    """Moves a slide to another number."""
+    """Moves a slide to another number.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        to: its new number, from 1.
+    """
     target = select_slide(desk, slide)
     if not 1 <= to <= len(slides(desk)):
         raise Refused(f"there is no place {to}; there are 1 to {len(slides(desk))}")
@@ -181,7 +195,13 @@ def _move(desk: Desk, slide: Any, to: int) -> None:
 
 @changes("impress", "Slide layout")
 def layout(desk: Desk, slides_: str, name: str) -> str:
-    """Gives slides a layout."""
+    """Gives slides a layout.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        name: one of `_LAYOUTS`.
+    """
     picked = select_slides(desk, slides_)
     for page in picked:
         _lay_out(desk, page, name)
@@ -198,7 +218,14 @@ def show(desk: Desk, slide: str) -> str:
 
 @changes("impress", "Slide background")
 def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
-    """Sets the background of slides: a colour, a picture, or that of the master again."""
+    """Sets the background of slides: a colour, a picture, or that of the master again.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        color_: as `color` takes it; empty, and no image: that of the master.
+        image: path of a picture, which goes before the colour; empty: none.
+    """
     picked = select_slides(desk, slides_)
     number = color(color_) if color_ else -1
     picture = graphic(desk, image) if image else None
@@ -234,7 +261,13 @@ def size(desk: Desk, format_: str) -> str:
 
 @changes("impress", "Speaker notes")
 def notes(desk: Desk, slide: str, text: str) -> str:
-    """Writes the speaker's notes of a slide."""
+    """Writes the speaker's notes of a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        text: the whole new notes.
+    """
     target = select_slide(desk, slide)
     holder = _find_notes(target)
     if holder is None:
@@ -251,7 +284,15 @@ def notes(desk: Desk, slide: str, text: str) -> str:
 def footer(
     desk: Desk, slides_: str, text: str | None, number: bool | None, date: bool | None
 ) -> str:
-    """Shows a footer, slide numbers or the date on slides, or no longer."""
+    """Shows a footer, slide numbers or the date on slides, or no longer.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        text: of the footer; "": no footer; None: as it is.
+        number: whether slide numbers are shown; None: as it is.
+        date: whether today's date is shown; None: as it is.
+    """
     picked = select_slides(desk, slides_)
     for page in picked:
         if text is not None:

@@ -170,7 +170,13 @@ def place(shape: Any, box: tuple[float | None, float | None, float | None, float
 
 
 def fill(slide: Any, name: str, text: str) -> None:
-    """Writes the text of a shape; an empty outline becomes the list that its placeholder is."""
+    """Writes the text of a shape; an empty outline becomes the list that its placeholder is.
+
+    Args:
+        slide: the slide, as UNO gives it.
+        name: of the shape, as `find_shape` takes it.
+        text: the whole new text, one paragraph a line.
+    """
     shape = find_shape(slide, name)
     empty = getattr(shape, "IsEmptyPresentationObject", False)
     shape.String = text
@@ -206,7 +212,13 @@ def cursors(shape: Any, text: str) -> list[Any]:
 
 
 def cursor_over(holder: Any, start: int, end: int) -> Any:
-    """Returns a cursor over some characters of what holds text."""
+    """Returns a cursor over some characters of what holds text.
+
+    Args:
+        holder: a shape or a cell of a table, as UNO gives it.
+        start: the first character, from 0.
+        end: the character after the last one.
+    """
     full_text = holder.String
     cursor = holder.createTextCursor()
     cursor.gotoStart(False)

@@ -60,7 +60,14 @@ def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
 
 
 def write_copy(desk: Desk, target: Path, filter_name: str, **settings: Any) -> None:
-    """Write a copy of a document to a file; the document itself stays as it is."""
+    """Write a copy of a document to a file; the document itself stays as it is.
+
+    Args:
+        desk: LibreOffice, with the document in front.
+        target: the file, in a folder that is there; one of that name is replaced.
+        filter_name: the export filter, as LibreOffice names it.
+        settings: further properties of the filter.
+    """
     properties = [setting("FilterName", filter_name)]
     properties += [setting(name, value) for name, value in settings.items()]
     desk.document.storeToURL(uno.systemPathToFileUrl(str(target)), tuple(properties))

@@ -323,7 +323,13 @@ def repeat(what: str) -> Any:
 
 
 def number(command: str, name: str, value: float) -> Any:
-    """Sets the speed or a delay."""
+    """Sets the speed or a delay.
+
+    Args:
+        command: "rate", or another command of the interface that takes a number.
+        name: the entry of VLC's state that shows it.
+        value: what it is set to.
+    """
     order(command, val=f"{value:g}")
     state = wait_for_state(lambda s: abs(s[name] - value) < 0.01)
     if abs(state[name] - value) >= 0.01:

@@ -134,7 +134,13 @@ _PAPERS = {
 
 
 def set_paper(style: Any, paper: str, landscape: bool | None) -> None:
-    """Sets the size of a page style's paper, or its orientation, or both."""
+    """Sets the size of a page style's paper, or its orientation, or both.
+
+    Args:
+        style: the page style, as UNO gives it.
+        paper: one of `_PAPERS`; empty: its present size.
+        landscape: the orientation; None: its present one.
+    """
     wide = style.IsLandscape if landscape is None else landscape
     short, long = _PAPERS[paper] if paper else sorted((style.Width, style.Height))
     style.IsLandscape = wide

@@ -56,7 +56,15 @@ def page(
     columns: int | None,
     **margins: float | None,
 ) -> str:
-    """Sets size, margins, orientation and columns of a page style."""
+    """Sets size, margins, orientation and columns of a page style.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paper: a size as `set_paper` takes it; empty: as it is.
+        landscape: the orientation; None: as it is.
+        columns: number of columns, from 1; None: as it is.
+        margins: `top_cm`, `bottom_cm`, `left_cm` and `right_cm`; None: as it is.
+    """
     target, steps = _page_style(desk), _count_undo_steps(desk)
     if paper or landscape is not None:
         set_paper(target, paper, landscape)
@@ -89,7 +97,15 @@ def _describe_page(target: Any) -> str:
 
 @works("writer")
 def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> str:
-    """Sets the header or footer of a page style, with fields in it; or takes it away."""
+    """Sets the header or footer of a page style, with fields in it; or takes it away.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        which: "header" or "footer".
+        text: with fields such as {page}, those of `_FIELDS`.
+        on: whether there is to be one; false takes it away.
+        align: "left", "center" or "right".
+    """
     target, steps = _page_style(desk), _count_undo_steps(desk)
     _check_fields(text)
     part = which.capitalize()
@@ -139,7 +155,13 @@ def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
 
 @changes("writer", "Page break")
 def page_break(desk: Desk, paragraph: str, remove: bool) -> str:
-    """Begins a page with a paragraph, or no longer."""
+    """Begins a page with a paragraph, or no longer.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraph: one or several, as `select_paragraphs` takes them.
+        remove: whether to take the break away.
+    """
     picked = select_paragraphs(desk, paragraph)
     for _, element in picked:
         element.BreakType = enum("style.BreakType", "NONE" if remove else "PAGE_BEFORE")

@@ -34,7 +34,13 @@ def graphic(desk: Desk, path: str) -> Any:
 
 
 def size_of(picture: Any, width: float | None, height: float | None) -> tuple[int, int]:
-    """Returns width and height in hundredths of a millimetre; one alone keeps the proportions."""
+    """Returns width and height in hundredths of a millimetre; one alone keeps the proportions.
+
+    Args:
+        picture: as `graphic` returns it.
+        width: in centimetres; None: by the height, or the picture's own.
+        height: in centimetres; None: by the width, or the picture's own.
+    """
     own = picture.Size100thMM
     wide, high = own.Width, own.Height
     if not wide or not high:
@@ -65,7 +71,15 @@ def image_insert(
     width_cm: float | None,
     height_cm: float | None,
 ) -> str:
-    """Inserts the picture of a file, kept in the document."""
+    """Inserts the picture of a file, kept in the document.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        path: of the picture, absolute or from the home folder on.
+        before: number of the paragraph that it stands before; 0: at the end.
+        width_cm: as for `size_of`.
+        height_cm: as for `size_of`.
+    """
     picture = graphic(desk, path)
     shape = desk.document.createInstance("com.sun.star.text.TextGraphicObject")
     shape.AnchorType = enum("text.TextContentAnchorType", "AS_CHARACTER")

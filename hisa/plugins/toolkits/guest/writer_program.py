@@ -18,7 +18,14 @@ _UTF8 = "UTF8,LF,,,"
 
 @works("writer")
 def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
-    """Writes a copy in another format."""
+    """Writes a copy in another format.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        path: absolute, or with ~ in front; its ending tells the format.
+        pages: of a PDF, as "2-4"; empty: all.
+        overwrite: whether a file that is there may be replaced.
+    """
     endings = {".pdf": "writer_pdf_Export", **_ENDINGS}
     target = office_files.target_file(path, endings, overwrite=overwrite)
     ending = target.suffix.lower()

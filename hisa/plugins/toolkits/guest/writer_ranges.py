@@ -177,6 +177,11 @@ def place_of_its_own(desk: Desk, before: int) -> Any:
 def find_style(desk: Desk, family: str, name: str) -> str:
     """Returns the inner name of a style, told by that or by the name that menus show.
 
+    Args:
+        desk: LibreOffice, with the text document in front.
+        family: the kind of style, as "ParagraphStyles".
+        name: in any case, small or capital letters.
+
     Raises:
         Refused: there is none; the nearest are named.
     """
@@ -195,6 +200,11 @@ def find_style(desk: Desk, family: str, name: str) -> str:
 
 def find_member(collection: Any, name: str, noun: str) -> Any:
     """Returns an object of a collection by its name or its number from 1.
+
+    Args:
+        collection: of UNO, with names.
+        name: a name, or a number from 1.
+        noun: for the message: "table".
 
     Raises:
         Refused: there is none; those that are there are named.

@@ -30,7 +30,15 @@ def _table(desk: Desk, name: str) -> Any:
 def insert(
     desk: Desk, values: Sequence[Sequence[str]], before: int, name: str, header: bool
 ) -> str:
-    """Inserts a table with these texts."""
+    """Inserts a table with these texts.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        values: rows of texts, at least one; a shorter row is filled with empty cells.
+        before: number of the paragraph that it stands before; 0: at the end.
+        name: of the table; empty: LibreOffice's next free one.
+        header: whether the first row is bold, and repeated on each page.
+    """
     width = max(len(row) for row in values)
     if width * len(values) > _MOST:
         raise Refused(f"{len(values)} x {width} cells; {_MOST:,} at most")
@@ -63,7 +71,14 @@ def read(desk: Desk, table: str) -> str:
 
 @changes("writer", "Write table")
 def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) -> str:
-    """Writes texts into cells, from one cell on to the right and down."""
+    """Writes texts into cells, from one cell on to the right and down.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        table: its name or its number from 1; empty: the first.
+        cell: the upper left one, as "B2".
+        values: rows of texts; all cells must be there.
+    """
     target = _table(desk, table)
     corner = _CELL.fullmatch(cell.strip())
     if corner is None:

@@ -110,7 +110,14 @@ def _marks(paragraph: Any) -> str:
 
 @changes("writer", "Insert text")
 def insert(desk: Desk, text: str, before: int, style: str) -> str:
-    """Inserts paragraphs before another, or at the end."""
+    """Inserts paragraphs before another, or at the end.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        text: one paragraph a line.
+        before: number of the paragraph that they stand before; 0: at the end.
+        style: of the new paragraphs; empty: that of their neighbour, unless it is a heading.
+    """
     name = find_style(desk, "ParagraphStyles", style) if style else ""
     lines = text.split("\n")
     cursor = new_paragraph(desk, before)
@@ -132,7 +139,13 @@ def insert(desk: Desk, text: str, before: int, style: str) -> str:
 
 @changes("writer", "Write text")
 def write(desk: Desk, paragraphs: str, text: str) -> str:
-    """Writes the text of one paragraph anew; its style and look stay."""
+    """Writes the text of one paragraph anew; its style and look stay.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraphs: one paragraph, as `select_paragraphs` takes it.
+        text: the whole new text, on one line.
+    """
     picked = select_paragraphs(desk, paragraphs)
     if len(picked) != 1:
         raise Refused(f"{paragraphs!r} means {len(picked)} paragraphs; give one")
@@ -161,7 +174,15 @@ def delete(desk: Desk, paragraphs: str) -> str:
 
 @changes("writer", "Find and replace")
 def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bool) -> str:
-    """Replaces text everywhere: in tables, notes, headers and footers too."""
+    """Replaces text everywhere: in tables, notes, headers and footers too.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        find: the text, or a regular expression of LibreOffice's.
+        replacement: the new text; of a regular expression, with $1 for a group.
+        regex: whether `find` is a regular expression.
+        match_case: whether capital and small letters differ.
+    """
     search = desk.document.createReplaceDescriptor()
     search.SearchString, search.ReplaceString = find, replacement
     search.SearchRegularExpression = regex
@@ -176,7 +197,13 @@ def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bo
 
 @looks("writer")
 def find(desk: Desk, text: str, regex: bool) -> str:
-    """Tells where a text is found."""
+    """Tells where a text is found.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        text: what to search for; capital and small letters differ.
+        regex: whether the text is a regular expression of LibreOffice's.
+    """
     ranges = places(desk, "", text, regex=regex)
     every = list(enumerate(body(desk.document), 1))
     lines = [f"{note_of(len(ranges), 'place')}"]
@@ -214,7 +241,14 @@ _CASES = {
 
 @changes("writer", "Change case")
 def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
-    """Writes text in capital or small letters, by the menu's command: each part keeps its look."""
+    """Writes text in capital or small letters, by the menu's command: each part keeps its look.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        to: one of `_CASES`.
+        paragraphs: as `places` takes them.
+        text: as `places` takes it.
+    """
     ranges = places(desk, paragraphs, text)
     before = [place.String for place in ranges]
     for place in ranges:
