@@ -383,7 +383,7 @@ class TestTabs:
     async def test_addresses_that_lead_nowhere_are_refused(self, site: Site) -> None:
         reason = await site.use.expect_refusal("visit", address="http://127.0.0.1:9/")
         assert "ERR_" in reason
-        assert "want it whole" in await site.use.expect_refusal(
+        assert "expected a whole one" in await site.use.expect_refusal(
             "visit", address="javascript:alert(1)"
         )
 
@@ -418,7 +418,7 @@ class TestRestart:
         await site.use("visit", address=f"{SITE}/other?late", new_tab=True)
         output = await site.use("restart")
         assert f"{SITE}/other?late" in output
-        assert "Not there any more" not in output
+        assert "No longer open" not in output
         await site.use("switch", tab="other?late")
         await site.wait_for_title("Other")
 

@@ -338,7 +338,7 @@ async def test_a_document_is_saved_by_path(
     assert (await use("save", path=f"~/{name}.odt")).startswith(f"/home/user/{name}.odt: ")
     assert (await machine.observe(settle=0.5)).active is not None
     assert f"{name}.odt" in await use("overview")
-    assert "is there already" in await use.expect_refusal("save", path=paper.path)
+    assert "already exists" in await use.expect_refusal("save", path=paper.path)
     await use("page_break", paragraph="2")
     await use("export", path=f"~/{name}.pdf", pages="1")
     pdf = await machine.read_file(f"/home/user/{name}.pdf")

@@ -25,7 +25,7 @@ from .office_bridge import Desk, Refused, Unchanged, changes, looks
 __all__ = ["FUNCTIONS"]
 
 _MOST_CELLS = 1000
-"""Cells that one answer shows; each takes 0.2 ms to ask, and the text of 1000 is some 6000
+"""Cells that one answer shows; reading each takes 0.2 ms, and the text of 1000 has some 6000
 characters, of 8000 that are kept."""
 _TEXT = 6000
 """Characters of an answer with cells."""
@@ -37,7 +37,7 @@ Value = str | float | bool | None
 
 @looks("calc")
 def read(desk: Desk, cells: str, show: str) -> str:
-    """The cells as a table, the first column of which is the row's number.
+    """Returns the cells as a table; its first column is the row's number.
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.
@@ -80,7 +80,7 @@ def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
 
 @changes("calc", "Write cells")
 def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
-    """Put a block of values, the first at that cell; what begins with = is a formula.
+    """Write a block of values from a cell on; a text that begins with = is a formula.
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.
@@ -90,7 +90,7 @@ def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
     start = area(desk, cell)
     width = max((len(row) for row in values), default=0)
     if not width:
-        raise Refused("values is empty; wanted is a list of rows, each a list of cells")
+        raise Refused("values is empty; expected a list of rows, each a list of cells")
     block = _block_at(start, width, len(values))
     _put(desk, block, values)
     reveal(desk, block)
@@ -98,7 +98,7 @@ def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
 
 
 def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
-    """None, or a row that is too short, leaves a cell as it is."""
+    """Writes values into a block; None, or a row that is too short, leaves a cell as it is."""
     gaps = any(len(row) < block.columns or None in row for row in values)
     now = block.range.FormulaArray if gaps else ()
     rows = []
@@ -121,20 +121,20 @@ _CODES = {
 
 
 def _code(value: Value) -> str:
-    """The number format that a typed text gives its cell; empty: none."""
+    """Returns the number format that a typed text gives its cell; empty: none."""
     if not isinstance(value, str):
         return ""
     return next((code for form, code in _CODES.items() if re.fullmatch(form, value)), "")
 
 
 def _show_as(desk: Desk, cell: Any, code: str) -> None:
-    """Give a cell a number format, where it holds a number and has no format of its own."""
+    """Give a cell a number format, if it holds a number and has no format of its own."""
     if cell.Type == constant("table.CellContentType.VALUE") and cell.NumberFormat == 0:
         cell.NumberFormat = number_format(desk, code)
 
 
 def _spell_value(value: Value) -> Any:
-    """As it would be typed."""
+    """Returns a value as it would be typed."""
     if isinstance(value, bool):
         return "=TRUE()" if value else "=FALSE()"
     return spell_formula(value) if isinstance(value, str) and value.startswith("=") else value
@@ -157,7 +157,7 @@ def formula(desk: Desk, cells: str, formula: str) -> str:
 
 
 def _clip_to_used(block: Area) -> Area:
-    """Whole columns or rows, cut to the rows or columns that are in use."""
+    """Returns a block; whole columns or rows are cut to the part of the sheet in use."""
     spans_sheet = block.rows == block.sheet.Rows.Count or block.columns == block.sheet.Columns.Count
     if not spans_sheet:
         return block
@@ -248,7 +248,7 @@ def _count_filled(block: Area) -> int:
 
 
 def _select_blocks(desk: Desk, cells: str) -> list[Area]:
-    """The blocks that a search is about: the named one, or all that is used on all sheets."""
+    """Returns the blocks to search: the named one, or the used part of each sheet."""
     if cells:
         return [_clip_to_used(area(desk, cells))]
     used_areas = (
@@ -268,7 +268,7 @@ def _build_search(block: Area, text: str, options: dict[str, bool]) -> Any:
 
 @looks("calc")
 def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
-    """The cells that show a text.
+    """Lists the cells that show a text.
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.

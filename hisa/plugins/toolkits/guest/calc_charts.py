@@ -25,7 +25,7 @@ _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "net": ("NetDiagram", {}),
 }
 _WIDTH, _HEIGHT = 16000, 9000
-"""1/100 mm; as a chart that the menu inserts."""
+"""In 1/100 mm; the size of a chart that the menu inserts."""
 
 
 @changes("calc", "Insert chart")
@@ -77,7 +77,7 @@ def _beside(source: Area) -> Area:
 
 
 def _names(desk: Desk) -> list[str]:
-    """The charts of all sheets; a name that another sheet's chart has is refused too."""
+    """Returns the names of the charts of all sheets; a new chart may have none of them."""
     sheets = desk.document.Sheets
     every = (sheets.getByIndex(index) for index in range(sheets.Count))
     return [name for sheet in every for name in sheet.Charts.ElementNames]

@@ -1,4 +1,4 @@
-"""Changes how cells, rows and columns look, and which there are."""
+"""Formats cells, and inserts, deletes, sizes and hides rows and columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _line_label(block: Area, rows: bool) -> str:
 
 
 def _axis(block: Area, rows: bool) -> tuple[Any, int, int]:
-    """The lines of the sheet, the first of the block, and how many."""
+    """Returns the sheet's rows or columns, the number of the block's first, and how many it has."""
     if rows:
         return block.sheet.Rows, block.top, block.rows
     return block.sheet.Columns, block.left, block.columns
@@ -58,7 +58,7 @@ def insert(desk: Desk, before: str, count: int) -> str:
 
 @changes("calc", "Delete lines")
 def delete(desk: Desk, lines_: str) -> str:
-    """Take rows or columns away with all that is in them."""
+    """Delete rows or columns with all that is in them."""
     block, rows = lines(desk, lines_)
     axis, first, count = _axis(block, rows)
     if count >= axis.Count:
@@ -81,7 +81,7 @@ def _filled_lines(block: Area, rows: bool) -> int:
 
 @changes("calc", "Size")
 def size(desk: Desk, lines_: str, millimetres: float) -> str:
-    """Set the height of rows or the width of columns; 0: as the contents need.
+    """Set the height of rows or the width of columns; 0 fits the contents.
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.
@@ -128,7 +128,7 @@ def merge(desk: Desk, cells: str, on: bool) -> str:
     """
     block = area(desk, cells)
     if on and block.count == 1:
-        raise Refused(f"{block.label} is one cell; wanted are several, such as 'A1:C1'")
+        raise Refused(f"{block.label} is one cell; expected several, such as 'A1:C1'")
     block.range.merge(on)
     reveal(desk, block)
     now = "merged" if block.range.IsMerged else "not merged"
@@ -206,7 +206,7 @@ def _describe_look(cell: Any) -> str:
 
 @works("calc")
 def freeze(desk: Desk, rows: int, columns: int) -> str:
-    """Keep the first rows and columns of the sheet that is shown in sight; 0 and 0: none.
+    """Keep the first rows and columns of the shown sheet visible; 0 and 0: none.
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.

@@ -1,4 +1,4 @@
-"""Sheets, names, pages, protection, files and the undo list of a spreadsheet."""
+"""Works on sheets, page styles, files and the undo list of a spreadsheet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FUNCTIONS"]
 
 @looks("calc")
 def overview(desk: Desk) -> str:
-    """Every sheet with what is in it, and what is selected."""
+    """Lists every sheet with its contents, and the selection."""
     document = desk.document
     place = uno.fileUrlToSystemPath(document.URL) if document.URL else "never saved"
     saved = "with unsaved changes" if document.isModified() else "saved"
@@ -54,10 +54,10 @@ def _order(desk: Desk) -> str:
 
 
 def _new_name(desk: Desk, name: str) -> str:
-    """A name that no sheet has.
+    """Returns the name if a new sheet may have it.
 
     Raises:
-        Refused: one has it, or no sheet can have it.
+        Refused: a sheet has it already, or no sheet can have it.
     """
     sheets = desk.document.Sheets
     if sheets.hasByName(name):
@@ -68,7 +68,7 @@ def _new_name(desk: Desk, name: str) -> str:
 
 
 def _position(desk: Desk, position: int) -> int:
-    """From 0, of a place counted from 1; 0: after the last."""
+    """Returns the index, from 0, of a position counted from 1; 0 means after the last."""
     count = int(desk.document.Sheets.Count)
     return count if position < 1 else min(position - 1, count)
 

@@ -1,4 +1,4 @@
-"""What stands on slides: text, shapes, pictures and tables."""
+"""Changes what is on slides: text, shapes, pictures and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> i
 
 @changes("impress", "Write text")
 def write(desk: Desk, slide: str, shape: str, text: str) -> str:
-    """Writes the text of an object anew.
+    """Replaces the text of a shape.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -64,7 +64,7 @@ def write(desk: Desk, slide: str, shape: str, text: str) -> str:
         return Unchanged(f"{shape} reads {excerpt(text)} already")
     fill(select_slide(desk, slide), shape, text)
     if target.String != text:
-        raise Refused("the text does not read back as it was given")
+        raise Refused("the text does not read back as it was written")
     return (
         f"{shape} of slide {_find_slide_number(desk, slide)} is now {excerpt(target.String, 200)}"
     )
@@ -112,7 +112,7 @@ def text_box(
 
 @changes("impress", "Format text")
 def format_text(desk: Desk, slides_: str, shape: str, text: str, **options: Any) -> str:
-    """Sets the look of characters: of an object, of a text in it, or of all text of slides.
+    """Sets the look of characters: of a shape, of a text in it, or of all text of slides.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -146,7 +146,7 @@ def _has_text(shape: Any) -> bool:
 
 @changes("impress", "Format paragraphs")
 def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **options: Any) -> str:
-    """Sets alignment, spacing and bullets of the paragraphs of an object.
+    """Sets alignment, spacing and bullets of the paragraphs of a shape.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -174,14 +174,14 @@ _NUMBERING = {"bullets": 6, "numbers": 4, "letters": 1}
 
 
 def _mark_all(shape: Any, kind: str) -> None:
-    """Marks each paragraph alone: a level set over several reaches one of them."""
+    """Marks each paragraph by itself: a level that is set over several reaches only one."""
     walk = shape.createEnumeration()
     while walk.hasMoreElements():
         line = walk.nextElement()
         _set_bullets(line, kind)
         level = -1 if line.NumberingLevel is None else line.NumberingLevel
         if (level < 0) != (kind == "none"):
-            raise Refused(f"{excerpt(line.String)} is at level {level} of a list afterwards")
+            raise Refused(f"{excerpt(line.String)} is now at level {level} of a list")
 
 
 def _set_bullets(cursor: Any, kind: str) -> None:
@@ -208,7 +208,7 @@ def _set_bullets(cursor: Any, kind: str) -> None:
 
 
 def _paint(shape: Any, fill: str, line: str) -> None:
-    """Sets fill and line of an object; "none" leaves it open."""
+    """Sets fill and outline of a shape; "none" removes them."""
     for word, kind, part in ((fill, "FillStyle", "Fill"), (line, "LineStyle", "Line")):
         if word:
             number = color(word)
@@ -242,7 +242,7 @@ def shape_change(
     fill: str,
     line: str,
 ) -> str:
-    """Moves, resizes, turns or paints an object.
+    """Moves, resizes, turns or colours a shape.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -270,7 +270,7 @@ def shape_change(
 
 @changes("impress", "Delete shape")
 def shape_delete(desk: Desk, slide: str, shape: str) -> str:
-    """Deletes an object of a slide.
+    """Deletes a shape of a slide.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -294,7 +294,7 @@ def image_insert(
     width_cm: float | None,
     height_cm: float | None,
 ) -> str:
-    """Puts the picture of a file on a slide, in its middle where no place is given.
+    """Puts the picture of a file on a slide, by default in its middle.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -364,14 +364,14 @@ def _grow(lines: Any, count: int) -> None:
 
 
 def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) -> int:
-    """Returns the number of cells that read back as they were written."""
+    """Writes texts into cells, and returns their number."""
     count = 0
     for down, line in enumerate(values):
         for right, text in enumerate(line):
             cell = model.getCellByPosition(column + right, row + down)
             cell.String = text
             if cell.String != text:
-                raise Refused(f"row {row + down + 1} does not read back as it was given")
+                raise Refused(f"row {row + down + 1} does not read back as it was written")
             count += 1
     return count
 
@@ -380,7 +380,7 @@ def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) ->
 def table_write(
     desk: Desk, slide: str, shape: str, row: int, column: int, values: Sequence[Sequence[str]]
 ) -> str:
-    """Writes texts into a table's cells, from one cell on; rows are added as needed.
+    """Writes texts into a table's cells, starting at one; rows are added as needed.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -409,7 +409,7 @@ def table_write(
 
 @changes("impress", "Find and replace")
 def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
-    """Replaces text on all slides; what is around it keeps its look.
+    """Replaces text on all slides; the text around it keeps its look.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -431,7 +431,7 @@ def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
 
 
 def _iterate_holders(objects: Sequence[Any]) -> Iterator[Any]:
-    """Gives what holds text: objects, those of groups, and the cells of tables."""
+    """Yields what holds text: shapes, those in groups, and the cells of tables."""
     for shape in objects:
         if shape.ShapeType == _TABLE:
             model = shape.Model

@@ -1,4 +1,4 @@
-"""Slides of a presentation: their order, layout, background, notes and size."""
+"""Changes the slides of a presentation: order, layout, background, notes and size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIZES = {"16:9": (28.0, 15.75), "4:3": (28.0, 21.0), "A4": (29.7, 21.0), "16:10
 
 @looks("impress")
 def overview(desk: Desk) -> str:
-    """Tells the slides, what is on them and which one is in front."""
+    """Lists the slides with what is on them, and says which one is in front."""
     document, every = desk.document, slides(desk)
     state = "has unsaved changes" if document.isModified() else "has no unsaved changes"
     first = every[0]
@@ -62,7 +62,7 @@ def _describe_marks(slide: Any) -> str:
 
 @looks("impress")
 def read(desk: Desk, slide: str) -> str:
-    """Tells all text of slides, notes and tables included."""
+    """Returns all text of slides, with notes and tables."""
     lines = []
     for page in select_slides(desk, slide):
         lines.append(f"slide {number_of(desk, page)}{_describe_marks(page)}:")
@@ -88,7 +88,7 @@ def _list_cells(model: Any) -> list[str]:
 
 
 def _find_notes(slide: Any) -> Any:
-    """Returns the place for notes of a slide; None where it has none yet."""
+    """Returns the shape for notes of a slide; None if it has none yet."""
     for shape in shapes(slide.NotesPage):
         if shape.ShapeType == "com.sun.star.presentation.NotesShape":
             return shape
@@ -102,7 +102,7 @@ def _read_notes(slide: Any) -> str:
 
 @changes("impress", "Insert slide")
 def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
-    """Inserts a slide as number so and so, with title and content where given.
+    """Inserts a slide at a position, with title and content if given.
 
     Args:
         desk: LibreOffice, with the presentation in front.
@@ -116,7 +116,7 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
         raise Refused(f"there are {len(every)} slides; a new one can be 1 to {len(every) + 1}")
     number = at or len(every) + 1
     desk.controller.CurrentPage = every[max(0, number - 2)]
-    desk.dispatch(".uno:InsertPage")  # which undo takes back, as it does not `insertNewByIndex`
+    desk.dispatch(".uno:InsertPage")  # which undo reverts, unlike `insertNewByIndex`
     now = slides(desk)
     if len(now) != len(every) + 1:
         raise Refused(f"there are still {len(every)} slides")
@@ -132,7 +132,7 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
 
 
 def _lay_out(desk: Desk, slide: Any, name: str) -> None:
-    """Sets a layout by the menu's command, which undo takes back whole."""
+    """Sets a layout by the menu's command, which undo reverts as a whole."""
     desk.controller.CurrentPage = slide
     desk.dispatch(".uno:AssignLayout", WhatLayout=_LAYOUTS[name])
     if slide.Layout != _LAYOUTS[name]:
@@ -141,11 +141,11 @@ def _lay_out(desk: Desk, slide: Any, name: str) -> None:
 
 @changes("impress", "Duplicate slide")
 def duplicate(desk: Desk, slide: str) -> str:
-    """Copies a slide; the copy comes behind it."""
+    """Copies a slide; the copy comes after it."""
     source = select_slide(desk, slide)
     before = len(slides(desk))
     desk.controller.CurrentPage = source
-    desk.dispatch(".uno:DuplicatePage")  # which undo takes back, as it does not `duplicate`
+    desk.dispatch(".uno:DuplicatePage")  # which undo reverts, unlike `duplicate`
     if len(slides(desk)) != before + 1:
         raise Refused(f"there are still {before} slides")
     number = number_of(desk, source)
@@ -182,7 +182,7 @@ def move(desk: Desk, slide: str, to: int) -> str:
 
 
 def _move(desk: Desk, slide: Any, to: int) -> None:
-    """Moves a slide by the menu's commands: the interface has none."""
+    """Moves a slide by the menu's commands: UNO has no function for it."""
     desk.controller.CurrentPage = slide
     for _ in slides(desk):
         now = number_of(desk, slide)
@@ -284,7 +284,7 @@ def notes(desk: Desk, slide: str, text: str) -> str:
 def footer(
     desk: Desk, slides_: str, text: str | None, number: bool | None, date: bool | None
 ) -> str:
-    """Shows a footer, slide numbers or the date on slides, or no longer.
+    """Shows or hides a footer, slide numbers or the date on slides.
 
     Args:
         desk: LibreOffice, with the presentation in front.

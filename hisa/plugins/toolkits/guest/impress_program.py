@@ -1,4 +1,4 @@
-"""Works on the presentation in front of LibreOffice."""
+"""Reads and changes the presentation in front of LibreOffice."""
 
 from __future__ import annotations
 

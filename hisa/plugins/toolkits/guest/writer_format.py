@@ -69,7 +69,7 @@ def style(desk: Desk, paragraphs: str, name: str) -> str:
 
 @changes("writer", "Change style")
 def change_style(desk: Desk, name: str, **options: Any) -> str:
-    """Changes how a paragraph style looks, and so all that has it."""
+    """Changes how a paragraph style looks, and so all text that has it."""
     styles = desk.document.StyleFamilies.getByName("ParagraphStyles")
     target_style = styles.getByName(find_style(desk, "ParagraphStyles", name))
     put([target_style], character(options) | paragraph(options))

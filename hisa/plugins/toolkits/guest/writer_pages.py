@@ -1,4 +1,4 @@
-"""Pages of a text document: their size, headers and footers, and breaks."""
+"""Changes the pages of a text document: size, headers and footers, and breaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def _page_style(desk: Desk) -> Any:
-    """The one of the page that the cursor is on."""
+    """Returns the style of the page that the cursor is on."""
     styles = desk.document.StyleFamilies.getByName("PageStyles")
     return styles.getByName(str(desk.controller.ViewCursor.PageStyleName))
 
@@ -30,8 +30,8 @@ def _page_style(desk: Desk) -> Any:
 def _count_undo_steps(desk: Desk) -> int:
     """Returns the length of the undo list before a page style changes.
 
-    Such a change is no step: LibreOffice empties the list with it, as it does from its own dialog
-    where a header is concerned, and only once no step is open.
+    Such a change is not a step: LibreOffice empties the list with it (its own dialog does so for
+    headers), and only while no step is open.
 
     Raises:
         Refused: the document is read-only.
@@ -42,7 +42,7 @@ def _count_undo_steps(desk: Desk) -> int:
 
 
 def _describe_lost_steps(desk: Desk, before: int) -> str:
-    """Says what became of the undo list."""
+    """Says that undo does not take a change back, and how many earlier steps are lost."""
     gone = before - len(desk.document.UndoManager.getAllUndoActionTitles())
     lost = f", and LibreOffice forgot {note_of(gone, 'earlier step')} with it" if gone > 0 else ""
     return f" (undo does not take this back{lost})" if gone >= 0 else ""
@@ -97,7 +97,7 @@ def _describe_page(target: Any) -> str:
 
 @works("writer")
 def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> str:
-    """Sets the header or footer of a page style, with fields in it; or takes it away.
+    """Sets the header or footer of a page style, with fields in it, or removes it.
 
     Args:
         desk: LibreOffice, with the text document in front.
@@ -111,7 +111,7 @@ def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> st
     part = which.capitalize()
     if not on:
         if not getattr(target, f"{part}IsOn"):
-            return f"page style {target.DisplayName} has no {which} already"
+            return f"page style {target.DisplayName} already has no {which}"
         setattr(target, f"{part}IsOn", False)
         return (
             f"page style {target.DisplayName} has no {which} now{_describe_lost_steps(desk, steps)}"
@@ -138,7 +138,7 @@ def _check_fields(template: str) -> None:
 
 
 def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
-    """Inserts text in which {page} and the like become fields."""
+    """Inserts a text in which {page} and the like become fields."""
     at = 0
     for match in _PLACE.finditer(template):
         cursor.Text.insertString(cursor, template[at : match.start()], False)
@@ -155,7 +155,7 @@ def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
 
 @changes("writer", "Page break")
 def page_break(desk: Desk, paragraph: str, remove: bool) -> str:
-    """Begins a page with a paragraph, or no longer.
+    """Begins a new page at a paragraph, or removes that break.
 
     Args:
         desk: LibreOffice, with the text document in front.

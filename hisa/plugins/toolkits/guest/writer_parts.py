@@ -1,4 +1,4 @@
-"""Pictures of a text document."""
+"""Reads pictures, and inserts them into a text document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def graphic(desk: Desk, path: str) -> Any:
     """Returns the picture of a file.
 
     Raises:
-        Refused: there is none.
+        Refused: there is no such file, or it is not a picture.
     """
     file = path_of(path)
     if not file.is_file():
@@ -29,7 +29,7 @@ def graphic(desk: Desk, path: str) -> Any:
     provider = desk.service("com.sun.star.graphic.GraphicProvider")
     picture = provider.queryGraphic((setting("URL", uno.systemPathToFileUrl(os.fspath(file))),))
     if picture is None:
-        raise Refused(f"{str(file)!r} is no picture that LibreOffice knows")
+        raise Refused(f"{str(file)!r} is not a picture that LibreOffice can read")
     return picture
 
 

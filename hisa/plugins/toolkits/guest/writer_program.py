@@ -1,4 +1,4 @@
-"""Works on the text document in front of LibreOffice."""
+"""Reads and changes the text document in front of LibreOffice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDINGS = {
     ".ott": "writer8_template", ".epub": "EPUB",
 }  # fmt: skip
 _UTF8 = "UTF8,LF,,,"
-"""Options of the text filter: without them it writes in the system's encoding."""
+"""Options of the text filter, which otherwise writes in the system's encoding."""
 
 
 @works("writer")
