@@ -195,7 +195,7 @@ async def install(context: ToolContext, which: str) -> str:
     """
     answer = await _call_code(context, "install", which=which)
     new = ", ".join(f"{name} {version}" for name, version in answer["new"].items())
-    return f"New: {new or 'nothing, it was there'}; {answer['count']} extensions"
+    return f"New: {new or 'nothing, it was already there'}; {answer['count']} extensions"
 
 
 @tool(effects=("install",), seconds=300)
@@ -229,8 +229,9 @@ async def bind(
 
     Inputs:
         key: such as "ctrl+alt+n", or "ctrl+k ctrl+n" for two in a row.
-        command: its id, such as workbench.action.files.newUntitledFile.
+        command: its id, as below.
         when: the condition, such as "editorTextFocus".
+        args: what it is given.
 
     Examples:
         {"key": "ctrl+alt+n", "command": "workbench.action.files.newUntitledFile"}

@@ -22,7 +22,7 @@ _READ = 12_000
 
 
 def _quote_name(name: str) -> str:
-    """Returns a file's name on one line: quoted where a space or a control character hides."""
+    """Returns a file's name on one line: quoted if it has hidden spaces or control characters."""
     hides = not name.isprintable() or name != name.strip() or "  " in name
     return repr(name) if hides else one_line(name)
 

@@ -321,7 +321,7 @@ class TestWorking:
         assert (await site.wait_for(is_event("click", "second")))["trusted"] is True
         await site.use("click", target="css=#second", double=True)
         await site.wait_for(is_event("dblclick", "second"))
-        assert "is no CSS selector" in await site.use.expect_refusal("click", target="css=[")
+        assert "is not a CSS selector" in await site.use.expect_refusal("click", target="css=[")
         assert "covered by" in await site.use.expect_refusal("click", target="Under")
         output = await site.use("click", target="the other page")
         assert output.endswith(f"Page 'Other' {SITE}/other?x=1")

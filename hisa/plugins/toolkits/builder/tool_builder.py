@@ -1,4 +1,4 @@
-"""Goes through the stages of a build: requirements, and for each function tests and programs.
+"""Runs the stages of a build: requirements, then tests and programs for each function.
 
 Unlike in ComputerRL (appendix A), the tests come first and are written from the description alone;
 they count only once a function that does nothing fails them.
