@@ -229,7 +229,7 @@ def clear(desk: Desk, cells: str, what: str) -> str:
     Args:
         desk: LibreOffice, with the spreadsheet in front.
         cells: a block as `area` takes it.
-        what: one of `_CLEARED`.
+        what: "contents", "formats", "comments" or "all".
     """
     block = area(desk, cells)
     before = _count_filled(block)

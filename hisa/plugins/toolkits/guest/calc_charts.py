@@ -44,7 +44,7 @@ def chart(
     Args:
         desk: LibreOffice, with the spreadsheet in front.
         cells: one block or several, as `areas` takes them.
-        kind: one of `_KINDS`.
+        kind: the kind of chart, one of `_KINDS`.
         at: the cell of its upper left corner; empty: beside the last block.
         name: a new name; empty: "Chart" with the next free number.
         header: whether the first row names the series.

@@ -142,7 +142,7 @@ def format_numbers(desk: Desk, cells: str, code: str) -> str:
     Args:
         desk: LibreOffice, with the spreadsheet in front.
         cells: a block as `area` takes it.
-        code: as `number_format` takes it.
+        code: a number format such as "0.00", as `number_format` takes it.
     """
     block = area(desk, cells)
     block.range.NumberFormat = number_format(desk, code)
@@ -175,7 +175,7 @@ def style(
         horizontal: a value of CellHoriJustify, in small letters; None: as it is.
         vertical: one of `_VERTICAL`; None: as it is.
         wrap: whether lines break inside a cell; None: as it is.
-        look: the options of `character`.
+        look: what `character` takes; None leaves a property as it is.
     """
     block = area(desk, cells)
     if underline is not None:

@@ -79,8 +79,8 @@ def sheet_add(desk: Desk, name: str, position: int) -> str:
 
     Args:
         desk: LibreOffice, with the spreadsheet in front.
-        name: that no sheet has yet.
-        position: from 1; 0: the last.
+        name: a name that no sheet has yet.
+        position: its position, from 1; 0: the last.
     """
     sheets = desk.document.Sheets
     sheets.insertNewByName(_new_name(desk, name), _position(desk, position))
@@ -95,7 +95,7 @@ def sheet_rename(desk: Desk, sheet: str, name: str) -> str:
     Args:
         desk: LibreOffice, with the spreadsheet in front.
         sheet: its present name; empty: the sheet that is shown.
-        name: that no sheet has yet.
+        name: a name that no sheet has yet.
     """
     sheet_of(desk, sheet).Name = _new_name(desk, name)
     return f"sheets: {_order(desk)}"
@@ -119,8 +119,8 @@ def sheet_copy(desk: Desk, sheet: str, name: str, position: int) -> str:
     Args:
         desk: LibreOffice, with the spreadsheet in front.
         sheet: its name; empty: the sheet that is shown.
-        name: that of the copy, which no sheet has yet.
-        position: of the copy, from 1; 0: the last.
+        name: the copy's name, which no sheet has yet.
+        position: the copy's position, from 1; 0: the last.
     """
     source = sheet_of(desk, sheet).Name
     sheets = desk.document.Sheets

@@ -163,7 +163,7 @@ def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) 
         desk: LibreOffice, with the spreadsheet in front.
         cells: the table, or one cell of it.
         columns: by letters or header; empty: all.
-        header: whether the first row is no data.
+        header: whether the first row is a header, which stays.
     """
     block = _table(desk, cells)
     chosen = [column_of(block, name, header) for name in columns] or list(range(block.columns))

@@ -70,9 +70,9 @@ def show(path: str, line: int, column: int, window: str) -> Any:
     """Opens a file or folder, and returns its name, which the window's title will have.
 
     Args:
-        path: of a file or folder that is there.
-        line: of the file, from 1; 0: where the editor puts the cursor.
-        column: of the line, from 1.
+        path: an existing file or folder.
+        line: a line of the file, from 1; 0: where the editor puts the cursor.
+        column: a column of the line, from 1.
         window: "new", "same", "add" (the folder to what the window shows) or "".
     """
     target = _require_path(path)

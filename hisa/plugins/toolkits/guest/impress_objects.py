@@ -54,8 +54,8 @@ def write(desk: Desk, slide: str, shape: str, text: str) -> str:
     Args:
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
-        shape: as `find_shape` takes it.
-        text: the whole new text, one paragraph a line.
+        shape: its number, name or kind, as `find_shape` takes it.
+        text: the whole new text, one paragraph per line.
     """
     target = find_shape(select_slide(desk, slide), shape)
     if not hasattr(target, "String"):
@@ -91,12 +91,12 @@ def text_box(
     Args:
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
-        text: one paragraph a line.
-        left_cm: from the slide's left edge.
-        top_cm: from the slide's top edge.
-        width_cm: more than 0.
-        height_cm: at least; the box grows with its text.
-        size: of the font, in points; None: the default.
+        text: the text, one paragraph per line.
+        left_cm: distance from the slide's left edge.
+        top_cm: distance from the slide's top edge.
+        width_cm: the width, more than 0.
+        height_cm: the least height; the box grows with its text.
+        size: the font's size in points; None: the default.
     """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
@@ -117,9 +117,9 @@ def format_text(desk: Desk, slides_: str, shape: str, text: str, **options: Any)
     Args:
         desk: LibreOffice, with the presentation in front.
         slides_: one slide or several, as `select_slides` takes them.
-        shape: as `find_shape` takes it; empty: all that have text.
+        shape: its number, name or kind, as `find_shape` takes it; empty: all that have text.
         text: every place of this text; empty: all of it.
-        options: those of `character`.
+        options: what `character` takes; None leaves a property as it is.
     """
     ranges = []
     for slide in select_slides(desk, slides_):
@@ -151,9 +151,9 @@ def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **opti
     Args:
         desk: LibreOffice, with the presentation in front.
         slides_: one slide or several, as `select_slides` takes them.
-        shape: as `find_shape` takes it, on each of the slides.
-        bullets: one of `_NUMBERING`, "none", or empty: as they are.
-        options: those of `paragraph`.
+        shape: its number, name or kind, as `find_shape` takes it, on each of the slides.
+        bullets: one of `_NUMBERING`, or "none"; empty: as they are.
+        options: what `paragraph` takes; None leaves a property as it is.
     """
     properties = paragraph(options)
     targets = [find_shape(slide, shape) for slide in select_slides(desk, slides_)]
@@ -247,14 +247,14 @@ def shape_change(
     Args:
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
-        shape: as `find_shape` takes it.
-        left_cm: from the slide's left edge; None: as it is.
-        top_cm: from the slide's top edge; None: as it is.
-        width_cm: None: as it is.
-        height_cm: None: as it is.
+        shape: its number, name or kind, as `find_shape` takes it.
+        left_cm: distance from the slide's left edge; None: as it is.
+        top_cm: distance from the slide's top edge; None: as it is.
+        width_cm: the new width; None: as it is.
+        height_cm: the new height; None: as it is.
         degrees: the angle from upright, clockwise; None: as it is.
         fill: a colour, "none" for no fill, or empty: as it is.
-        line: the same of the outline.
+        line: the same for the outline.
     """
     target_slide = select_slide(desk, slide)
     target = find_shape(target_slide, shape)
@@ -275,7 +275,7 @@ def shape_delete(desk: Desk, slide: str, shape: str) -> str:
     Args:
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
-        shape: as `find_shape` takes it.
+        shape: its number, name or kind, as `find_shape` takes it.
     """
     target = select_slide(desk, slide)
     target.remove(find_shape(target, shape))
@@ -299,11 +299,12 @@ def image_insert(
     Args:
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
-        path: of the picture, absolute or from the home folder on.
-        left_cm: from the slide's left edge; None: centred.
-        top_cm: from the slide's top edge; None: centred.
-        width_cm: None: by the height and the picture's proportions.
-        height_cm: None: by the width; without both, its own size, at most the slide's.
+        path: the picture's file, absolute or from the home folder on.
+        left_cm: distance from the slide's left edge; None: centred.
+        top_cm: distance from the slide's top edge; None: centred.
+        width_cm: its width; None: by the height and the picture's proportions.
+        height_cm: its height; None: by the width. Without both it has its own size, at most the
+            slide's.
     """
     target, picture = select_slide(desk, slide), graphic(desk, path)
     wide, high = size_of(picture, width_cm, height_cm)
@@ -338,10 +339,10 @@ def table_insert(
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
         values: rows of texts, at least one; rows may differ in length.
-        left_cm: from the slide's left edge.
-        top_cm: from the slide's top edge.
-        width_cm: of the whole table.
-        height_cm: of the whole table.
+        left_cm: distance from the slide's left edge.
+        top_cm: distance from the slide's top edge.
+        width_cm: the width of the whole table.
+        height_cm: the height of the whole table.
     """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance(_TABLE)
@@ -386,8 +387,8 @@ def table_write(
         desk: LibreOffice, with the presentation in front.
         slide: one slide, as `select_slide` takes it.
         shape: the table, as `find_shape` takes it; empty: the first of the slide.
-        row: that of the first cell, from 1.
-        column: that of the first cell, from 1; no columns are added.
+        row: the row of the first cell, from 1.
+        column: the column of the first cell, from 1; no columns are added.
         values: rows of texts.
     """
     target = select_slide(desk, slide)
@@ -415,7 +416,7 @@ def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
         desk: LibreOffice, with the presentation in front.
         find: the text, at least one character.
         replacement: the new text; "" removes the old one.
-        match_case: whether capital and small letters differ.
+        match_case: whether case matters.
     """
     pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
     count = 0

@@ -107,9 +107,9 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
     Args:
         desk: LibreOffice, with the presentation in front.
         at: the new slide's number, from 1; 0: the last.
-        layout: one of `_LAYOUTS`.
-        title: empty: none.
-        content: one point a line; empty: none.
+        layout: the layout, one of `_LAYOUTS`.
+        title: the text of its title; empty: none.
+        content: its points, one per line; empty: none.
     """
     every = slides(desk)
     if at > len(every) + 1:
@@ -200,7 +200,7 @@ def layout(desk: Desk, slides_: str, name: str) -> str:
     Args:
         desk: LibreOffice, with the presentation in front.
         slides_: one slide or several, as `select_slides` takes them.
-        name: one of `_LAYOUTS`.
+        name: the layout, one of `_LAYOUTS`.
     """
     picked = select_slides(desk, slides_)
     for page in picked:
@@ -223,7 +223,7 @@ def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
     Args:
         desk: LibreOffice, with the presentation in front.
         slides_: one slide or several, as `select_slides` takes them.
-        color_: as `color` takes it; empty, and no image: that of the master.
+        color_: a colour as `color` takes it; without it and an image: the master's.
         image: path of a picture, which goes before the colour; empty: none.
     """
     picked = select_slides(desk, slides_)
@@ -289,7 +289,7 @@ def footer(
     Args:
         desk: LibreOffice, with the presentation in front.
         slides_: one slide or several, as `select_slides` takes them.
-        text: of the footer; "": no footer; None: as it is.
+        text: the footer's text; "": no footer; None: as it is.
         number: whether slide numbers are shown; None: as it is.
         date: whether today's date is shown; None: as it is.
     """

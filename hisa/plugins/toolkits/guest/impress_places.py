@@ -174,8 +174,8 @@ def fill(slide: Any, name: str, text: str) -> None:
 
     Args:
         slide: the slide, as UNO gives it.
-        name: of the shape, as `find_shape` takes it.
-        text: the whole new text, one paragraph a line.
+        name: the shape, as `find_shape` takes it.
+        text: the whole new text, one paragraph per line.
     """
     shape = find_shape(slide, name)
     empty = getattr(shape, "IsEmptyPresentationObject", False)

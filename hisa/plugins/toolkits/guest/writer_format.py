@@ -28,9 +28,9 @@ def format_text(desk: Desk, paragraphs: str, text: str, **options: Any) -> str:
 
     Args:
         desk: LibreOffice, with the text document in front.
-        paragraphs: as `places` takes them.
-        text: as `places` takes it.
-        options: those of `character`.
+        paragraphs: which ones, as `places` takes them; empty: everywhere.
+        text: what to find in them; empty: the whole paragraphs.
+        options: what `character` takes; None leaves a property as it is.
     """
     ranges = places(desk, paragraphs, text)
     put(ranges, character(options))
@@ -57,7 +57,7 @@ def style(desk: Desk, paragraphs: str, name: str) -> str:
     Args:
         desk: LibreOffice, with the text document in front.
         paragraphs: as `select_paragraphs` takes them.
-        name: of a paragraph style, as `find_style` takes it.
+        name: a paragraph style, as `find_style` takes it.
     """
     inner = find_style(desk, "ParagraphStyles", name)
     picked = select_paragraphs(desk, paragraphs)
@@ -84,8 +84,8 @@ def make_list(desk: Desk, paragraphs: str, kind: str, level: int) -> str:
     Args:
         desk: LibreOffice, with the text document in front.
         paragraphs: as `select_paragraphs` takes them.
-        kind: one of `_LISTS`, or "none".
-        level: from 1, the outermost.
+        kind: the kind of list, one of `_LISTS`; or "none".
+        level: the list level, from 1, the outermost.
     """
     picked = select_paragraphs(desk, paragraphs)
     name = "" if kind == "none" else find_style(desk, "NumberingStyles", _LISTS[kind])

@@ -75,10 +75,10 @@ def image_insert(
 
     Args:
         desk: LibreOffice, with the text document in front.
-        path: of the picture, absolute or from the home folder on.
+        path: the picture's file, absolute or from the home folder on.
         before: number of the paragraph that it stands before; 0: at the end.
-        width_cm: as for `size_of`.
-        height_cm: as for `size_of`.
+        width_cm: the width, as for `size_of`.
+        height_cm: the height, as for `size_of`.
     """
     picture = graphic(desk, path)
     shape = desk.document.createInstance("com.sun.star.text.TextGraphicObject")

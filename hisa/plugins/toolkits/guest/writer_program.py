@@ -23,7 +23,7 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
     Args:
         desk: LibreOffice, with the text document in front.
         path: absolute, or with ~ in front; its ending tells the format.
-        pages: of a PDF, as "2-4"; empty: all.
+        pages: the pages of a PDF, as "2-4"; empty: all.
         overwrite: whether a file that is there may be replaced.
     """
     endings = {".pdf": "writer_pdf_Export", **_ENDINGS}

@@ -180,7 +180,7 @@ def find_style(desk: Desk, family: str, name: str) -> str:
     Args:
         desk: LibreOffice, with the text document in front.
         family: the kind of style, as "ParagraphStyles".
-        name: in any case, small or capital letters.
+        name: the internal name or the one that menus show; case does not matter.
 
     Raises:
         Refused: there is none; the text names the most similar ones.
@@ -202,9 +202,9 @@ def find_member(collection: Any, name: str, noun: str) -> Any:
     """Returns an object of a collection by its name or its number from 1.
 
     Args:
-        collection: of UNO, with names.
+        collection: a UNO collection with names.
         name: a name, or a number from 1.
-        noun: for the message: "table".
+        noun: what an error calls a member, such as "table".
 
     Raises:
         Refused: there is none; the text names those that there are.

@@ -36,7 +36,7 @@ def insert(
         desk: LibreOffice, with the text document in front.
         values: rows of texts, at least one; a shorter row is filled with empty cells.
         before: number of the paragraph that it stands before; 0: at the end.
-        name: of the table; empty: LibreOffice's next free one.
+        name: the table's name; empty: LibreOffice's next free one.
         header: whether the first row is bold, and repeated on each page.
     """
     width = max(len(row) for row in values)
@@ -76,7 +76,7 @@ def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) ->
     Args:
         desk: LibreOffice, with the text document in front.
         table: its name or its number from 1; empty: the first.
-        cell: the upper left one, as "B2".
+        cell: the upper left cell, as "B2".
         values: rows of texts; all cells must be there.
     """
     target = _table(desk, table)

@@ -114,9 +114,9 @@ def insert(desk: Desk, text: str, before: int, style: str) -> str:
 
     Args:
         desk: LibreOffice, with the text document in front.
-        text: one paragraph a line.
+        text: the text, one paragraph per line.
         before: number of the paragraph that they stand before; 0: at the end.
-        style: of the new paragraphs; empty: that of their neighbour, unless it is a heading.
+        style: the new paragraphs' style; empty: that of their neighbour, unless it is a heading.
     """
     name = find_style(desk, "ParagraphStyles", style) if style else ""
     lines = text.split("\n")
@@ -181,7 +181,7 @@ def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bo
         find: the text, or a regular expression of LibreOffice's.
         replacement: the new text; of a regular expression, with $1 for a group.
         regex: whether `find` is a regular expression.
-        match_case: whether capital and small letters differ.
+        match_case: whether case matters.
     """
     search = desk.document.createReplaceDescriptor()
     search.SearchString, search.ReplaceString = find, replacement
@@ -201,7 +201,7 @@ def find(desk: Desk, text: str, regex: bool) -> str:
 
     Args:
         desk: LibreOffice, with the text document in front.
-        text: what to search for; capital and small letters differ.
+        text: what to search for; case matters.
         regex: whether the text is a regular expression of LibreOffice's.
     """
     ranges = places(desk, "", text, regex=regex)
@@ -245,9 +245,9 @@ def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
 
     Args:
         desk: LibreOffice, with the text document in front.
-        to: one of `_CASES`.
-        paragraphs: as `places` takes them.
-        text: as `places` takes it.
+        to: the case to write it in, one of `_CASES`.
+        paragraphs: which ones, as `places` takes them; empty: everywhere.
+        text: what to find in them; empty: the whole paragraphs.
     """
     ranges = places(desk, paragraphs, text)
     before = [place.String for place in ranges]
