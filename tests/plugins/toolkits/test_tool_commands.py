@@ -218,7 +218,7 @@ def test_every_problem_of_a_description_is_reported() -> None:
         "application 'Calc'",
         "only reads, but may delete",
         'example {"anything": 1, "number": "many"}',
-        "example plain: no JSON object",
+        "example plain: not a JSON object",
     ):
         assert part in problems, (part, problems)
     assert not check_tool(Tool(double)).problems
