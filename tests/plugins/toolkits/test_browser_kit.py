@@ -410,7 +410,7 @@ class TestRestart:
         assert "browser_restart starts it again" in await site.use.expect_refusal("tabs")
         output = await site.use("restart")
         assert sorted(output.splitlines()[1:3]) == [f"{SITE}/", f"{SITE}/other"]
-        assert output.endswith("Which tabs there were before is not known.")
+        assert output.endswith("The tabs that were open before are not known.")
         line = await site.machine.execute("pgrep -ax chromium | grep -v type=")
         assert "--user-data-dir=/tmp/own profile --remote-debugging-port=1336" in line.output
 

@@ -235,7 +235,7 @@ class TestSettings:
         wrong = await player.use.expect_refusal("setting", name="qt-max-volume", value="loud")
         assert wrong.startswith("qt-max-volume is integer")
         wrong = await player.use.expect_refusal("setting", name="loop", value="1\nextraintf=x")
-        assert wrong == "loop: a value is one line"
+        assert wrong == "loop: the value must be one line"
         assert "no option 'nothing'" in await player.use.expect_refusal(
             "setting", name="nothing", value=""
         )
@@ -259,7 +259,7 @@ class TestSettings:
         await player.start("vlc --aout alsa /home/user/Music/a.wav")
         await player.wait_for_value("PlaybackStatus", "Playing")
         reason = await player.use.expect_refusal("status")
-        assert "does not answer by its HTTP interface" in reason
+        assert "does not answer on its HTTP interface" in reason
         assert reason.endswith("vlc_restart starts it again with one")
         assert (await player.use("restart")).startswith("Stopped")
         line = (await player.machine.execute("tr '\\0' ' ' </proc/$(pgrep -x vlc)/cmdline")).output
