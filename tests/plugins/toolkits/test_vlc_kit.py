@@ -233,7 +233,7 @@ class TestSettings:
         assert "\nsnapshot-path=/home/user/shots\n" in text
         assert "http-password=password\n" in text, "what was there stays"
         wrong = await player.use.expect_refusal("setting", name="qt-max-volume", value="loud")
-        assert wrong.startswith("qt-max-volume is integer")
+        assert wrong.startswith("qt-max-volume must be integer")
         wrong = await player.use.expect_refusal("setting", name="loop", value="1\nextraintf=x")
         assert wrong == "loop: the value must be one line"
         assert "no option 'nothing'" in await player.use.expect_refusal(
