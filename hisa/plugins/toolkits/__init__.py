@@ -1,4 +1,4 @@
-"""Tools of applications and subjects, announced by entry points like any plug-in's."""
+"""Tools of applications and subjects, announced by entry points like those of any plug-in."""
 
 from hisa.machine.plugins import Command
 
@@ -6,19 +6,19 @@ __all__ = ["ACCEPT", "BUILD", "CHECK", "NEW", "RUN"]
 
 BUILD = Command(
     "hisa.plugins.toolkits.tools_build:build_tools",
-    "Let a model write tools for APP, the class of the application's windows in small letters.",
+    "Let a model write tools for APP, the application's window class in lower case.",
 )
 ACCEPT = Command(
     "hisa.plugins.toolkits.tools_build:accept_tools",
-    'Make a package of what passed in DIR, a review folder that "hisa tools build" wrote.',
+    'Make a package of the tools that passed in DIR, a review folder from "hisa tools build".',
 )
 NEW = Command(
     "hisa.plugins.toolkits.tools_new:new_tool",
-    "Write a small package with a tool of that NAME, and say what to do next.",
+    "Write a small package with a tool called NAME, and print the next steps.",
 )
 CHECK = Command(
     "hisa.plugins.toolkits.tools_check:check_tools",
-    "Check what models read of tools: names, first lines, types, examples, needs and effects.",
+    "Check what models read about tools: names, first lines, types, examples, needs and effects.",
 )
 RUN = Command(
     "hisa.plugins.toolkits.tools_run:run_tool",

@@ -1,9 +1,9 @@
-"""Chromium and Chrome: pages read and worked by name, through the DevTools protocol.
+"""Chromium and Chrome: tools that read pages and act on them by name, through DevTools.
 
-ComputerRL counts 11 functions for Chrome (appendix B, table 5). These work the browser that is
-open, in the tab in front, so that a person sees each change; where it has no DevTools port,
-`restart` gives it one. A page can be hostile: its texts are answers and nothing more, and what a
-model writes reaches it as typed text or as a name to look for.
+ComputerRL counts 11 functions for Chrome (appendix B, table 5). These act on the open browser, in
+the tab in front, so that a person sees each change; if it has no DevTools port, `restart` gives it
+one. A page can be hostile: its texts are output and nothing more, and what a model writes reaches
+the page only as typed text or as a name to look for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["BROWSER"]
 
 
 _SECONDS = 90.0
-"""Of one call: a page's own 20 to load, on a machine that is emulated."""
+"""Time limit of one call: a page may take 20 s to load, and longer on an emulated machine."""
 
 
 @tool(seconds=180)
@@ -39,14 +39,14 @@ async def restart(context: ToolContext) -> str:
     )
     gone = (Counter(answer["before"] or ()) - Counter(answer["tabs"])).elements()
     lines = ["The browser runs with a DevTools port. Tabs:", *answer["tabs"]]
-    lines += [f"Not there any more: {url}" for url in gone]
+    lines += [f"No longer open: {url}" for url in gone]
     if answer["before"] is None:
-        lines.append("Which tabs there were before is not known.")
+        lines.append("The tabs that were open before are not known.")
     return "\n".join(lines)
 
 
 _SHOWN = 6_000
-"""Characters of a page in one answer: what the planner keeps of a tool's output is 8,000."""
+"""Characters of a page in one answer: the planner keeps 8,000 of a tool's output."""
 
 Nth = Annotated[int, Field(ge=0, le=1000)]
 
@@ -58,7 +58,7 @@ async def _call_pages(context: ToolContext, function: str, /, **arguments: Any) 
 
 
 async def _find_aim(context: ToolContext, **arguments: Any) -> Aim | None:
-    """Tell what a call of click, fill or check would press; see `Traits`."""
+    """Returns what a call of click, fill or check would press; see `Traits`."""
     fields = list(arguments.get("fields", ""))
     if fields and not arguments["submit"]:
         return None
@@ -73,7 +73,7 @@ async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> 
     """Read the page in front as text: what is seen of headings, links, fields and tables.
 
     Inputs:
-        start: the character to begin at, where a page is longer than one answer.
+        start: the character to begin at, if a page is longer than one answer.
 
     Examples:
         6000
@@ -87,9 +87,9 @@ async def read(context: ToolContext, start: Annotated[int, Field(ge=0)] = 0) -> 
         more = f"; go on with start={end}" if end < len(text) else ""
         notes.append(f"characters {start} to {end} of {len(text)}{more}")
     if outline["cut"]:
-        notes.append("the page is larger than is read")
+        notes.append("the page is too large to be read whole")
     if outline["unread"]:
-        notes.append(f"{outline['unread']} frames of other sites are not read")
+        notes.append(f"{outline['unread']} frames of other sites were not read")
     return "\n".join([_describe_page(head), *(f"({note})" for note in notes), part])
 
 
@@ -99,7 +99,7 @@ async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = 
 
     Inputs:
         target: the text, or a part of it; "css=SELECTOR" for a selector.
-        nth: which one, from 1, where several fit.
+        nth: which one, from 1, if several fit.
         double: click twice.
 
     Examples:
@@ -114,7 +114,7 @@ async def click(context: ToolContext, target: str, nth: Nth = 0, double: bool = 
 
 @tool(aim=_find_aim)
 async def fill(context: ToolContext, fields: dict[str, str], submit: bool = False) -> str:
-    """Fill one or more fields of the page by their labels; what was in them goes.
+    """Fill one or more fields of the page by their labels, replacing their contents.
 
     Inputs:
         fields: label, name or "css=SELECTOR" of each field, and its text or, of a drop-down list,
@@ -143,7 +143,7 @@ async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0)
     Inputs:
         field: its label, name or "css=SELECTOR".
         on: false takes the tick away.
-        nth: which one, from 1, where several fit.
+        nth: which one, from 1, if several fit.
 
     Examples:
         {"field": "Remember me"}
@@ -167,7 +167,7 @@ async def visit(context: ToolContext, address: str, new_tab: bool = False) -> st
 
 @tool(reads=True)
 async def tabs(context: ToolContext) -> str:
-    """List the open tabs, that in front first.
+    """List the open tabs, the front one first.
 
     Examples:
         {}
@@ -188,7 +188,7 @@ async def switch(context: ToolContext, tab: str) -> str:
 
 @tool()
 async def close(context: ToolContext, tab: str = "") -> str:
-    """Close a tab; without a name that in front. The last one stays.
+    """Close a tab, by default the front one. The last one stays.
 
     Inputs:
         tab: a part of its title or address, or its id.
@@ -225,12 +225,12 @@ async def fields(context: ToolContext) -> str:
 async def download(
     context: ToolContext, link: str, folder: str = "~/Downloads", nth: Nth = 0
 ) -> str:
-    """Download what a link or button of the page leads to, and tell the file.
+    """Download what a link or button of the page leads to, and name the file.
 
     Inputs:
         link: its text, or "css=SELECTOR".
         folder: where it goes.
-        nth: which one, from 1, where several fit.
+        nth: which one, from 1, if several fit.
 
     Examples:
         {"link": "Annual report (PDF)"}
@@ -243,7 +243,7 @@ async def download(
 def _describe_page(page: Mapping[str, Any]) -> str:
     """Title, address and state of a page on one line."""
     if not page:
-        return "The page is not known: it changes just now."
+        return "The page is not known: it is changing right now."
     state = "" if page["state"] == "complete" else f" (still loading: {page['state']})"
     return f"Page {page['title']!r} {page['url']}{state}"
 

@@ -1,4 +1,4 @@
-"""The toolkit ``calc``: the spreadsheet in front of LibreOffice, changed as it is open.
+"""The toolkit ``calc``: changes the spreadsheet in front, in the running LibreOffice.
 
 The person sees each change at once, each call is one step of the undo list, and nothing is saved
 unless `save` is called. ComputerRL (table 5) has 27 tools for this application.
@@ -19,15 +19,15 @@ from hisa.tools.traits import Needs
 __all__ = ["CALC"]
 
 SLOW = 180.0
-"""Limit of a call that may be about a million cells, or writes a whole file."""
+"""Seconds for a call that may touch a million cells, or writes a whole file."""
 Place = Annotated[str, Field(min_length=1, max_length=1000)]
 """Cells, a column or a sheet by name."""
 Count = Annotated[int, Field(ge=1, le=10_000)]
-"""Lines; chosen by hand: more are a slip."""
+"""Number of rows or columns; chosen by hand: more is a slip."""
 calc_tool = GuestTool("calc_program", 60.0)
-"""Such a call takes 0.1 to 0.5 s with a table of a thousand cells."""
+"""60 s is ample: a call takes 0.1 to 0.5 s with a table of a thousand cells."""
 Cell = Annotated[str, Field(max_length=32_767)] | float | bool | None
-"""32,767 characters are the most that a cell of a spreadsheet file may have."""
+"""A cell of a spreadsheet file may have at most 32,767 characters."""
 Rows = Annotated[list[list[Cell]], Field(min_length=1, max_length=100_000)]
 
 
@@ -37,10 +37,10 @@ async def read(
     cells: Place,
     show: Literal["shown", "values", "formulas"] = "shown",
 ) -> None:
-    """Read cells as a table; what is too long is left out, and said so.
+    """Read cells as a table; says what is left out for length.
 
-    ``cells`` is as "B2:D9", "A:C" or "Sheet2.B2:D9"; without a sheet it is about the one that is
-    shown. "shown" are the texts on the screen, "values" the unrounded numbers.
+    ``cells``: "B2:D9", "A:C" or "Sheet2.B2:D9"; without a sheet, on the one that is shown.
+    "shown" are the texts on the screen, "values" the unrounded numbers.
 
     Examples:
         {"cells": "A1:D20"}
@@ -50,10 +50,10 @@ async def read(
 
 @calc_tool(seconds=SLOW)
 async def write(context: ToolContext, cell: Place, values: Rows) -> None:
-    """Write rows of values and formulas, the first at a cell.
+    """Write rows of values and formulas, starting at a cell.
 
     A text is taken as if typed: "=B2*2" is a formula, "12" a number, "2024-03-01" a date, "'012" a
-    text. Functions have English names, arguments are parted by ";" or ",". null leaves a cell as it
+    text. Functions have English names, ";" or "," separates arguments. null leaves a cell as it
     is, "" empties it.
 
     Examples:
@@ -70,7 +70,7 @@ async def formula(
 ) -> None:
     """Write a formula into all cells of a block; references adjust to each cell.
 
-    The formula is as it stands in the first cell.
+    Give the formula of the first cell.
 
     Examples:
         {"cells": "D2:D20", "formula": "=B2*C2"}
@@ -85,9 +85,9 @@ async def fill(
     direction: Literal["down", "right", "up", "left"] = "down",
     series: bool = False,
 ) -> None:
-    """Fill a block from its first row or column: copy it, or go on as a series.
+    """Fill a block from its first row or column: copy it, or continue a series.
 
-    ``cells`` is the whole block with what is copied. A series goes on with 1, 2, … or Mon, Tue, ….
+    ``cells`` is the whole block with what is copied. A series continues 1, 2, … or Mon, Tue, ….
 
     Examples:
         {"cells": "D2:D20"}
@@ -234,7 +234,7 @@ async def highlight(
     """Add a conditional format: a look that cells have while a condition holds.
 
     ``when`` is "> 5", "= \\"x\\"", "between 1 and 9" or, seen from the first cell, "formula $B2>3";
-    an empty one with add=false takes all conditional formats of the cells away.
+    an empty one with add=false removes all conditional formats of the cells.
 
     Examples:
         {"cells": "C2:C20", "when": "> 100", "background": "#ffaaaa"}
@@ -254,8 +254,8 @@ async def validate(
 ) -> None:
     """Limit what may be typed into cells: a list of choices, cells that hold them, or a rule.
 
-    A rule is as "> 5" or "between 1 and 9", about numbers, dates ("> 2024-01-31") or the length of
-    a text. Nothing given: no limit.
+    A rule is "> 5" or "between 1 and 9", about numbers, dates ("> 2024-01-31") or the length of a
+    text. Without any, no limit.
 
     Examples:
         {"cells": "B2:B20", "choices": ["yes", "no"]}
@@ -275,7 +275,7 @@ async def pivot(
     """Make a pivot table of a table with a header, on a new sheet or at a cell.
 
     Fields are headers of the table. A value is a header and its function: sum, count, average, max,
-    min, product, countnums, stdev or var; of a list of headers the sums are made.
+    min, product, countnums, stdev or var; a list of headers gives their sums.
 
     Examples:
         {"cells": "A1:D20", "rows": ["Region"], "values": ["Sales", "Units"]}
@@ -309,7 +309,7 @@ async def chart(
 
 
 Lines = Annotated[str, Field(min_length=1, max_length=200)]
-"""Rows as "3" or "3:5", columns as "C" or "C:E"; with a sheet in front where it is another."""
+"""Rows as "3" or "3:5", columns as "C" or "C:E"; of another sheet with its name in front."""
 
 
 @calc_tool()
@@ -338,7 +338,7 @@ async def size(
     lines: Lines,
     millimetres: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 0,
 ) -> None:
-    """Set the width of columns or the height of rows; 0: as their contents need.
+    """Set the width of columns or the height of rows; 0 fits their contents.
 
     Examples:
         {"lines": "A:D"}
@@ -358,7 +358,7 @@ async def visible(context: ToolContext, lines: Lines, on: bool) -> None:
 
 @calc_tool()
 async def merge(context: ToolContext, cells: Place, on: bool = True) -> None:
-    """Merge cells into one, or split a merged one; the contents of the first stay in sight.
+    """Merge cells into one, or split a merged one; the contents of the first stay visible.
 
     Examples:
         {"cells": "A1:D1"}
@@ -396,7 +396,7 @@ async def style(
 ) -> None:
     """Set font, colors and alignment of cells; what is not given stays.
 
-    A color is "#ff8000" or a name as "red"; "none" takes it away. ``size`` is in points.
+    A color is "#ff8000" or a name like "red"; "none" removes it. ``size`` is in points.
 
     Examples:
         {"cells": "A1:D1", "bold": true, "background": "yellow", "horizontal": "center"}
@@ -429,7 +429,7 @@ Path = Annotated[str, Field(min_length=2, max_length=4096)]
 
 @calc_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell the sheets and their used cells, charts, pivot tables, names and the selection.
+    """List the sheets and their used cells, charts, pivot tables, names and the selection.
 
     Examples:
         {}
@@ -496,8 +496,8 @@ async def page(
 ) -> None:
     """Set how a sheet is printed: paper, scale, area; what is not given stays.
 
-    ``pages_wide`` and ``pages_tall`` fit it to so many pages; 0: any number. ``area`` are the cells
-    that are printed.
+    ``pages_wide`` and ``pages_tall`` fit it to so many pages; 0: any number. ``area``: the cells to
+    print.
 
     Examples:
         {"landscape": true, "pages_wide": 1, "pages_tall": 0}
@@ -507,7 +507,7 @@ async def page(
 
 @calc_tool(seconds=SLOW)
 async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
-    """Save the spreadsheet where it is or, with a path, there from now on.
+    """Save the spreadsheet in its file or, with a path, there from now on.
 
     The path ends in .ods, .xlsx, .xls or .csv.
 
@@ -519,7 +519,7 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 
 @calc_tool(seconds=SLOW)
 async def export(context: ToolContext, path: Path, overwrite: bool = False) -> None:
-    """Write a copy as .pdf, .csv, .html, .xlsx, .ods or .xls; the open file stays what it is.
+    """Write a copy as .pdf, .csv, .html, .xlsx, .ods or .xls; the open file stays as it is.
 
     A .csv has the shown sheet, as it is shown; a .pdf has all sheets.
 
@@ -531,7 +531,7 @@ async def export(context: ToolContext, path: Path, overwrite: bool = False) -> N
 
 @calc_tool()
 async def undo(context: ToolContext, steps: Steps = 1) -> None:
-    """Take the last steps back; a call of a tool is one step.
+    """Undo the last steps; a tool call is one step.
 
     Examples:
         2
@@ -549,4 +549,4 @@ CALC = Toolkit(
     ),
     needs=Needs(frozenset({"execute"}), apps=("libreoffice-calc",), dialogs=OFFICE_DIALOGS),
 )
-"""While a dialog waits for an answer, those that change something say so, and the others work."""
+"""While a dialog is open, tools that change something refuse and name it; the others work."""

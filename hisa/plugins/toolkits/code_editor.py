@@ -1,8 +1,8 @@
 """Visual Studio Code or its open build: files shown, extensions, settings, keys, tasks, search.
 
 ComputerRL counts 12 functions for Code (appendix B, table 5). These use the ``code`` command and
-the editor's own files, where these have no comments. The published editor reads those again as soon
-as they change; a window of the open build does once it is loaded again, see `reload`.
+the editor's own files, if these have no comments. The published editor reads them again as soon as
+they change; a window of the open build does so when it is reloaded, see `reload`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from hisa.tools.traits import Needs, tool
 __all__ = ["CODE"]
 
 _SECONDS = 110.0
-"""Of one call: an emulated machine takes tens of seconds to answer a command."""
+"""Time limit of one call: an emulated machine takes tens of seconds to answer a command."""
 _PALETTE = "Type the name of a command"
 _RELOAD = "Developer: Reload Window"
-_LATER = "A window that is open may take it only after code_reload."
+_LATER = "An open window may apply it only after code_reload."
 _SHOWN = 40.0
 """Seconds until a window's title names what was opened."""
 
@@ -45,7 +45,7 @@ async def _call_code(context: ToolContext, function: str, /, **arguments: Any) -
 
 
 async def _wait_for_title(context: ToolContext, *names: str) -> str:
-    """The title of the window that has the names, once there is one."""
+    """Waits for a window whose title has the names, and returns that title."""
     limit = time.monotonic() + patience(_SHOWN)
     while True:
         observation = await context.environment.observe()
@@ -67,10 +67,10 @@ async def show(
     column: Line = 0,
     window: Literal["", "new", "same", "add"] = "",
 ) -> str:
-    """Open a file, at a line where one is given, or a folder in the editor.
+    """Open a file, at a line if one is given, or a folder in the editor.
 
     Inputs:
-        path: of the file or folder, which must be there.
+        path: of the file or folder, which must exist.
         line: from 1; 0: where the editor puts it.
         column: from 1.
         window: a new one, the same one, or add the folder to what the window shows.
@@ -87,7 +87,7 @@ async def show(
 
 @tool(reads=True)
 async def settings(context: ToolContext, words: str = "", folder: str = "") -> str:
-    """Tell which settings are set, of the user or of a folder; all others have their defaults.
+    """List which settings the user or a folder has set; all others have their defaults.
 
     Inputs:
         words: parts of the names.
@@ -125,7 +125,7 @@ async def setting(context: ToolContext, name: str, value: Value, folder: str = "
 
 @tool(effects=("security",))
 async def unset(context: ToolContext, name: str, folder: str = "") -> str:
-    """Take a setting out, so that its default holds again.
+    """Remove a setting, so that its default applies again.
 
     Examples:
         {"name": "editor.fontSize"}
@@ -136,7 +136,7 @@ async def unset(context: ToolContext, name: str, folder: str = "") -> str:
 
 @tool(seconds=180)
 async def reload(context: ToolContext) -> str:
-    """Load the window in front again, so that settings and keys just written hold.
+    """Reload the window in front, so that settings and keys just written apply.
 
     Examples:
         {}
@@ -154,8 +154,8 @@ async def reload(context: ToolContext) -> str:
         return all(window.title != before for window in now.windows)
 
     if not await _wait_until(context, has_gone):
-        raise ToolFailed(f"the window's title is still {before!r}: it was not seen to load again")
-    return f"Window {await _wait_for_title(context, before.rsplit(' - ', 1)[-1])!r} is loaded again"
+        raise ToolFailed(f"the window's title is still {before!r}: it was not seen to reload")
+    return f"Window {await _wait_for_title(context, before.rsplit(' - ', 1)[-1])!r} is reloaded"
 
 
 def _has_palette(observation: Observation) -> bool:
@@ -165,7 +165,7 @@ def _has_palette(observation: Observation) -> bool:
 
 
 async def _wait_until(context: ToolContext, holds: Callable[[Observation], bool]) -> bool:
-    """Whether something holds of a look within some seconds."""
+    """Whether a look meets the condition within some seconds."""
     limit = time.monotonic() + patience(_SHOWN / 2)
     while time.monotonic() < limit:
         if holds(await context.environment.observe(elements=holds is _has_palette)):
@@ -195,7 +195,7 @@ async def install(context: ToolContext, which: str) -> str:
     """
     answer = await _call_code(context, "install", which=which)
     new = ", ".join(f"{name} {version}" for name, version in answer["new"].items())
-    return f"New: {new or 'nothing, it was there'}; {answer['count']} extensions"
+    return f"New: {new or 'nothing, it was already there'}; {answer['count']} extensions"
 
 
 @tool(effects=("install",), seconds=300)
@@ -225,12 +225,13 @@ async def keys(context: ToolContext) -> str:
 async def bind(
     context: ToolContext, key: str, command: str, when: str = "", args: Value = None
 ) -> str:
-    """Give a command of the editor a keyboard shortcut; "-command" takes a default one away.
+    """Give a command of the editor a keyboard shortcut; "-command" removes a default one.
 
     Inputs:
-        key: such as "ctrl+alt+n", or "ctrl+k ctrl+n" for two after one another.
-        command: its id, such as workbench.action.files.newUntitledFile.
+        key: such as "ctrl+alt+n", or "ctrl+k ctrl+n" for two in a row.
+        command: its id, as below.
         when: the condition, such as "editorTextFocus".
+        args: what it is given.
 
     Examples:
         {"key": "ctrl+alt+n", "command": "workbench.action.files.newUntitledFile"}
@@ -243,12 +244,12 @@ async def bind(
 
 @tool()
 async def unbind(context: ToolContext, key: str, command: str = "") -> str:
-    """Take the user's own shortcuts of a key out, or only that for a command.
+    """Remove the user's own shortcuts of a key, or only one for a command.
 
     Examples:
         {"key": "ctrl+alt+n"}
     """
-    return f"{await _call_code(context, 'unbind', key=key, command=command)} taken out"
+    return f"{await _call_code(context, 'unbind', key=key, command=command)} removed"
 
 
 @tool()
@@ -262,7 +263,7 @@ async def task(
     """Write a task of a folder: a shell command that the editor runs when asked to.
 
     Inputs:
-        label: its name; a task of the same name goes.
+        label: its name; replaces a task of that name.
         group: build or test makes it the default one of that key.
 
     Examples:
@@ -285,7 +286,7 @@ async def launch(
     """Write a launch configuration of a folder for running and debugging.
 
     Inputs:
-        name: of the configuration; one of the same name goes.
+        name: of the configuration; replaces one of that name.
         debugger: its type, such as "debugpy" or "node".
         options: further fields: "program", "args", "cwd", "env"; "request" is "launch" by default.
 

@@ -1,7 +1,6 @@
-"""The toolkit ``files``: text files, whose every character means itself.
+"""The toolkit ``files``: text files, in which every character means itself.
 
-A shell does the rest. What a call writes is read back; a file that another takes the place of goes
-to the bin.
+A shell does the rest. What a call writes is read back; a file that is overwritten goes to the bin.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _READ = 12_000
 
 
 def _quote_name(name: str) -> str:
-    """Returns a file's name on one line: quoted where a space or a control character hides."""
+    """Returns a file's name on one line: quoted if it has hidden spaces or control characters."""
     hides = not name.isprintable() or name != name.strip() or "  " in name
     return repr(name) if hides else one_line(name)
 
@@ -37,10 +36,10 @@ def _format_count(count: int, noun: str) -> str:
 async def read(
     path: str, context: ToolContext, first: int = 1, last: int = -1, encoding: str = ""
 ) -> str:
-    """Read a text file, or some of its lines; of a long text both ends.
+    """Read a text file, or some of its lines; both ends of a long text.
 
     `first` and `last` are line numbers; -1 is the last line, -20 the twentieth from the end.
-    Without `encoding` it is found out.
+    Without `encoding` it is detected.
 
     Examples:
         {"path": "~/notes.txt"}

@@ -1,11 +1,11 @@
-"""Calls a function of a program of ours inside the machine, and returns what it answers.
+"""Calls a function of a guest program inside the machine, and returns its answer.
 
-The program is a module of ``hisa/plugins/toolkits/guest/``; that folder is put onto the machine
-where it is not yet, as a package: its modules import one another relatively (``from .office_bridge
-import serve``), and nothing else of ours. The program is started anew for each call, as
-``__main__``, with the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``, the second as JSON or,
-where that is long, as ``@FILE``. Its last line of output is its answer: ``{"value": …}``, or
-``{"error": "…"}`` where it cannot be done.
+The program is a module of ``hisa/plugins/toolkits/guest/``. That folder is copied to the machine
+as a package, unless it is there already: its modules import one another relatively (``from
+.office_bridge import serve``), and nothing else of HiSA. The program is started anew for each
+call, as ``__main__``, with the words FUNCTION and ARGUMENTS in ``sys.argv[1:3]``. ARGUMENTS are
+JSON, or ``@FILE`` if that would be long. The last line of output is the answer: ``{"value": …}``,
+or ``{"error": "…"}`` if the call cannot be done.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ OFFICE_DIALOGS = ("soffice", "xdg-desktop-portal-*")
 """Classes of the windows of LibreOffice's dialogs, and of those of files."""
 
 PYTHON = "/usr/bin/python3"
-"""The system's own, which has UNO and pyatspi; a virtual environment's has not."""
+"""The system's Python, which has UNO and pyatspi; that of a virtual environment does not."""
 _FOLDER = "/tmp/.hisa-toolkits"
 _START = "start.py"
-"""Written last, so that where it is, the others are."""
+"""Written last: if it is there, so are the others."""
 _STARTER = """\
 import json, runpy, sys
 sys.path.insert(0, {folder!r})
@@ -44,13 +44,13 @@ sys.argv[0:2] = sys.argv[1:2]
 try:
     runpy.run_module("guest." + sys.argv[0], run_name="__main__")
 except ModuleNotFoundError as error:
-    said = "the machine's " + sys.executable + " has no module " + repr(error.name)
-    print(json.dumps(dict(error=said)))
+    message = "the machine's " + sys.executable + " has no module " + repr(error.name)
+    print(json.dumps(dict(error=message)))
 """
 _ARGUMENTS = 100_000
-"""Bytes of arguments that go into a command line, which has room for 128 kB; more go by a file."""
+"""Bytes of arguments on a command line, which has room for 128 kB; longer ones go in a file."""
 _ANSWER = 8 << 20
-"""Bytes of an answer that are read."""
+"""Most bytes of an answer that are read."""
 
 
 async def call_guest(
@@ -62,17 +62,17 @@ async def call_guest(
     seconds: float = 60.0,
     **arguments: Any,
 ) -> Any:
-    """Returns what a function of a guest program answers, as plain JSON data.
+    """Returns the answer of a guest program's function, as plain JSON data.
 
     Args:
         environment: the machine.
         program: a module's name under ``hisa/plugins/toolkits/guest/``.
         function: one that the program offers.
-        seconds: time limit.
+        seconds: time limit, as it is: the caller applies `patience`.
         arguments: of the function, as plain JSON data or records.
 
     Raises:
-        ToolFailed: what the program says went wrong, or that it broke or did not end in time.
+        ToolFailed: the program says what went wrong, or it broke or did not end in time.
         EnvironmentFailed: the machine does not answer.
     """
     folder = await _place_programs(environment)
@@ -103,14 +103,15 @@ Inputs = ParamSpec("Inputs")
 
 @dataclass(frozen=True, slots=True)
 class GuestTool:
-    """Declares tools that a guest program's functions of the same names do, with the same inputs.
+    """Declares tools whose work functions of a guest program do, with the same names and inputs.
 
-    What it decorates is a signature with a docstring; the tool's context is named ``context``.
+    It decorates functions without a body: a signature, in which the tool's context is named
+    ``context``, and a docstring.
     """
 
     program: str
     seconds: float
-    """Time limit of a function, where a tool states none of its own."""
+    """Time limit of a function, if the tool states none of its own."""
     format_answer: Callable[[Any], str] = str
     """Returns the text for what a function answers."""
 
@@ -124,7 +125,14 @@ class GuestTool:
     ) -> Callable[
         [Callable[Inputs, Coroutine[Any, Any, None]]], Callable[Inputs, Coroutine[Any, Any, str]]
     ]:
-        """State what a tool does; `renamed` are inputs that the program calls otherwise."""
+        """State what a tool does.
+
+        Args:
+            renamed: inputs for which the program has another name, with that name.
+            effects: what the tool does beyond the screen.
+            reads: whether the tool changes nothing.
+            seconds: time limit of a call; None: the program's.
+        """
 
         def declare(
             function: Callable[Inputs, Coroutine[Any, Any, None]],
@@ -155,7 +163,7 @@ class GuestTool:
 
 
 async def _place_programs(environment: Environment) -> str:
-    """The folder of the programs on the machine; it is put there where it is not."""
+    """Copies the programs to the machine unless they are there, and returns their folder."""
     folder, programs = _programs()
     start = f"{folder}/{_START}"
     starter = _STARTER.format(folder=folder).encode()
@@ -172,7 +180,7 @@ async def _place_programs(environment: Environment) -> str:
 
 @cache
 def _programs() -> tuple[str, Mapping[str, bytes]]:
-    """The folder's name, which tells of its contents, and the files by name."""
+    """Returns the folder's name, which has a hash of its contents, and the files by name."""
     sources = {
         item.name: item.read_bytes()
         for item in files("hisa.plugins.toolkits.guest").iterdir()

@@ -1,7 +1,7 @@
-"""The toolkit ``impress``: the presentation in front of LibreOffice, by the running program.
+"""The toolkit ``impress``: changes the presentation in front, in the running LibreOffice.
 
-The person sees each change at once; it is one step of the undo list where LibreOffice records it
-(an answer says where not), and nothing is saved unasked. ComputerRL (table 5) has 22 functions for
+The person sees each change at once; it is one step of the undo list if LibreOffice records it (if
+not, the answer says so), and nothing is saved unasked. ComputerRL (table 5) has 22 functions for
 Impress.
 """
 
@@ -31,12 +31,12 @@ __all__ = ["IMPRESS"]
 
 
 _READ = 12_000
-"""Characters of a presentation that are told, both ends of it."""
+"""Characters of an answer; of a longer one, both ends are kept."""
 Layout = Literal[
     "title_slide", "title_content", "two_content", "title_only", "blank", "centered_text"
 ]
 Which = Annotated[str, Field(coerce_numbers_to_str=True)]
-"""A slide, slides or a shape, by number or otherwise."""
+"""One slide, several, or a shape: by number, name or word."""
 
 
 impress_tool = GuestTool("impress_program", SLOW, lambda answer: ends(str(answer), _READ))
@@ -44,7 +44,7 @@ impress_tool = GuestTool("impress_program", SLOW, lambda answer: ends(str(answer
 
 @impress_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell all slides with their layouts, shapes, places and the beginnings of their texts.
+    """List all slides with their layouts, shapes, places and the beginnings of their texts.
 
     Examples:
         {}
@@ -80,7 +80,7 @@ async def add(
 
 @impress_tool()
 async def duplicate(context: ToolContext, slide: Which = "current") -> None:
-    """Copy a slide; the copy comes right behind it.
+    """Copy a slide; the copy comes right after it.
 
     Examples:
         3
@@ -147,7 +147,7 @@ async def size(
 
 @impress_tool()
 async def notes(slide: Which, text: str, context: ToolContext) -> None:
-    """Write the speaker's notes of a slide; `read` tells them.
+    """Write the speaker's notes of a slide; `read` shows them.
 
     Examples:
         {"slide": "2", "text": "Thank the team here."}
@@ -162,7 +162,7 @@ async def footer(
     number: bool | None = None,
     date: bool | None = None,
 ) -> None:
-    """Show a footer text, slide numbers or the date on slides, or take them away.
+    """Show a footer text, slide numbers or the date on slides, or hide them.
 
     Examples:
         {"slide": "all", "text": "Annual report", "number": true}
@@ -199,7 +199,7 @@ async def export(
 
 @impress_tool()
 async def undo(context: ToolContext, steps: Count = 1) -> None:
-    """Take back the newest steps of the presentation, the person's as well.
+    """Undo the newest steps of the presentation, the person's as well.
 
     Examples:
         2

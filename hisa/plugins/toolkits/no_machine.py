@@ -1,4 +1,4 @@
-"""The machine of a tool that needs none: it cannot be seen, and refuses all that is asked of it."""
+"""The machine of a tool that needs none: it shows nothing, and refuses every call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NoMachine:
     capabilities: frozenset[str] = frozenset()
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Returns a look at nothing, one pixel large."""
+        """Returns an observation of nothing, one pixel large."""
         size = Size(1, 1)
         return Observation(Screenshot.from_rgb(size, bytes(3)), size, windows_known=False)
 

@@ -1,4 +1,4 @@
-"""The tools and the initial state that an argument of ``hisa tools`` names."""
+"""Finds the tools and the initial state that an argument of ``hisa tools`` names."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def require_tool(name: str) -> BaseTool:
     from difflib import get_close_matches
 
     near = get_close_matches(name, [tool.name for tool in tools], n=5, cutoff=0.5)
-    like = f"; there are {', '.join(near)}" if near else ""
+    like = f"; similar names: {', '.join(near)}" if near else ""
     raise UsageError(f"no tool {name[:80]!r}{like}", fix="hisa tools ls")
 
 
 def select_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]]:
-    """Returns the installed tools of a name, a toolkit or a pattern, and those that are broken.
+    """Returns the installed tools that a name, a toolkit or a pattern means, and the broken ones.
+
+    Without any, these are all tools that are not HiSA's own.
 
     Raises:
         UsageError: there are none.
@@ -60,10 +62,10 @@ def select_tools(which: str) -> tuple[Sequence[BaseTool], Sequence[BrokenPlugin]
 
 
 def load_initial_task(file: str) -> Task:
-    """Returns the task of a file, whose setup brings a machine to its initial state.
+    """Reads a task file; the task's setup brings a machine to its initial state.
 
     Raises:
-        UsageError: it cannot be read, or is no task file.
+        UsageError: the file cannot be read, or is not a task file.
     """
     from hisa.tasks.taskfile import load_task
 
@@ -74,13 +76,13 @@ def load_initial_task(file: str) -> Task:
 
 
 def with_kind(settings: Settings, kind: str | None) -> Settings:
-    """Returns the settings with another kind of environment, where one is named."""
+    """Returns the settings with another kind of environment, if one is named."""
     environment = settings.environment.model_copy(update={"kind": kind} if kind else {})
     return settings.model_copy(update={"environment": environment})
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """Returns the JSON object that a text is; None where it is none."""
+    """Parses a text as a JSON object; returns None if it is not one."""
     try:
         value = json.loads(text)
     except ValueError:

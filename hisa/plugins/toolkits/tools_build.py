@@ -26,22 +26,22 @@ __all__ = ["accept_tools", "build_tools"]
 
 _APP = re.compile(r"[a-z][a-z0-9._-]{0,59}")
 _TASK = "A task file whose setup opens the application on a fresh desktop."
-_ABOUT = "A text on how programs on the machine reach the application."
+_ABOUT = "A text that says how programs on the machine reach the application."
 
 
 @click.command("build")
 @click.argument("app")
-@click.option("--examples", required=True, metavar="FILE", help="Tasks, JSON Lines.")
+@click.option("--examples", required=True, metavar="FILE", help="Example tasks, as JSON Lines.")
 @click.option("--task", "task_file", required=True, metavar="FILE", help=_TASK)
 @click.option("--about", metavar="FILE", help=_ABOUT)
-@click.option("--out", metavar="DIR", help="The review folder (APP-review); must not be there.")
-@click.option("--model", metavar="NAME", help="Writes plans, tests and programs.")
+@click.option("--out", metavar="DIR", help="The new review folder (default: APP-review).")
+@click.option("--model", metavar="NAME", help="The model that writes plans, tests and programs.")
 @click.pass_context
 def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
-    """Let a model write tools for APP, the class of the application's windows in small letters.
+    """Let a model write tools for APP, the application's window class in lower case.
 
-    Tests and programs run on the real application, in a private desktop and nowhere else. What
-    comes of it is a folder to review; nothing is installed. Exit status 1: no function passed.
+    Tests and programs run on the real application, in a private desktop and nowhere else. The
+    result is a folder to review; nothing is installed. Exit status 1: no function passed.
 
     \b
     hisa tools build mousepad --examples tasks.jsonl --task editor.yaml --model gpt-5
@@ -51,7 +51,7 @@ def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
 
     settings = _select_model(ctx.obj, options["model"])
     if not _APP.fullmatch(app):
-        message = f"application {app[:80]!r}: wanted is the class of its windows in small letters"
+        message = f"application {app[:80]!r}: expected its window class in lower case"
         raise UsageError(message, fix="hisa tools build libreoffice-calc …")
     about = _read_text(options["about"])[:20_000] if options["about"] else ""
     builder_arguments = {
@@ -62,7 +62,7 @@ def build_tools(ctx: click.Context, /, app: str, **options: Any) -> None:
     task = load_initial_task(options["task_file"])
     folder = Path(options["out"] or f"{app}-review")
     if folder.exists():
-        raise UsageError(f"{folder} is there already, and is left as it is", fix="--out DIR")
+        raise UsageError(f"{folder} already exists; it was not changed", fix="--out DIR")
     build = asyncio.run(_run_build(settings, builder_arguments, task, folder))
     say(f"{len(build.passed)} of {len(build.functions)} functions pass")
     for built in build.functions:
@@ -93,18 +93,20 @@ def _read_text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", fix="name a file of text") from error
+        raise UsageError(f"{path}: {error.strerror}", fix="name a text file") from error
 
 
 def _read_examples(text: str) -> list[str]:
-    """The instructions of a file, which has an object with one on each line."""
+    """Returns the instructions of a file that has a JSON object with one on each line."""
     try:
         lines = filter(str.strip, text.splitlines())
         instructions = [str(json.loads(line)["instruction"]) for line in lines]
     except (ValueError, KeyError, TypeError):
         instructions = []
     if not instructions:
-        message = "--examples: wanted is an object with an instruction a line, and at least one"
+        message = (
+            "--examples: expected a JSON object with an instruction on each line, at least one"
+        )
         raise UsageError(message, fix='{"instruction": "Make the first row bold."}')
     return instructions
 
@@ -151,10 +153,10 @@ async def _run_build(
 @click.command("accept")
 @click.argument("folder", metavar="DIR")
 def accept_tools(folder: str) -> None:
-    """Make a package of what passed in DIR, a review folder that "hisa tools build" wrote.
+    """Make a package of the tools that passed in DIR, a review folder from "hisa tools build".
 
-    It lies beside DIR. The programs are data of it and run inside the machine alone. A program that
-    was changed after its tests ran is left out.
+    The package is written beside DIR. Its programs are data, and run only inside the machine. A
+    program that was changed after its tests ran is left out.
 
     \b
     hisa tools accept mousepad-review
@@ -163,10 +165,10 @@ def accept_tools(folder: str) -> None:
     from hisa.plugins.toolkits.tools_new import install_command
 
     package, build, left_out = accept_review(Path(folder))
-    say(f"wrote {package}; what each tool says that it may do to a machine, unchecked:")
+    say(f"wrote {package}; the effects that each tool declares, unchecked:")
     for built in build.functions:
         effects = ", ".join(built.described.effects)
-        say(f"  {built.described.name}: {effects or 'none of delete, send and the like'}")
+        say(f"  {built.described.name}: {effects or 'none, such as delete or send'}")
     for line in left_out:
         say(f"left out: {line}")
     say(f"next:\n  {install_command(shlex.quote(str(package)))}")

@@ -1,4 +1,4 @@
-"""``hisa tools check``: what models read of tools, validated; their examples, executed."""
+"""``hisa tools check``: validates what models read about tools, and runs their examples."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 __all__ = ["ToolCheck", "check_tool", "check_tools", "run_examples"]
 
 _RESULT = 300
-"""Characters of a result that are shown."""
+"""Most characters of a result that are shown."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""Names that every server takes as that of a function."""
+"""Names that every server accepts for a function."""
 
 
 @dataclass(frozen=True)
 class ToolCheck:
-    """What is to be said of one tool."""
+    """The result of checking one tool."""
 
     name: str
     source: str
     problems: tuple[str, ...]
-    """What is wrong; empty where nothing is."""
+    """What is wrong; empty if nothing is."""
     tokens: int
-    """What it takes in a prompt, by estimate."""
+    """Its estimated length in a prompt."""
     results: tuple[str, ...] = ()
-    """What came of each example; empty where none was run."""
+    """The result of each example; empty if none was run."""
     failed: bool = False
     """Whether an example failed."""
 
@@ -58,15 +58,15 @@ class ToolCheck:
 
 @click.command("check")
 @click.argument("which", metavar="[NAME]", default="")
-@click.option("--no-run", is_flag=True, help="Read the examples, but do not execute them.")
+@click.option("--no-run", is_flag=True, help="Check the examples, but do not run them.")
 @json_option
 @click.pass_context
 def check_tools(ctx: click.Context, /, which: str, no_run: bool, as_json: bool) -> None:
-    """Check what models read of tools, and execute the examples in it.
+    """Check what models read about tools, and run their examples.
 
-    NAME is an installed tool, a toolkit or a pattern; without one, every tool that no part of HiSA
-    itself brings is checked. Examples that need a machine run on one private desktop. Exit status
-    1: something is wrong.
+    NAME is an installed tool, a toolkit or a pattern; without it, every tool that is not HiSA's
+    own is checked. Examples that need a machine run on one private desktop. Exit status 1:
+    something is wrong.
 
     \b
     hisa tools check word_count
@@ -106,15 +106,15 @@ async def _run_all(
 
 
 async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -> ToolCheck:
-    """Execute the examples of a tool whose description is right; return the check with results.
+    """Run the examples of a tool whose description is right; return the check with the results.
 
     Args:
-        tool: to be tried.
-        check: of its description.
-        machine: one that is thrown away; a tool that needs none runs without it.
+        tool: the tool to try.
+        check: the check of its description; returned as it is if it has problems.
+        machine: a machine that is thrown away; a tool that needs none runs without it.
 
     Raises:
-        EnvironmentFailed: the machine cannot be looked at.
+        EnvironmentFailed: the machine cannot be observed.
     """
     if check.problems:
         return check
@@ -136,7 +136,7 @@ async def run_examples(tool: BaseTool, check: ToolCheck, machine: Environment) -
 
 
 async def _find_missing_need(tool: BaseTool, line: str, machine: Environment) -> str:
-    """Return what an example cannot run without; empty if nothing is missing."""
+    """Return what an example needs and lacks; empty if nothing is missing."""
     needs = tool.traits.needs
     if tool.always:
         try:
@@ -163,7 +163,7 @@ def check_tool(tool: BaseTool) -> ToolCheck:
 
 def _list_problems(tool: BaseTool) -> Iterator[str]:
     if not _NAME.fullmatch(tool.name):
-        yield f"name {tool.name!r}: letters, digits, _ and - alone, at most 64, a letter first"
+        yield f"name {tool.name!r}: expected letters, digits, _ and -, at most 64, a letter first"
     first = tool.summary.strip().rstrip(".")
     if not first:
         yield "no first line: it is what a model sees first"
@@ -183,17 +183,17 @@ def _list_problems(tool: BaseTool) -> Iterator[str]:
 def _check_traits(tool: BaseTool) -> Iterator[str]:
     for app in tool.traits.needs.apps:
         if app != app.lower() or not app.strip():
-            yield f"needs the application {app!r}: classes of windows are compared in small letters"
+            yield f"needs the application {app!r}: window classes are compared in lower case"
     for effect in sorted(set(tool.traits.effects) - set(EFFECTS)):
-        yield f"effect {effect!r}: there are {', '.join(EFFECTS)}"
+        yield f"effect {effect!r}: expected one of {', '.join(EFFECTS)}"
     if tool.traits.reads and tool.traits.effects:
-        yield f"it only reads, and may {', '.join(tool.traits.effects)}: one of both is wrong"
+        yield f"it only reads, but may {', '.join(tool.traits.effects)}: one of the two is wrong"
 
 
 def _check_examples(tool: BaseTool) -> Iterator[str]:
     for line in tool.examples:
         if parse_object(line) is None and not tool.takes_text:
-            yield f"example {line[:200]}: no JSON object, and {tool.name} takes several values"
+            yield f"example {line[:200]}: not a JSON object, and {tool.name} takes several values"
             continue
         try:
             tool.arguments(_input_of(line))

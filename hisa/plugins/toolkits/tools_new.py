@@ -1,4 +1,4 @@
-"""``hisa tools new``: a plug-in package that works at once: one tool, its test, its entry point."""
+"""``hisa tools new``: a plug-in package that works at once, with a tool, test and entry point."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ _LONGEST = 40
 
 @click.command("new")
 @click.argument("name")
-@click.option("--dir", "parent", default=".", metavar="DIR", help="Where to make it (here).")
+@click.option(
+    "--dir", "parent", default=".", metavar="DIR", help="Where to make it (default: here)."
+)
 def new_tool(name: str, parent: str) -> None:
-    """Write a small package with a tool of that NAME, and say what to do next.
+    """Write a small package with a tool called NAME, and print the next steps.
 
     \b
     hisa tools new word-count
@@ -38,7 +40,7 @@ def new_tool(name: str, parent: str) -> None:
     """
     folder, module = write_plugin(name, Path(parent)), module_of(name)
     shown = shlex.quote(str(folder) if folder.is_absolute() else f"./{folder}")
-    say(f"wrote {folder}: edit {module}.py; its signature and docstring are all that is read")
+    say(f"wrote {folder}: edit {module}.py; models read only its signature and docstring")
     say("next:")
     for line in (
         install_command(shown),
@@ -52,37 +54,42 @@ def new_tool(name: str, parent: str) -> None:
 def check_name(name: str) -> None:
     """Refuse a name that cannot be that of a package, a module and a tool at once.
 
-    Raises: UsageError with what is wrong with it, and what is allowed.
+    Raises:
+        UsageError: what is wrong with the name, and what is allowed.
     """
     module = module_of(name)
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         raise UsageError(
-            f"name {name[:80]!r}: wanted are small letters, digits and single hyphens, a letter "
+            f"name {name[:80]!r}: expected lower-case letters, digits and single hyphens, a letter "
             f"first, at most {_LONGEST} characters",
             fix="hisa tools new word-count",
         )
     if keyword.iskeyword(module) or importlib.util.find_spec(module) is not None:
         raise UsageError(
-            f"name {name!r}: a Python module {module!r} is there already",
+            f"name {name!r}: a Python module {module!r} already exists",
             fix=f"hisa tools new my-{name.replace('_', '-')}",
         )
     if any(tool.name == module for tool in discover()[0]):
-        message = f"name {name!r}: a tool {module!r} is installed already"
+        message = f"name {name!r}: a tool {module!r} is already installed"
         raise UsageError(message, fix=f"hisa tools show {module}")
 
 
 def module_of(name: str) -> str:
-    """Returns the name of the module, which is the tool's too."""
+    """Returns the name of the module, which is also the tool's."""
     return name.replace("-", "_")
 
 
 def new_folder(path: Path) -> Path:
-    """Make a folder. Raises: UsageError where it is there, or cannot be made."""
+    """Make a folder, and return its path.
+
+    Raises:
+        UsageError: it exists, or cannot be made.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir()
     except FileExistsError:
-        raise UsageError(f"{path} is there already, and is left as it is") from None
+        raise UsageError(f"{path} already exists; it was not changed") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be made: {error.strerror}") from error
     return path
@@ -91,7 +98,8 @@ def new_folder(path: Path) -> Path:
 def write_plugin(name: str, parent: Path) -> Path:
     """Write the package into a new folder of that name in a parent, and return the folder.
 
-    Raises: UsageError where the name cannot be one, or the folder is there.
+    Raises:
+        UsageError: the name is not allowed, or the folder exists.
     """
     check_name(name)
     folder, module = new_folder(parent / name), module_of(name)
@@ -105,7 +113,13 @@ def write_plugin(name: str, parent: Path) -> Path:
 
 
 def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
-    """Write a file from one of the templates."""
+    """Write a file from one of the templates.
+
+    Args:
+        path: the file to write.
+        template: its name in ``scaffold/templates``, without ".txt".
+        values: what replaces "$NAME" in it, by name.
+    """
     source = files("hisa.plugins.toolkits.scaffold").joinpath("templates", f"{template}.txt")
     path.write_text(Template(source.read_text("utf-8")).substitute(values), "utf-8")
 
@@ -113,7 +127,7 @@ def fill_template(path: Path, template: str, values: Mapping[str, str]) -> None:
 def install_command(shown: str) -> str:
     """Returns the command that installs a package from its folder.
 
-    No network is needed where the packages' build backend is installed beside HiSA.
+    No network is needed if the packages' build backend is installed beside HiSA.
     """
     alone = importlib.util.find_spec("hatchling") is not None
     pip = f"{shlex.quote(sys.executable)} -m pip"

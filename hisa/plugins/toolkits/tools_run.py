@@ -35,7 +35,7 @@ _TASK = "Bring the machine to the initial state of this task file first."
 @click.command("run")
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[JSON | ARG=VALUE ...]")
-@click.option("--env", metavar="KIND", help="Where it acts: by default a fresh private desktop.")
+@click.option("--env", metavar="KIND", help="Where it acts (default: a fresh private desktop).")
 @click.option("--task", "task_file", metavar="FILE", help=_TASK)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -99,12 +99,13 @@ def _print(tool: BaseTool, outcome: Outcome, *, as_json: bool) -> None:
 
 
 def input_of_words(tool: BaseTool, words: Sequence[str]) -> Input:
-    """Returns the input that words of a command line stand for.
+    """Returns the input that the words of a command line stand for.
 
-    One JSON object, or NAME=VALUE for each argument, or the plain value where there is one alone.
+    They are one JSON object, or NAME=VALUE for each argument, or, if the tool takes one text, the
+    plain value.
 
     Raises:
-        InvalidReply: none of these.
+        InvalidReply: the words are none of these.
     """
     if len(words) == 1 and (json_input := parse_object(words[0])) is not None:
         return json_input
@@ -117,13 +118,13 @@ def input_of_words(tool: BaseTool, words: Sequence[str]) -> Input:
         return {name: _parse_value(fields[name], words[0])}
     wrong = next((name for name, equals, _ in pairs if not equals or name not in fields), "")
     raise InvalidReply(
-        f"{wrong[:80]!r}: wanted is one JSON object, or NAME=VALUE with the names "
+        f"{wrong[:80]!r}: expected one JSON object, or NAME=VALUE with the names "
         f"{', '.join(fields) or '(none: it takes no input)'}"
     )
 
 
 def _parse_value(field: Mapping[str, Any], text: str) -> Any:
-    """The value of an argument: text where text fits, else what its JSON says."""
+    """Returns the value of an argument: the text itself if text fits, else its JSON value."""
     kinds = {field.get("type"), *(schema.get("type") for schema in field.get("anyOf", ()))}
     if "string" in kinds or kinds == {None}:
         return text

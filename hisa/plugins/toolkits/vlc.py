@@ -1,7 +1,7 @@
 """VLC: what plays, how, and its settings, through its HTTP interface.
 
-ComputerRL counts 12 functions for VLC (appendix B, table 5). A private desktop's VLC has the
-interface from the start, as OSWorld's machines have it; to one without it, `restart` gives one.
+ComputerRL counts 12 functions for VLC (appendix B, table 5). The VLC of a private desktop has the
+interface from the start, as on OSWorld's machines; `restart` gives it to one that lacks it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hisa.tools.traits import Needs, tool
 __all__ = ["VLC"]
 
 _LISTED = 60
-"""Entries of a playlist, or settings, in one answer; chosen by hand."""
+"""Most entries of a playlist, or settings, in one answer; chosen by hand."""
 _SECONDS = 90.0
-"""Of one call: a restart takes most of it on an emulated machine."""
+"""Time limit of one call: a restart takes most of it on an emulated machine."""
 
 
 async def _call_vlc(context: ToolContext, function: str, /, **arguments: Any) -> Any:
@@ -61,7 +61,7 @@ async def play(context: ToolContext, what: str) -> str:
 
 @tool()
 async def pause(context: ToolContext, on: bool = True) -> str:
-    """Pause, or with false go on.
+    """Pause, or resume with false.
 
     Examples:
         true
@@ -72,7 +72,7 @@ async def pause(context: ToolContext, on: bool = True) -> str:
 
 @tool()
 async def stop(context: ToolContext) -> str:
-    """Stop what plays.
+    """Stop playing.
 
     Examples:
         {}
@@ -127,7 +127,7 @@ async def select(context: ToolContext, entry: str) -> str:
 async def add(
     context: ToolContext, items: Annotated[list[str], Field(min_length=1)], play: bool = False
 ) -> str:
-    """Add files or addresses to the playlist, and play the first of them where asked to.
+    """Add files or addresses to the playlist, and play the first of them if asked to.
 
     Examples:
         {"items": ["~/Music/a.mp3", "~/Music/b.mp3"]}
@@ -186,7 +186,7 @@ async def speed(context: ToolContext, rate: Annotated[float, Field(ge=0.05, le=3
 
 @tool(reads=True)
 async def settings(context: ToolContext, words: str) -> str:
-    """Find VLC's settings by words of their names or descriptions, with what is set.
+    """Find VLC's settings by words of their names or descriptions, with their values.
 
     Examples:
         sound
@@ -205,7 +205,7 @@ async def settings(context: ToolContext, words: str) -> str:
 
 @tool(effects=("security",))
 async def setting(context: ToolContext, name: str, value: str) -> str:
-    """Set one of VLC's settings by the name in vlc_settings; it holds from vlc_restart on.
+    """Set one of VLC's settings by the name in vlc_settings; applies after vlc_restart.
 
     Examples:
         {"name": "snapshot-path", "value": "/home/user/Pictures"}
@@ -215,16 +215,16 @@ async def setting(context: ToolContext, name: str, value: str) -> str:
     was = "not set" if change["before"] is None else change["before"]
     return (
         f"{change['path']}: {name}={change['now']}; it was {was}. "
-        f"It holds from vlc_restart on; a VLC"
-        " that is closed in another way may write its file anew without it."
+        "It applies after vlc_restart; a VLC that is closed in another way may rewrite its file"
+        " without it."
     )
 
 
 @tool(seconds=180)
 async def restart(context: ToolContext) -> str:
-    """Restart VLC with its HTTP interface; it plays on where it was, new settings hold.
+    """Restart VLC with its HTTP interface; it resumes where it was, with new settings.
 
-    Of a VLC that had no interface nothing is kept: what played is not known.
+    If VLC had no interface, nothing is kept: what it played is not known.
 
     Examples:
         {}
@@ -239,7 +239,7 @@ def _format_time(seconds: int) -> str:
 
 
 def _describe_playback(playback: Mapping[str, Any]) -> str:
-    """The state on a line or two."""
+    """Describes the state in a line or two."""
     entry = playback.get("entry")
     parts = [str(playback["state"]).capitalize()]
     if entry and playback["state"] != "stopped":

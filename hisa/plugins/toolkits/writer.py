@@ -1,4 +1,4 @@
-"""The toolkit ``writer``: the text document in front of LibreOffice, by the running program.
+"""The toolkit ``writer``: changes the text document in front, in the running LibreOffice.
 
 The person sees each change at once; it is one step of the undo list, and nothing is saved unasked.
 ComputerRL (table 5) has 19 functions for Writer.
@@ -30,7 +30,7 @@ __all__ = [
 
 
 _READ = 12_000
-"""Characters of a document that are told, both ends of it."""
+"""Characters of an answer; of a longer one, both ends are kept."""
 SLOW = 120.0
 """Seconds for a large document: an export writes about 20 pages a second here."""
 
@@ -51,7 +51,7 @@ writer_tool = GuestTool("writer_program", SLOW, lambda answer: ends(str(answer),
 
 @writer_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell pages, words, headings, tables, pictures and comments of the document.
+    """List pages, words, headings, tables, pictures and comments of the document.
 
     Examples:
         {}
@@ -73,7 +73,7 @@ async def read(context: ToolContext, paragraphs: str = "all") -> None:
 
 @writer_tool(reads=True)
 async def find(text: str, context: ToolContext, regex: bool = False) -> None:
-    """Tell in which paragraphs a text is found, capital and small letters as given.
+    """List the paragraphs in which a text is found; case matters.
 
     Examples:
         {"text": "Invoice"}
@@ -93,7 +93,7 @@ async def insert(text: str, context: ToolContext, before: Number = 0, style: str
 
 @writer_tool({"paragraph": "paragraphs"})
 async def write(paragraph: str, text: str, context: ToolContext) -> None:
-    """Write the text of one paragraph anew; its style stays.
+    """Rewrite the text of one paragraph; its style stays.
 
     Examples:
         {"paragraph": "3", "text": "The new text of the third paragraph."}
@@ -102,7 +102,7 @@ async def write(paragraph: str, text: str, context: ToolContext) -> None:
 
 @writer_tool()
 async def delete(paragraphs: str, context: ToolContext) -> None:
-    """Delete whole paragraphs; `replace` takes a text away.
+    """Delete whole paragraphs; `replace` removes a text.
 
     Examples:
         4-6
@@ -119,7 +119,7 @@ async def replace(
 ) -> None:
     """Find and replace text everywhere, in tables, notes, headers and footers too.
 
-    With `regex`, the expression is LibreOffice's: $1 is the first group, & all that was found.
+    With `regex`, the expression is LibreOffice's: $1 is the first group, & the whole match.
 
     Examples:
         {"find": "colour", "replacement": "color", "match_case": false}
@@ -162,7 +162,7 @@ async def format_text(
 ) -> None:
     """Format words: bold, italic, underline, font, size, colour, highlight, superscript.
 
-    It is about every place of `text`, or whole `paragraphs`; with both, the places in these.
+    Formats every place of `text`, or whole `paragraphs`; with both, the places in them.
     Colours are names or #rrggbb.
 
     Examples:
@@ -259,7 +259,7 @@ async def page(
 ) -> None:
     """Set paper, orientation, margins and columns of the cursor's page style.
 
-    LibreOffice takes a page style back in no undo, and forgets the earlier steps with it.
+    LibreOffice cannot undo this, and forgets the earlier steps with it.
 
     Examples:
         {"paper": "A4", "landscape": true}
@@ -276,7 +276,7 @@ async def header_footer(
     on: bool = True,
     align: Literal["left", "center", "right"] = "center",
 ) -> None:
-    """Set the header or footer, with page numbers and other fields; or take it away.
+    """Set the header or footer, with page numbers and other fields, or remove it.
 
     In `text` {page}, {pages}, {date} and {title} are fields. As with `page`, there is no undo.
 
@@ -288,7 +288,7 @@ async def header_footer(
 
 @writer_tool()
 async def page_break(paragraph: str, context: ToolContext, remove: bool = False) -> None:
-    """Begin a new page with a paragraph, or no longer.
+    """Begin a new page at a paragraph, or no longer.
 
     Examples:
         {"paragraph": "7"}
@@ -318,7 +318,7 @@ async def table_insert(
 
 @writer_tool(reads=True)
 async def table_read(context: ToolContext, table: str = "") -> None:
-    """Read a table, told by its name or number; the first by default.
+    """Read a table by its name or number; the first by default.
 
     Examples:
         Table1
@@ -384,7 +384,7 @@ async def export(path: str, context: ToolContext, pages: str = "", overwrite: bo
 
 @writer_tool()
 async def undo(context: ToolContext, steps: Count = 1) -> None:
-    """Take back the newest steps of the document, the person's as well.
+    """Undo the newest steps of the document, the person's as well.
 
     Examples:
         2

@@ -321,7 +321,7 @@ class TestWorking:
         assert (await site.wait_for(is_event("click", "second")))["trusted"] is True
         await site.use("click", target="css=#second", double=True)
         await site.wait_for(is_event("dblclick", "second"))
-        assert "is no CSS selector" in await site.use.expect_refusal("click", target="css=[")
+        assert "is not a CSS selector" in await site.use.expect_refusal("click", target="css=[")
         assert "covered by" in await site.use.expect_refusal("click", target="Under")
         output = await site.use("click", target="the other page")
         assert output.endswith(f"Page 'Other' {SITE}/other?x=1")
@@ -383,7 +383,7 @@ class TestTabs:
     async def test_addresses_that_lead_nowhere_are_refused(self, site: Site) -> None:
         reason = await site.use.expect_refusal("visit", address="http://127.0.0.1:9/")
         assert "ERR_" in reason
-        assert "want it whole" in await site.use.expect_refusal(
+        assert "expected a whole one" in await site.use.expect_refusal(
             "visit", address="javascript:alert(1)"
         )
 
@@ -410,7 +410,7 @@ class TestRestart:
         assert "browser_restart starts it again" in await site.use.expect_refusal("tabs")
         output = await site.use("restart")
         assert sorted(output.splitlines()[1:3]) == [f"{SITE}/", f"{SITE}/other"]
-        assert output.endswith("Which tabs there were before is not known.")
+        assert output.endswith("The tabs that were open before are not known.")
         line = await site.machine.execute("pgrep -ax chromium | grep -v type=")
         assert "--user-data-dir=/tmp/own profile --remote-debugging-port=1336" in line.output
 
@@ -418,7 +418,7 @@ class TestRestart:
         await site.use("visit", address=f"{SITE}/other?late", new_tab=True)
         output = await site.use("restart")
         assert f"{SITE}/other?late" in output
-        assert "Not there any more" not in output
+        assert "No longer open" not in output
         await site.use("switch", tab="other?late")
         await site.wait_for_title("Other")
 

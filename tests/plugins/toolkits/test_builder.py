@@ -199,7 +199,7 @@ async def test_a_build_needs_a_throwaway_machine_and_an_open_application() -> No
         def capabilities(self) -> frozenset[str]:
             return frozenset({"execute"})
 
-    with pytest.raises(UsageError, match="keeps what is done to it"):
+    with pytest.raises(UsageError, match="keeps changes"):
         await run_build(machine=PersistentMachine())
     calc = ToolBuilder(
         ScriptedModel([]), Machine(), app="libreoffice-calc", examples=TASKS, prepare=nothing
@@ -291,7 +291,7 @@ async def test_an_accepted_package_is_data_and_our_wrapper(
 ) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
     package, _, _ = accept_review(review)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         accept_review(review)
     files = {str(p.relative_to(package)) for p in package.rglob("*.*")}
     module = {"fake_tools/__init__.py", "fake_tools/toolkit.json"}
@@ -340,7 +340,7 @@ def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> N
         output = hisa.run(*write_arguments(tmp_path), "--model", "served")
     assert "1 of 1 functions pass\n  count: passed" in output
     data = (tmp_path / "review" / "toolkit.json").read_text("utf-8")
-    assert "it returned 3, and 2 was wanted" in data
+    assert "it returned 3; expected 2" in data
     package = tmp_path / "mousepad-tools"
     output = hisa.run("tools", "accept", str(tmp_path / "review"))
     assert "pip install -e" in output
@@ -366,7 +366,7 @@ def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> N
     good = (*write_arguments(tmp_path), "--model", "served")
     assert "application 'Up/'" in hisa.run_refused(*("Up/" if w == "mousepad" else w for w in good))
     (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
-    assert "wanted is an object with an instruction" in hisa.run_refused(*good)
+    assert "expected a JSON object with an instruction" in hisa.run_refused(*good)
     write_arguments(tmp_path)
     (tmp_path / "review").mkdir()
-    assert "is there already" in hisa.run_refused(*good)
+    assert "already exists" in hisa.run_refused(*good)

@@ -280,7 +280,7 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
     for rule in ("> NOSUCH(C2,1)", "formula C2>", "= North", "between 1 and C2)", "> ROUND()"):
         for function, condition in (("highlight", {"when": rule}), ("validate", {"rule": rule})):
             reason = await calc.expect_refusal(function, cells=block, **condition)
-            assert "is no formula that can be calculated" in reason
+            assert "is not a formula that can be calculated" in reason
     sheet = (await read_workbook(calc, machine))[name]
     assert not list(sheet.conditional_formatting)
     assert not sheet.data_validations.dataValidation
@@ -453,7 +453,7 @@ async def test_unsaved_work_stays_until_save_is_called(
     assert await machine.read_file("/home/user/sales.xlsx") == before
     assert "with unsaved changes" in await calc("overview")
     await calc("export", path="/tmp/there.ods")
-    assert "there already" in await calc.expect_refusal("save", path="/tmp/there.ods")
+    assert "already exists" in await calc.expect_refusal("save", path="/tmp/there.ods")
     assert await machine.read_file("/home/user/sales.xlsx") == before
     await calc("save", path="~/sales.xlsx")
     data = await machine.read_file("/home/user/sales.xlsx")
@@ -474,8 +474,8 @@ async def test_copies_are_written_in_other_formats(
     ]
     await calc("export", path="/tmp/table.pdf")
     assert (await machine.read_file("/tmp/table.pdf")).startswith(b"%PDF")
-    assert "there already" in await calc.expect_refusal("export", path="/tmp/table.pdf")
-    assert "wanted is a name that ends in" in await calc.expect_refusal("export", path="/tmp/x.exe")
+    assert "already exists" in await calc.expect_refusal("export", path="/tmp/table.pdf")
+    assert "expected a name that ends in" in await calc.expect_refusal("export", path="/tmp/x.exe")
     assert "there is no folder" in await calc.expect_refusal("export", path="/nowhere/x.pdf")
     assert "whole path" in await calc.expect_refusal("export", path="x.pdf")
     assert "sales.xlsx" in await calc("overview")
@@ -606,9 +606,9 @@ async def test_wrong_input_is_refused_before_anything_is_done(calc: KitCaller) -
         ("style", {"cells": "A1"}, "nothing to set"),
         ("style", {"cells": "A1", "color": "rainbow"}, "is no colour"),
         ("format_numbers", {"cells": "A1", "code": "[[["}, "is no number format"),
-        ("highlight", {"cells": "A1", "when": "big"}, "wanted is"),
-        ("filter", {"cells": "Sheet1.A1", "where": ["Sales"]}, "wanted is a condition"),
-        ("delete", {"lines": "A1:B2"}, "wanted are rows"),
+        ("highlight", {"cells": "A1", "when": "big"}, "expected '> 5'"),
+        ("filter", {"cells": "Sheet1.A1", "where": ["Sales"]}, "expected a condition"),
+        ("delete", {"lines": "A1:B2"}, "expected rows"),
         ("sort", {"cells": "Sheet1.A60:B70", "by": ["A"]}, "is empty"),
     ]
     for function, arguments, reason in refusals:

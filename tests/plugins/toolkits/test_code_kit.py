@@ -136,7 +136,7 @@ class TestFiles:
             "when": "editorFocus",
             "args": {"x": 1},
         }
-        assert await editor.use("unbind", key="ctrl+alt+b") == "1 taken out"
+        assert await editor.use("unbind", key="ctrl+alt+b") == "1 removed"
         bindings = json.loads(await editor.text(f"{USER}/keybindings.json"))
         assert bindings == [{"key": "ctrl+alt+c", "command": "c.d"}]
         assert "has no key 'x'" in await editor.use.expect_refusal("unbind", key="x")
@@ -179,7 +179,9 @@ class TestEditor:
         folder = await editor.machine.execute("ls /home/user/.vscode/extensions")
         assert "meadow.nothing-1.2.3" in folder.output
         assert await editor.use("extensions") == "meadow.nothing 1.2.3"
-        assert "want PUBLISHER.NAME" in await editor.use.expect_refusal("install", which="--help")
+        assert "expected PUBLISHER.NAME" in await editor.use.expect_refusal(
+            "install", which="--help"
+        )
         output = await editor.use("uninstall", name="meadow.nothing")
         assert output == "meadow.nothing is gone; 0 extensions are left"
         assert "no extension" in await editor.use.expect_refusal("uninstall", name="meadow.nothing")
@@ -199,7 +201,7 @@ class TestEditor:
         dark = await editor.brightness()
         await editor.use("setting", name="workbench.colorTheme", value="Default Light Modern")
         output = await editor.use("reload")
-        assert output.endswith("Visual Studio Code' is loaded again")
+        assert output.endswith("Visual Studio Code' is reloaded")
 
         async def is_light() -> bool:
             return await editor.brightness() > dark + 60

@@ -63,7 +63,7 @@ async def test_what_is_written_reads_back_and_what_was_there_is_in_the_bin(
     assert "with overwrite" in await use.expect_refusal("write", path=path, text="c")
     assert await machine.read_file(path) == "ä\nb\n".encode("latin-1")
     output = await use("write", path=path, text="c", overwrite=True)
-    assert output.endswith("1 line, 1 bytes, utf-8; what was there is in the bin")
+    assert output.endswith("1 line, 1 bytes, utf-8; the earlier file is in the bin")
     bin_ = "/home/user/.local/share/Trash/files/notes.txt"
     assert await machine.read_file(bin_) == "ä\nb\n".encode("latin-1")
     output = await use.expect_refusal("write", path=f"{folder}/x", text="€", encoding="latin-1")

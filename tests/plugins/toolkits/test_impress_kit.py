@@ -311,7 +311,7 @@ async def test_a_presentation_is_saved_and_exported_by_path(
     await use("export", path=f"{name}.png", slide="2", width=640)
     picture = Image.open(io.BytesIO(await machine.read_file(f"{name}.png")))
     assert picture.size == (640, 480)
-    assert "is there already" in await use.expect_refusal("export", path=f"{name}.png", slide="1")
+    assert "already exists" in await use.expect_refusal("export", path=f"{name}.png", slide="1")
     assert (await use("save", path=f"{name}.odp")).startswith(f"{name}.odp: ")
     assert f"{name}.odp" in await use("overview")
 

@@ -149,12 +149,12 @@ def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Word", "small letters"),
-        ("../up", "small letters"),
+        ("Word", "lower-case letters"),
+        ("../up", "lower-case letters"),
         ("x" * 60, "at most 40"),
-        ("", "small letters"),
-        ("json", "module 'json' is there already"),
-        ("wait", "a tool 'wait' is installed already"),
+        ("", "lower-case letters"),
+        ("json", "module 'json' already exists"),
+        ("wait", "a tool 'wait' is already installed"),
     ],
 )
 def test_a_name_that_cannot_be_one_is_refused(name: str, reason: str) -> None:
@@ -170,7 +170,7 @@ def test_a_path_is_no_tools_name() -> None:
 
 def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "word-count").mkdir()
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_plugin("word-count", tmp_path)
     assert not list((tmp_path / "word-count").iterdir())
     (tmp_path / "file").write_text("")
@@ -216,9 +216,9 @@ def test_every_problem_of_a_description_is_reported() -> None:
         "characters: prompts show 90",
         "argument 'anything': any value fits",
         "application 'Calc'",
-        "only reads, and may delete",
+        "only reads, but may delete",
         'example {"anything": 1, "number": "many"}',
-        "example plain: no JSON object",
+        "example plain: not a JSON object",
     ):
         assert part in problems, (part, problems)
     assert not check_tool(Tool(double)).problems
@@ -259,7 +259,7 @@ def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
     result = hisa.json("tools", "run", "wait", '{"seconds": 0}')
     assert (result["ok"], result["error"]) == (True, "")
     assert "seconds" in hisa.run_refused("tools", "run", "wait", "seconds=-1")
-    assert "there are wait" in hisa.run_refused("tools", "run", "wai")
+    assert "similar names: wait" in hisa.run_refused("tools", "run", "wai")
 
 
 @pytest.mark.desktop

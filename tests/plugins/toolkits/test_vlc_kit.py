@@ -145,7 +145,7 @@ class TestPlaying:
         await player.wait_for_value("PlaybackStatus", "Stopped")
         assert await player.use.expect_refusal("pause") == "nothing plays"
         assert "there is no file" in await player.use.expect_refusal("play", what="~/none.wav")
-        assert "want a file, or" in await player.use.expect_refusal("play", what="screen://")
+        assert "expected a file, or" in await player.use.expect_refusal("play", what="screen://")
 
     async def test_a_name_is_only_a_name(self, player: Player) -> None:
         name = "/home/user/Music/a b#1?&command=pl_empty $(touch gone);'.wav"
@@ -165,7 +165,7 @@ class TestPlaying:
             place = int((await player.read_bus())["Position"]) / 1e6
             assert abs(place - seconds) <= 1.5, to
         assert "is beyond the end, 60 s" in await player.use.expect_refusal("seek", to="1:01")
-        assert "want seconds as 90" in await player.use.expect_refusal("seek", to="later")
+        assert "expected seconds, such as 90" in await player.use.expect_refusal("seek", to="later")
 
     async def test_volume_speed_and_repeat_are_set(self, player: Player) -> None:
         await player.use("play", what="~/Music/a.wav")
@@ -233,9 +233,9 @@ class TestSettings:
         assert "\nsnapshot-path=/home/user/shots\n" in text
         assert "http-password=password\n" in text, "what was there stays"
         wrong = await player.use.expect_refusal("setting", name="qt-max-volume", value="loud")
-        assert wrong.startswith("qt-max-volume is integer")
+        assert wrong.startswith("qt-max-volume must be integer")
         wrong = await player.use.expect_refusal("setting", name="loop", value="1\nextraintf=x")
-        assert wrong == "loop: a value is one line"
+        assert wrong == "loop: the value must be one line"
         assert "no option 'nothing'" in await player.use.expect_refusal(
             "setting", name="nothing", value=""
         )
@@ -259,7 +259,7 @@ class TestSettings:
         await player.start("vlc --aout alsa /home/user/Music/a.wav")
         await player.wait_for_value("PlaybackStatus", "Playing")
         reason = await player.use.expect_refusal("status")
-        assert "does not answer by its HTTP interface" in reason
+        assert "does not answer on its HTTP interface" in reason
         assert reason.endswith("vlc_restart starts it again with one")
         assert (await player.use("restart")).startswith("Stopped")
         line = (await player.machine.execute("tr '\\0' ' ' </proc/$(pgrep -x vlc)/cmdline")).output

@@ -1,4 +1,4 @@
-"""What the model of a build answers, parsed strictly, and what came of it."""
+"""The replies of a build's model, parsed strictly, and the results of the build."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TYPES: Mapping[str, Any] = {
     "list of numbers": list[float],
     "table": list[list[str | float | bool | None]],
 }
-"""Types of arguments, by the words that a model has for them."""
+"""Types of arguments, by the words that a model uses for them."""
 Kind = Literal[
     "string", "integer", "number", "boolean", "list of strings", "list of numbers", "table"
 ]
@@ -64,7 +64,7 @@ class _Reply(BaseModel):
 
 
 class Parameter(_Reply):
-    """An argument of a function; one that is not required is null where it is not given."""
+    """An argument of a function; an optional one that is not given is null."""
 
     name: _Name
     type: Kind
@@ -73,7 +73,7 @@ class Parameter(_Reply):
 
 
 class FunctionDescription(_Reply):
-    """A function that is to be made; all that its wrapper is made of."""
+    """A function to be made; its wrapper is made from this alone."""
 
     name: _Name
     summary: Annotated[
@@ -105,10 +105,10 @@ class Requirements(_Reply):
 
 
 class ProgramCase(_Reply):
-    """One call of a function, and what has to come of it: that it refuses, a value, or a check.
+    """One call of a function, and its expected result: a refusal, a value, or a passed check.
 
-    ``check`` is source of a function ``check(value)`` that runs inside the machine after the call,
-    and returns an empty text, or what is wrong.
+    ``check`` is the source of a function ``check(value)`` that runs inside the machine after the
+    call, and returns an empty text, or what is wrong.
     """
 
     why: _Line
@@ -120,7 +120,7 @@ class ProgramCase(_Reply):
     @model_validator(mode="after")
     def _require_expectation(self) -> Self:
         if not self.refused and self.value is None and not self.check:
-            raise ValueError("a case needs one of refused, value and check: else it shows nothing")
+            raise ValueError("a case needs one of refused, value and check, or it tests nothing")
         return self
 
 
@@ -140,9 +140,10 @@ Reply = TypeVar("Reply", Requirements, Cases, ProgramReply)
 
 
 def parse_reply(kind: type[Reply], text: str) -> Reply:
-    """The reply that a text holds: one JSON object, with or without words around it.
+    """Returns the reply that a text holds: one JSON object, with or without words around it.
 
-    Raises: InvalidReply where there is none, or what does not fit, by name.
+    Raises:
+        InvalidReply: there is no object, or some of its fields do not fit; they are named.
     """
     try:
         value = find_object(text, *kind.model_fields)
@@ -160,13 +161,13 @@ def parse_reply(kind: type[Reply], text: str) -> Reply:
 
 
 class BuiltFunction(BaseModel):
-    """A function as far as it came; ``code`` is the newest program."""
+    """A function at its present stage; ``code`` is the newest program."""
 
     described: FunctionDescription
     cases: tuple[ProgramCase, ...] = ()
     code: str = ""
     failures: list[tuple[str, ...]] = Field(default_factory=list)
-    """What the tests of each program said; an empty entry: all of them passed."""
+    """The failures of each program's tests; an empty entry: all tests passed."""
     given_up: str = ""
 
     @property
@@ -176,7 +177,7 @@ class BuiltFunction(BaseModel):
 
 
 class Build(BaseModel):
-    """All that came of a build, in order; what a review folder and a package hold."""
+    """The whole result of a build, in order: the data of a review folder and of a package."""
 
     format: Literal[1] = 1
     app: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,59}$")]

@@ -1,7 +1,7 @@
-"""Tools whose work a program inside the machine does: the wrapper is ours, made from data.
+"""Tools whose work a program inside the machine does; HiSA makes the wrapper from data.
 
-The description gives name, arguments and documentation; nothing of a model's is imported or
-executed on this side. An accepted package is this and a file of data::
+The description gives name, arguments and documentation; nothing that a model wrote is imported or
+executed on this side. An accepted package is this line and a file of data::
 
     toolkit = built_toolkit("my_package")
 
@@ -50,15 +50,15 @@ __all__ = [
 _DATA = "toolkit.json"
 """The file of a review folder, and of a package, that holds a `Build`."""
 _CALL_SECONDS = 60.0
-"""Time limit of one call of a program; as of HiSA's own guest programs."""
+"""Time limit of one call of a program; the same as for HiSA's own guest programs."""
 Function = Callable[..., Awaitable[Outcome]]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call: a value, or why there is none.
+    """The result of a call: a value, or why there is none.
 
-    ``refused``, in the program's words: it cannot be done so; ``broke``: it has a defect.
+    ``refused``: the call cannot be done, in the program's words; ``broke``: it has a defect.
     """
 
     value: Any = None
@@ -74,9 +74,14 @@ async def call_program(
     *,
     seconds: float = 30.0,
 ) -> Answer:
-    """Returns what came of a function of a program, which runs on the machine and nowhere else.
+    """Runs a function of a program, on the machine and nowhere else.
 
-    ``arguments`` are its arguments, ``seconds`` a limit on an idle machine.
+    Args:
+        environment: the machine.
+        code: the program's source.
+        function: the name of a function that it defines.
+        arguments: its arguments by name, as plain JSON data.
+        seconds: time limit on an idle machine; `patience` stretches it on a busy one.
 
     Raises:
         EnvironmentFailed: the machine does not answer.
@@ -98,7 +103,7 @@ async def call_program(
         case {"broke": str(why)}:
             return Answer(broke=ends(printable(why), 2000))
         case _:
-            return Answer(broke="its answer is none")
+            return Answer(broke="its answer has an unknown form")
 
 
 def wrap_program(described: FunctionDescription, code: str = "") -> Function:
@@ -138,7 +143,11 @@ def _build_parameter(parameter: Parameter) -> inspect.Parameter:
 
 
 def built_toolkit(package: str) -> Toolkit:
-    """The toolkit of a package by its import name. Raises: DeveloperError for damaged data."""
+    """Loads the toolkit of a package by its import name.
+
+    Raises:
+        DeveloperError: its data are damaged.
+    """
     try:
         build = Build.model_validate_json(files(package).joinpath(_DATA).read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -152,7 +161,7 @@ def built_toolkit(package: str) -> Toolkit:
 
 
 def write_review(folder: Path, build: Build) -> None:
-    """Write a build into a folder that is there and empty."""
+    """Write a build into an empty folder."""
     for built in build.functions:
         _program_path(folder, built).write_bytes(_encode_code(built))
     (folder / _DATA).write_bytes(build.model_dump_json(indent=1).encode("utf-8", "replace"))
@@ -170,9 +179,12 @@ def _encode_code(built: BuiltFunction) -> bytes:
 def accept_review(review: Path) -> tuple[Path, Build, list[str]]:
     """Write an installable package of what passed, beside the review folder.
 
-    Returns its folder, what is in it, and what was left out, each with the reason.
+    Returns:
+        The package's folder, the build in it, and a line with the reason for each function that
+        was left out.
 
-    Raises: UsageError: the folder is no review folder, or nothing in it passed.
+    Raises:
+        UsageError: the folder is not a review folder, or nothing in it passed.
     """
     try:
         build = Build.model_validate_json((review / _DATA).read_bytes())

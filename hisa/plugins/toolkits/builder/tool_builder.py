@@ -1,4 +1,4 @@
-"""Goes through the stages of a build: requirements, and for each function tests and programs.
+"""Runs the stages of a build: requirements, then tests and programs for each function.
 
 Unlike in ComputerRL (appendix A), the tests come first and are written from the description alone;
 they count only once a function that does nothing fails them.
@@ -41,9 +41,10 @@ from hisa.tools.traits import Needs
 __all__ = ["ToolBuilder"]
 
 _TRIES, _CORRECTIONS = 3, 2
-"""Programs that are written for one function; times that an unusable reply is asked for again."""
+"""Most programs written for one function; most times that an unusable reply is asked for again."""
 _EXAMPLES, _TOOLS, _SHOWN, _RESULTS = 12_000, 60, 1200, 6_000
-"""Characters of example tasks, existing tools, characters of a failure and of all, as shown."""
+"""What prompts show at most: characters of example tasks, existing tools, characters of one failure
+and of all failures."""
 
 
 class ToolBuilder:
@@ -53,11 +54,11 @@ class ToolBuilder:
         model: writes plans, tests and programs.
         environment: a started machine that is thrown away; all programs run there.
         app: the class of the application's windows, in small letters.
-        examples: tasks that the tools are for.
-        prepare: brings a fresh machine to the initial state: the application is open.
-        about: how programs reach it, in the user's words.
-        existing: the tools for it that are there.
-        report: called with a line on each thing done.
+        examples: instructions of tasks that the tools are for.
+        prepare: brings a fresh machine to the initial state, with the application open.
+        about: how programs reach the application, in the user's words.
+        existing: the tools that the application has already.
+        report: called with a line about each finished stage.
     """
 
     def __init__(
@@ -77,12 +78,15 @@ class ToolBuilder:
         self._prepare, self._report = prepare, report
 
     async def build(self) -> Build:
-        """Plan and make the functions; a budget or a model that is gone ends it, and is noted.
+        """Plan and make the functions.
+
+        If the budget is spent or the model fails after the plan, the build ends and says so.
 
         Raises:
-            UsageError: the machine keeps what is done to it, or the application is not open.
-            EnvironmentFailed: the machine cannot be brought up.
-            ModelUnavailable, BudgetExceeded: before there was a plan, or none that is usable.
+            UsageError: the machine keeps changes, or the application is not open.
+            EnvironmentFailed: the machine cannot be started.
+            ModelUnavailable: the model failed before there was a plan, or gave no usable one.
+            BudgetExceeded: the budget was spent before there was a plan.
         """
         await self._require_open()
         try:
@@ -110,7 +114,7 @@ class ToolBuilder:
         machine, app = self._environment, self._app
         if "throw_away" not in machine.capabilities:
             raise UsageError(
-                f"{machine.name} keeps what is done to it, and programs of a model are tried there",
+                f"{machine.name} keeps changes, and programs that a model wrote would run there",
                 fix="--env desktop, or leave --env out",
             )
         await machine.reset()
@@ -124,7 +128,7 @@ class ToolBuilder:
             )
 
     async def _plan_functions(self) -> Requirements:
-        """Returns what the tasks need, and which functions are to be made."""
+        """Asks the model what the tasks need, and which functions to make."""
         tools = self._existing
         system = render(
             "tool_requirements",
@@ -142,9 +146,9 @@ class ToolBuilder:
             names = [function.name for function in plan.functions]
             repeated = set(names) & (known_names | {name.partition("_")[2] for name in known_names})
             if repeated or len(set(names)) < len(names):
-                raise InvalidReply(f"names are there already or come twice: {', '.join(names)}")
+                raise InvalidReply(f"names exist already or are repeated: {', '.join(names)}")
             if unknown := sorted({n.covered_by for n in plan.needed} - {"", *names, *known_names}):
-                raise InvalidReply(f"covered_by names what is not there: {', '.join(unknown)}")
+                raise InvalidReply(f"covered_by names unknown functions: {', '.join(unknown)}")
 
         parts = {"requirements": ends(lines, _EXAMPLES), "tools": tool_lines}
         return await self._ask_model(system, parts, Requirements, require_new)
@@ -152,7 +156,7 @@ class ToolBuilder:
     async def _make_function(self, built: BuiltFunction) -> None:
         """Write tests and programs of one function, until one passes or the tries are used up."""
         if not await self._write_tests(built):
-            built.given_up = "its tests are passed by a function that does nothing"
+            built.given_up = "a function that does nothing passes its tests"
             return
         for number in range(1, _TRIES + 1):
             system = render("tool_program", tried=number > 1, seconds=30, characters=20_000)
@@ -191,7 +195,11 @@ class ToolBuilder:
         kind: type[Reply],
         check: Callable[[Reply], None],
     ) -> Reply:
-        """A usable reply. Raises: InvalidReply where there is none, and what the model raises."""
+        """Asks the model until a reply is usable, and returns it.
+
+        Raises:
+            InvalidReply: the last reply is not usable either. Errors of the model pass through.
+        """
         about = self._about.strip() or "Nothing is said about how programs reach it."
         task = f"An application whose windows are of the class {self._app}.\n{about}"
         user = sections({tag: guard_tags(text) for tag, text in {"task": task, **parts}.items()})
@@ -212,10 +220,10 @@ class ToolBuilder:
         raise AssertionError("the last try returns or raises")
 
     async def _run_tests(self, built: BuiltFunction, code: str) -> tuple[str, ...]:
-        """Run the tests on a fresh machine; one that breaks meanwhile is a failure of the program.
+        """Run the tests on a fresh machine; if it breaks meanwhile, that is the program's failure.
 
         Raises:
-            EnvironmentFailed: the machine cannot be brought up.
+            EnvironmentFailed: the machine cannot be started.
         """
         machine = self._environment
         await machine.reset()
@@ -233,7 +241,7 @@ class ToolBuilder:
 
 
 async def _find_problems(environment: Environment, case: ProgramCase, answer: Answer) -> str:
-    """Returns what is wrong with an answer; empty where nothing is."""
+    """Returns what is wrong with an answer; empty if nothing is."""
     if answer.broke:
         return f"it broke: {answer.broke}"
     if case.refused:
@@ -247,7 +255,7 @@ async def _find_problems(environment: Environment, case: ProgramCase, answer: An
     problems = []
     if case.value is not None and answer.value != case.value:
         problems.append(
-            f"it returned {_format_value(answer.value)}, and {_format_value(case.value)} was wanted"
+            f"it returned {_format_value(answer.value)}; expected {_format_value(case.value)}"
         )
     if case.check:
         arguments = {"value": answer.value}

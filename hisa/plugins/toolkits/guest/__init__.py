@@ -1,1 +1,1 @@
-"""Programs that toolkits run inside the machine, where there is only Python and nothing of ours."""
+"""Programs that toolkits run inside the machine, where there is only Python and no HiSA."""

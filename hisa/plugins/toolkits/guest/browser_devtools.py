@@ -1,4 +1,4 @@
-"""Finds the browser that runs on this machine, and speaks to it through its DevTools port.
+"""Finds the browser that runs on this machine, and controls it through its DevTools port.
 
 Nothing of a page is evaluated: the only script is ours, ``browser_page.js``, run in a world that
 the page's scripts do not reach, and all texts go to it as arguments.
@@ -42,28 +42,28 @@ __all__ = [
 
 _NAMES = ("chromium", "chromium-browser", "chrome", "google-chrome", "brave", "msedge")
 OWN_PORT = 1336
-"""That which ``desktop/guest/chromium.sh`` gives."""
+"""The port that ``desktop/guest/chromium.sh`` sets."""
 _PORTS = (1337, 9222, OWN_PORT)
-"""Asked where no browser's command line names one: those of OSWorld's machines, and ours."""
+"""Ports to try if no browser's command line names one: those of OSWorld's machines, and ours."""
 _SCRIPT = Path(__file__).with_name("browser_page.js")
 _MOST = 64 << 20
 """Bytes of one message; a picture of a long page is the largest."""
 _ANSWER = 20.0
 """Seconds for one call; a page that shows a dialog does not answer at all."""
 _LOAD = 20.0
-"""Seconds that a page may load before its state is told as it is."""
+"""Seconds that a page may load before its state is returned as it is."""
 _POLL = 0.1
 
 
 class _Closed(Refused):
-    """The tab is there no more."""
+    """The tab no longer exists."""
 
 
 class Process(NamedTuple):
     """A browser that runs.
 
-    Chromium writes its command line anew, with spaces between the words and nothing to tell them
-    from those inside a word.
+    Chromium rewrites its command line with spaces between the words, so that they look like spaces
+    inside a word.
     """
 
     number: int
@@ -71,7 +71,7 @@ class Process(NamedTuple):
     words: list[str]
 
     def flag(self, name: str) -> str:
-        """The value of a switch, the last one given; empty where it is not there."""
+        """Returns the last value of a switch; empty if it is not set."""
         start = f"--{name}="
         return next((w[len(start) :] for w in reversed(self.words) if w.startswith(start)), "")
 
@@ -106,7 +106,7 @@ def list_browsers() -> list[Process]:
 
 
 def port_of(process: Process) -> int:
-    """Returns the DevTools port of a browser; 0 where it has none."""
+    """Returns the DevTools port of a browser; 0 if it has none."""
     text = process.flag("remote-debugging-port")
     if text == "0":
         try:
@@ -117,7 +117,13 @@ def port_of(process: Process) -> int:
 
 
 def ask(port: int, path: str, *, method: str = "GET") -> Any:
-    """Returns what the DevTools port answers to a request, as JSON."""
+    """Sends a request to the DevTools port, and returns the JSON of its answer.
+
+    Args:
+        port: the DevTools port, on this machine.
+        path: with its query, as "/json/list".
+        method: the HTTP method.
+    """
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
     with urllib.request.urlopen(request, timeout=_ANSWER) as answer:
         return json.loads(answer.read(_MOST))
@@ -127,7 +133,7 @@ def find_port() -> int:
     """Returns the port by which the browser answers.
 
     Raises:
-        Refused: none runs, or it has no port.
+        Refused: no browser runs, or it has no port.
     """
     running = list_browsers()
     stated = [port for port in map(port_of, running) if port]
@@ -149,7 +155,7 @@ class Devtools:
     """A connection to one target of the browser.
 
     Args:
-        address: ``ws://HOST:PORT/PATH``, as the browser tells it.
+        address: ``ws://HOST:PORT/PATH``, as the browser lists it.
     """
 
     def __init__(self, address: str) -> None:
@@ -178,7 +184,7 @@ class Devtools:
         self._socket.close()
 
     def call(self, method: str, *, seconds: float = _ANSWER, **params: Any) -> dict[str, Any]:
-        """Returns the result of a method.
+        """Calls a method of the DevTools protocol, and returns its result.
 
         Raises:
             Refused: the browser refuses it, or does not answer in time.
@@ -202,7 +208,7 @@ class Devtools:
                 return result
 
     def next_message(self, seconds: float) -> dict[str, Any] | None:
-        """Returns the next message, an event as it may be; None where none comes in time."""
+        """Returns the next message, which may be an event; None if none arrives in time."""
         if seconds <= 0:
             return None
         self._socket.settimeout(seconds)
@@ -264,10 +270,10 @@ class Tab(Devtools):
         self._page = ""
 
     def call_page(self, function: str, /, *, seconds: float = _ANSWER, **arguments: Any) -> Any:
-        """Returns what a function of our script answers.
+        """Calls a function of our script, and returns its answer.
 
         Raises:
-            Refused: what it says is wrong, or that the page does not answer.
+            Refused: the script names a problem, or the page does not answer.
         """
         if not self._page:
             frame = self.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
@@ -295,7 +301,7 @@ class Tab(Devtools):
         return answer
 
     def forget_page(self) -> None:
-        """Forget the page's world; another document has another."""
+        """Forget the page's world: each document has its own."""
         self._page = ""
 
     def wait_until_loaded(self, *, seconds: float = _LOAD) -> dict[str, Any]:
@@ -315,15 +321,15 @@ class Tab(Devtools):
 
 
 def targets(port: int) -> list[dict[str, Any]]:
-    """Returns the tabs, those last in front first."""
+    """Returns the tabs, the one most recently in front first."""
     return [target for target in ask(port, "/json/list") if target.get("type") == "page"]
 
 
 def select_tab(port: int, tab: str) -> dict[str, Any]:
-    """Returns the tab that is meant: by id, or a part of its title or address.
+    """Returns the tab that a text means: by id, or a part of its title or address.
 
     Raises:
-        Refused: none fits, or several do.
+        Refused: no tab fits, or several do.
     """
     listed = targets(port)
     if not listed:

@@ -1,6 +1,6 @@
-// Reads a page and finds its elements, for browser_devtools.py. It runs in a world of its own, where
-// nothing that the page's scripts changed is met; names and texts come as arguments, answers go as
-// plain data. Only what a person could see counts.
+// Reads a page and finds its elements, for browser_devtools.py. It runs in a world of its own, which
+// the page's scripts cannot change; names and texts come in as arguments, answers go out as plain
+// data. Only what a person could see counts.
 (() => {
   const UNSEEN = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD", "OBJECT"]);
   const PRESSED = new Set(["button", "submit", "reset", "image"]);
@@ -70,16 +70,16 @@
   const byId = (element, attribute) =>
     (element.getAttribute(attribute) || "").split(/\s+/).filter(Boolean)
       .map(id => element.getRootNode().getElementById(id)).filter(Boolean)
-      .map(found => plain(found.textContent)).join(" ");
-  // What a label says without what is inside the fields that stand in it.
-  const said = label => {
+      .map(named => plain(named.textContent)).join(" ");
+  // The text of a label without that of the fields inside it.
+  const labelText = label => {
     const copy = label.cloneNode(true);
     for (const part of copy.querySelectorAll("select, textarea, input, button, script, style"))
       part.remove();
     return plain(copy.textContent);
   };
-  // What a label that is bound to no field, or the cell before it, says of the field beside it.
-  const beside = element => {
+  // The text beside a field: of a label that is bound to no field, or of the cell before it.
+  const nearbyLabel = element => {
     const next = TICKED.has(element.type) ? "previousElementSibling" : "nextElementSibling";
     const touches = label => {
       const at = label[next];
@@ -93,16 +93,16 @@
     const free = [...element.getRootNode().querySelectorAll("label")]
       .filter(label => !label.control && visible(label));
     const near = free.some(touches) ? free.filter(touches) : free.filter(alone);
-    if (near.length) return near.length === 1 ? said(near[0]) : "";
+    if (near.length) return near.length === 1 ? labelText(near[0]) : "";
     const cell = element.closest("td, dd"), before = cell && cell.previousElementSibling;
     return before && !before.querySelector(FIELDS) ? plain(before.innerText) : "";
   };
   const fieldNames = element =>
     [
       byId(element, "aria-labelledby"),
-      ...[...(element.labels || [])].map(said),
+      ...[...(element.labels || [])].map(labelText),
       element.getAttribute("aria-label"),
-      (element.labels || []).length ? "" : beside(element),
+      (element.labels || []).length ? "" : nearbyLabel(element),
       element.placeholder,
       element.title,
       element.getAttribute("name"),
@@ -114,13 +114,13 @@
     const pictures = [...element.querySelectorAll("img[alt]")].map(image => image.alt);
     return [
       own, byId(element, "aria-labelledby"), element.getAttribute("aria-label"), element.alt,
-      ...pictures, ...[...(element.labels || [])].map(said), element.title,
+      ...pictures, ...[...(element.labels || [])].map(labelText), element.title,
     ].map(plain).filter(Boolean);
   };
   const isField = element =>
     element.matches(FIELDS) && !(element.tagName === "INPUT" &&
       (PRESSED.has(element.type) || element.type === "hidden"));
-  // A box that is drawn by its label alone is seen all the same.
+  // A box of which only the label is drawn counts as visible.
   const fieldSeen = element => visible(element) || [...(element.labels || [])].some(visible);
 
   const describe = element => {
@@ -129,10 +129,10 @@
     return `${kind(element)} "${short(String(shown), 60)}"`;
   };
 
-  // The button that Enter in a field sends its form by.
-  const sent = field =>
+  // The button by which Enter in a field submits its form.
+  const submitButton = field =>
     field.tagName === "TEXTAREA" || field.isContentEditable || !field.form ? null
-      : [...field.form.elements].find(each => ["submit", "image"].includes(each.type)) || null;
+      : [...field.form.elements].find(part => ["submit", "image"].includes(part.type)) || null;
 
   const POOLS = {
     field: () => [...every(document)].filter(element => isField(element) && fieldSeen(element)),
@@ -144,19 +144,19 @@
     }),
   };
 
-  // The one element that is meant, as {element} or {problem}.
+  // The one element that a text means, as {element} or {problem}.
   const pick = (pools, wanted, nth) => {
     if (wanted.startsWith("css=")) {
-      let found;
+      let matches;
       try {
-        found = matching(wanted.slice(4)).filter(fieldSeen);
+        matches = matching(wanted.slice(4)).filter(fieldSeen);
       } catch {
-        return {problem: `${JSON.stringify(wanted.slice(4))} is no CSS selector`};
+        return {problem: `${JSON.stringify(wanted.slice(4))} is not a CSS selector`};
       }
-      return chosen(found, wanted, nth);
+      return takeMatch(matches, wanted, nth);
     }
     const sought = fold(wanted);
-    if (!sought) return {problem: "which one? The text is empty"};
+    if (!sought) return {problem: "the text is empty: name an element"};
     const ranks = [n => n === sought, n => n.startsWith(sought), n => n.includes(sought)];
     const names = pool => (pool === "field" ? fieldNames : placeNames);
     const listed = pools.map(pool => POOLS[pool]().map(element => ({
@@ -164,30 +164,32 @@
     })));
     for (const fits of ranks)
       for (const pool of listed) {
-        const found = pool.filter(each => each.names.some(fits)).map(each => each.element);
-        if (found.length) return chosen(found, wanted, nth);
+        const matches = pool.filter(entry => entry.names.some(fits)).map(entry => entry.element);
+        if (matches.length) return takeMatch(matches, wanted, nth);
       }
     const words = sought.split(" ").filter(word => word.length > 2);
-    const near = listed[0].filter(each => each.names.some(n => words.some(w => n.includes(w))));
-    const told = (near.length ? near : listed[0]).slice(0, NEAR).map(each => describe(each.element));
+    const near = listed[0].filter(entry => entry.names.some(n => words.some(w => n.includes(w))));
+    const labels = (near.length ? near : listed[0]).slice(0, NEAR)
+      .map(entry => describe(entry.element));
     return {problem: `nothing here is called ${JSON.stringify(wanted)}; there are: ` +
-      (told.join(", ") || "none of that kind") +
+      (labels.join(", ") || "none of that kind") +
       "; use gui_action for what the screen shows and these tools do not find"};
   };
-  const chosen = (found, wanted, nth) => {
-    let left = found.filter(one => !found.some(other => other !== one && one.contains(other)));
+  const takeMatch = (matches, wanted, nth) => {
+    let left = matches.filter(
+      outer => !matches.some(inside => inside !== outer && outer.contains(inside)));
     // A label stands for its field.
-    left = left.filter(one => !(one.tagName === "LABEL" && left.includes(one.control)));
-    if (!left.length) return {problem: `nothing that is seen fits ${JSON.stringify(wanted)}`};
+    left = left.filter(match => !(match.tagName === "LABEL" && left.includes(match.control)));
+    if (!left.length) return {problem: `nothing visible fits ${JSON.stringify(wanted)}`};
     if (nth > left.length)
       return {problem: `only ${left.length} fit ${JSON.stringify(wanted)}`};
-    const same = left.every(one => one.href && one.href === left[0].href);
+    const same = left.every(match => match.href && match.href === left[0].href);
     if (nth || left.length === 1 || same) return {element: left[(nth || 1) - 1]};
-    const told = left.slice(0, NEAR).map((one, at) => `${at + 1}: ${describe(one)}`).join(", ");
-    return {problem: `${left.length} fit ${JSON.stringify(wanted)}: ${told}; say nth`};
+    const labels = left.slice(0, NEAR).map((match, at) => `${at + 1}: ${describe(match)}`);
+    return {problem: `${left.length} fit ${JSON.stringify(wanted)}: ${labels.join(", ")}; give nth`};
   };
 
-  // Where an element is in the window's page, through the frames around it.
+  // A point of an element in the coordinates of the window's page, through the frames around it.
   const point = element => {
     const view = element.ownerDocument.defaultView;
     let dx = 0, dy = 0;
@@ -220,22 +222,22 @@
     if (element.isContentEditable) return element.innerText.replace(/\n$/, "");
     return element.value === undefined ? plain(element.innerText) : element.value;
   };
-  const told = element => element.type === "password"
+  const shownValue = element => element.type === "password"
     ? (element.value ? `${element.value.length} characters, hidden` : "") : value(element);
 
   const FUNCTIONS = {
     info: () => ({url: location.href, title: document.title, state: document.readyState}),
     outline: () => outline(document.body),
     fields: () => POOLS.field().map(element => ({
-      name: fieldNames(element)[0] || "", kind: kind(element), value: short(told(element), 200),
+      name: fieldNames(element)[0] || "", kind: kind(element), value: short(shownValue(element), 200),
       required: !!element.required, disabled: !!element.disabled, read_only: !!element.readOnly,
       options: element.tagName === "SELECT" ? [...element.options].map(o => plain(o.text)) : [],
     })),
     // Chooses an element, brings it into view, and keeps it for the next call.
     hold: ({pools, target, nth}) => {
-      const found = pick(pools, target, nth);
-      if (found.problem) return found;
-      held = found.element;
+      const choice = pick(pools, target, nth);
+      if (choice.problem) return choice;
+      held = choice.element;
       held.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"});
       return {
         kind: kind(held), what: describe(held), value: value(held), href: held.href || "",
@@ -245,14 +247,16 @@
     },
     // Tells what a click, or Enter in a field, would press, and does nothing.
     aim: ({pools, target, nth, enter}) => {
-      const found = pick(pools, target, nth);
-      if (found.problem) return found;
-      let one = found.element;
-      if (enter && isField(one) && !TICKED.has(one.type)) one = sent(one);
-      if (!one || (isField(one) && !TICKED.has(one.type)) || one === one.ownerDocument.body)
+      const choice = pick(pools, target, nth);
+      if (choice.problem) return choice;
+      let pressed = choice.element;
+      if (enter && isField(pressed) && !TICKED.has(pressed.type)) pressed = submitButton(pressed);
+      if (!pressed || (isField(pressed) && !TICKED.has(pressed.type)) ||
+          pressed === pressed.ownerDocument.body)
         return {aim: null};
-      const place = one.closest(PLACES) || one;
-      const names = isField(one) ? fieldNames(one) : [...placeNames(place), ...placeNames(one)];
+      const place = pressed.closest(PLACES) || pressed;
+      const names = isField(pressed) ? fieldNames(pressed)
+        : [...placeNames(place), ...placeNames(pressed)];
       const outer = place.closest(
         "dialog, [role=dialog], [role=alertdialog], form, section, fieldset, td, li") ||
         place.parentElement;
@@ -261,7 +265,7 @@
     },
     point: () => {
       const seen = visible(held) ? held : [...(held.labels || [])].find(visible);
-      return seen ? point(seen) : {problem: `${describe(held)} is not seen`};
+      return seen ? point(seen) : {problem: `${describe(held)} is not visible`};
     },
     // Focuses the element that is held, with all its text selected.
     enter: () => {
@@ -289,18 +293,18 @@
     },
     value: () => (held.isConnected ? value(held) : null),
     choose: ({option}) => {
-      if (held.tagName !== "SELECT") return {problem: `${describe(held)} is no list of options`};
+      if (held.tagName !== "SELECT") return {problem: `${describe(held)} is not a list of options`};
       const options = [...held.options], sought = fold(option);
-      const found = options.find(o => fold(o.text) === sought) ||
+      const match = options.find(o => fold(o.text) === sought) ||
         options.find(o => fold(o.value) === sought) ||
         options.find(o => fold(o.text).includes(sought));
-      if (!found || found.disabled)
+      if (!match || match.disabled)
         return {problem: `${describe(held)} has no option ${JSON.stringify(option)}; it has: ` +
           short(options.filter(o => !o.disabled).map(o => plain(o.text)).join(", "), 600)};
       held.focus();
-      if (!found.selected) {
-        if (!held.multiple) held.selectedIndex = found.index;
-        else found.selected = true;
+      if (!match.selected) {
+        if (!held.multiple) held.selectedIndex = match.index;
+        else match.selected = true;
         for (const name of ["input", "change"])
           held.dispatchEvent(new Event(name, {bubbles: true}));
       }
@@ -322,7 +326,7 @@
     if (element.tagName === "INPUT" && PRESSED.has(element.type))
       return `[button "${element.value || name || element.type}"]`;
     if (TICKED.has(element.type)) return element.checked ? "[x]" : "[ ]";
-    return `[${kind(element)} "${short(name, 60)}" = "${short(told(element), 200)}"]`;
+    return `[${kind(element)} "${short(name, 60)}" = "${short(shownValue(element), 200)}"]`;
   };
   const address = link => {
     const there = new URL(link.href, location.href);
@@ -330,7 +334,7 @@
     return there.pathname + there.search + there.hash;
   };
 
-  // The page as lines of text: headings, links, fields, lists and rows as a reader marks them.
+  // The page as lines of text, with headings, links, fields, lists and rows marked as in Markdown.
   const outline = root => {
     let lines = [], line = "", mark = "", nodes = 0, cut = false, unread = 0;
     const flush = () => {

@@ -1,6 +1,6 @@
-"""Reads and works the pages of the browser that runs on this machine.
+"""Reads and changes the pages of the browser that runs on this machine.
 
-Each function takes and answers plain JSON data; see `files_common.serve`.
+Each function takes and returns plain JSON data; see `files_common.serve`.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from .files_common import Refused, path_of, serve
 
 _SCHEMES = ("http", "https", "file", "chrome", "about", "data", "view-source")
 _STARTS = 0.3
-"""Seconds after a click until the page's own answer to it, such as a new address, has begun."""
+"""Seconds after a click until the page's reaction, such as a new address, has begun."""
 _TAKEN = 8.0
-"""Seconds until a page has taken a click; one that shows a dialog for it does not before."""
+"""Seconds until a page has handled a click; a page that shows a dialog handles it only later."""
 _DOWNLOAD_BEGINS = 15.0
-"""Seconds until a download has begun; a link that shows a page never begins one."""
+"""Seconds until a download must have begun; a link to a page never begins one."""
 
 
 def tabs() -> Any:
-    """Returns the tabs, that in front first."""
+    """Returns the tabs, the one in front first."""
     return [{key: target[key] for key in ("id", "title", "url")} for target in targets(find_port())]
 
 
 def info() -> Any:
-    """Returns what is known of the page in front."""
+    """Returns address, title and loading state of the page in front."""
     with front() as tab:
         return tab.call_page("info")
 
 
 def open_(address: str, new_tab: bool) -> Any:
-    """Opens an address, and returns what came of it."""
+    """Opens an address, and returns the `info` of the page."""
     scheme = address.split(":", 1)[0].lower()
     if scheme not in _SCHEMES:
-        raise Refused(f"address {address!r}: want it whole, with one of {', '.join(_SCHEMES)}")
+        raise Refused(f"address {address!r}: expected a whole one, with {', '.join(_SCHEMES)}")
     if new_tab:
         with connect_browser() as browser:
             target_id = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -107,7 +107,7 @@ def go(to: str) -> Any:
 
 
 def look(function: str, **arguments: Any) -> Any:
-    """Returns what a function of our script answers that only reads."""
+    """Calls a function of our script that only reads, and returns its answer."""
     if function not in ("outline", "fields"):
         raise Refused(f"no function {function!r}")
     with front() as tab:
@@ -115,7 +115,7 @@ def look(function: str, **arguments: Any) -> Any:
 
 
 def fill(fields: dict[str, str], submit: bool) -> Any:
-    """Fills fields as a person does, and returns what each says then."""
+    """Fills fields as a person does, and returns the new value of each."""
     with front(acts=True) as tab:
         filled_fields = []
         for name, text in fields.items():
@@ -168,7 +168,13 @@ def _require_usable(element: dict[str, Any]) -> None:
 
 
 def check(field: str, on: bool, nth: int) -> Any:
-    """Ticks a box or a radio button, or takes the tick away, and returns what it says then."""
+    """Ticks a box or a radio button, or takes the tick away, and returns the new state.
+
+    Args:
+        field: its label, name or "css=SELECTOR".
+        on: whether it is to have a tick.
+        nth: which of the fields that fit, from 1; 0: there must be only one.
+    """
     with front(acts=True) as tab:
         element = tab.call_page("hold", pools=["field"], target=field, nth=nth)
         _require_usable(element)
@@ -183,7 +189,13 @@ def check(field: str, on: bool, nth: int) -> Any:
 
 
 def click(target: str, nth: int, double: bool) -> Any:
-    """Clicks an element, and returns what is there then."""
+    """Clicks an element, and returns the page and the tabs that it opened.
+
+    Args:
+        target: the element's text or a part of it, or "css=SELECTOR".
+        nth: which of the elements that fit, from 1; 0: there must be only one.
+        double: whether to click twice.
+    """
     before = {open_tab["id"] for open_tab in targets(find_port())}
     with front(acts=True) as tab:
         element = tab.call_page("hold", pools=["place", "field", "any"], target=target, nth=nth)
@@ -201,7 +213,13 @@ def click(target: str, nth: int, double: bool) -> Any:
 
 
 def aim(target: str, nth: int, enter: bool) -> Any:
-    """Returns the words of what a click, or Enter in a field, would press."""
+    """Returns the names of what a click, or Enter in a field, would press, and the text around.
+
+    Args:
+        target: the element's text, or the field's label; or "css=SELECTOR".
+        nth: which of those that fit, from 1; 0: there must be only one.
+        enter: whether Enter would be pressed in a field, instead of a click.
+    """
     pools = ["field"] if enter else ["place", "field", "any"]
     with front() as tab:
         return tab.call_page("aim", pools=pools, target=target, nth=nth, enter=enter)["aim"]
@@ -232,7 +250,14 @@ def _press_key(tab: Tab, key: str, code: int, text: str, modifiers: int) -> None
 
 
 def download(link: str, folder: str, nth: int, limit: float) -> Any:
-    """Downloads what a link leads to, and returns the file."""
+    """Downloads what a link leads to, and returns the file's path and size.
+
+    Args:
+        link: its text or a part of it, or "css=SELECTOR".
+        folder: an existing folder, absolute or from the home folder on.
+        nth: which of the links that fit, from 1; 0: there must be only one.
+        limit: most seconds from the beginning of the download to its end.
+    """
     place = path_of(folder)
     if not place.is_dir():
         raise Refused(f"there is no folder {str(place)!r}")

@@ -1,4 +1,4 @@
-"""Starts the browser that runs on this machine anew, with its tabs and a DevTools port."""
+"""Restarts the browser that runs on this machine, with its tabs and a DevTools port."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .browser_devtools import (
 from .files_common import Refused, serve, wait_until
 
 _SAVES = 4.0
-"""Seconds until it has written which tabs there are; it does so 2.5 s after a change."""
+"""Seconds until the browser has written its list of tabs, 2.5 s after a change."""
 _RESTORES = 10.0
-"""Seconds until the tabs of before are there; those that are not are opened anew."""
+"""Seconds until the earlier tabs are restored; those that are missing then are opened anew."""
 _ENDS = 20.0
-"""Seconds until a browser that was asked to end has written its tabs and is gone."""
+"""Seconds until a browser that was asked to end has written its tabs and ended."""
 _STARTS = 60.0
-"""Seconds until a new one answers; an emulated, busy machine takes most of them."""
+"""Seconds until the new browser answers; an emulated, busy machine takes most of them."""
 
 
 def restart() -> Any:
@@ -71,12 +71,12 @@ def _open_missing_tabs(port: int, before: list[str]) -> list[str]:
         with connect_browser() as browser:
             for url in missing:
                 browser.call("Target.createTarget", url=url, background=True)
-        time.sleep(1.0)  # until their addresses stand there; those of a moment ago are blank
+        time.sleep(1.0)  # a tab's address is blank at first
     return [target["url"] for target in targets(port)]
 
 
 def _list_flags(old: Process) -> list[str]:
-    """The switches of a browser that the next one gets too; pages come with its tabs."""
+    """Returns the switches that the next browser gets too; its pages come with the tabs."""
     changed = ("--remote-debugging-", "--restore-last-session", "--user-data-dir=")
     flags = [re.split(r"[\0 ]", word)[0] for word in old.words if not word.startswith(changed)]
     return flags + [f"--user-data-dir={old.own_profile}"] * bool(old.own_profile)

@@ -1,8 +1,8 @@
 """Calls a function of a program that a model wrote, under limits; runs inside the machine.
 
-The answer's value is ``{"value": …}``; ``{"refused": "…"}`` for a ValueError, by which a program
-says that it cannot be done; ``{"broke": "…"}`` for any other error. What the program prints goes to
-standard error.
+The answer's value is ``{"value": …}``; or ``{"refused": "…"}`` for a ValueError, by which a program
+says that the call cannot be done; or ``{"broke": "…"}`` for any other error. What the program
+prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 MEMORY = 2 << 30
 """Bytes of address space of the function; the bridge to LibreOffice takes a tenth of it."""
 FILE = 64 << 20
-"""Bytes of a file that it writes."""
+"""Most bytes of a file that it writes."""
 VALUE = 1 << 20
-"""Bytes of an answer."""
+"""Most bytes of an answer."""
 LINES = 4
-"""Calls that an error shows, innermost last."""
+"""Calls of the traceback that an error shows, innermost last."""
 
 
 def limit(seconds: float) -> None:
-    """Limits memory, files and, of what it leaves running, the processor's time."""
+    """Limits memory, the size of files, and processor time, also of what it leaves running."""
     for kind, most in (
         (resource.RLIMIT_AS, MEMORY),
         (resource.RLIMIT_FSIZE, FILE),
@@ -39,7 +39,13 @@ def limit(seconds: float) -> None:
 
 
 def answer(path: Path, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns what came of a call of the program in a file."""
+    """Calls a function of the program in a file, and returns the result.
+
+    Args:
+        path: the file with the program's source.
+        name: the function to call.
+        arguments: its arguments by name.
+    """
     try:
         spec = importlib.util.spec_from_file_location("program", path)
         assert spec is not None
@@ -56,14 +62,14 @@ def answer(path: Path, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             return {"refused": str(error)[:2000] or "refused without a word"}
         return {"broke": "".join(traceback.format_exception(error, limit=-LINES))[-4000:]}
     if size > VALUE:
-        return {"broke": f"the answer has {size} bytes; at most {VALUE} are taken"}
+        return {"broke": f"the answer has {size} bytes; at most {VALUE} are allowed"}
     return {"value": value}
 
 
 def main(name: str, arguments: str) -> None:
     """Prints the answer, which is the only line on standard output."""
     answers = os.dup(1)
-    os.dup2(2, 1)  # a program's prints are no answers
+    os.dup2(2, 1)  # what a program prints is no answer
     text = Path(arguments[1:]).read_text("utf-8") if arguments.startswith("@") else arguments
     call = json.loads(text)
     with tempfile.TemporaryDirectory() as folder:

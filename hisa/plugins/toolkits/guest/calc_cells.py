@@ -25,7 +25,7 @@ from .office_bridge import Desk, Refused, Unchanged, changes, looks
 __all__ = ["FUNCTIONS"]
 
 _MOST_CELLS = 1000
-"""Cells that one answer shows; each takes 0.2 ms to ask, and the text of 1000 is some 6000
+"""Cells that one answer shows; reading each takes 0.2 ms, and the text of 1000 has some 6000
 characters, of 8000 that are kept."""
 _TEXT = 6000
 """Characters of an answer with cells."""
@@ -37,7 +37,13 @@ Value = str | float | bool | None
 
 @looks("calc")
 def read(desk: Desk, cells: str, show: str) -> str:
-    """The cells as a table, the first column of which is the row's number."""
+    """Returns the cells as a table; its first column is the row's number.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it; only its used part is read.
+        show: "shown" (as on the screen), "values" or "formulas".
+    """
     block = require_filled_area(area(desk, cells))
     columns = min(block.columns, _MOST_CELLS)
     rows = min(block.rows, max(1, _MOST_CELLS // columns))
@@ -74,11 +80,17 @@ def _contents(desk: Desk, part: Area, show: str) -> Sequence[Sequence[Any]]:
 
 @changes("calc", "Write cells")
 def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
-    """Put a block of values, the first at that cell; what begins with = is a formula."""
+    """Write a block of values from a cell on; a text that begins with = is a formula.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cell: the upper left cell, as `area` takes it.
+        values: rows of cells; None leaves a cell as it is, "" empties it.
+    """
     start = area(desk, cell)
     width = max((len(row) for row in values), default=0)
     if not width:
-        raise Refused("values is empty; wanted is a list of rows, each a list of cells")
+        raise Refused("values is empty; expected a list of rows, each a list of cells")
     block = _block_at(start, width, len(values))
     _put(desk, block, values)
     reveal(desk, block)
@@ -86,7 +98,7 @@ def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
 
 
 def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
-    """None, or a row that is too short, leaves a cell as it is."""
+    """Writes values into a block; None, or a row that is too short, leaves a cell as it is."""
     gaps = any(len(row) < block.columns or None in row for row in values)
     now = block.range.FormulaArray if gaps else ()
     rows = []
@@ -109,20 +121,20 @@ _CODES = {
 
 
 def _code(value: Value) -> str:
-    """The number format that a typed text gives its cell; empty: none."""
+    """Returns the number format that a typed text gives its cell; empty: none."""
     if not isinstance(value, str):
         return ""
     return next((code for form, code in _CODES.items() if re.fullmatch(form, value)), "")
 
 
 def _show_as(desk: Desk, cell: Any, code: str) -> None:
-    """Give a cell a number format, where it holds a number and has no format of its own."""
+    """Give a cell a number format, if it holds a number and has no format of its own."""
     if cell.Type == constant("table.CellContentType.VALUE") and cell.NumberFormat == 0:
         cell.NumberFormat = number_format(desk, code)
 
 
 def _spell_value(value: Value) -> Any:
-    """As it would be typed."""
+    """Returns a value as it would be typed."""
     if isinstance(value, bool):
         return "=TRUE()" if value else "=FALSE()"
     return spell_formula(value) if isinstance(value, str) and value.startswith("=") else value
@@ -130,7 +142,13 @@ def _spell_value(value: Value) -> Any:
 
 @changes("calc", "Write formula")
 def formula(desk: Desk, cells: str, formula: str) -> str:
-    """Write a formula into the first cell and fill the others with it."""
+    """Write a formula into the first cell and fill the others with it.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it; whole columns are cut to the used rows.
+        formula: as it is to stand in the first cell; the "=" may be missing.
+    """
     block = _clip_to_used(area(desk, cells))
     block.first.Formula = spell_formula(formula if formula.startswith("=") else f"={formula}")
     _fill(block, "down")
@@ -139,7 +157,7 @@ def formula(desk: Desk, cells: str, formula: str) -> str:
 
 
 def _clip_to_used(block: Area) -> Area:
-    """Whole columns or rows, cut to the rows or columns that are in use."""
+    """Returns a block; whole columns or rows are cut to the part of the sheet in use."""
     spans_sheet = block.rows == block.sheet.Rows.Count or block.columns == block.sheet.Columns.Count
     if not spans_sheet:
         return block
@@ -182,7 +200,14 @@ def _fill_direction(block: Area, direction: str, series: bool = False) -> None:
 
 @changes("calc", "Fill")
 def fill(desk: Desk, cells: str, direction: str, series: bool) -> str:
-    """Fill a block from its first row, last row, first column or last column."""
+    """Fill a block from its first row, last row, first column or last column.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the whole block, with the line that is copied.
+        direction: "down", "right", "up" or "left".
+        series: whether to continue a series (1, 2, …) instead of copying.
+    """
     block = _clip_to_used(area(desk, cells))
     _fill_direction(block, direction, series)
     reveal(desk, block)
@@ -199,7 +224,13 @@ _CLEARED = {
 
 @changes("calc", "Clear cells")
 def clear(desk: Desk, cells: str, what: str) -> str:
-    """Clear contents, formats, comments or all."""
+    """Clear contents, formats, comments or all.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        what: "contents", "formats", "comments" or "all".
+    """
     block = area(desk, cells)
     before = _count_filled(block)
     block.range.clearContents(_CLEARED[what])
@@ -217,7 +248,7 @@ def _count_filled(block: Area) -> int:
 
 
 def _select_blocks(desk: Desk, cells: str) -> list[Area]:
-    """The blocks that a search is about: the named one, or all that is used on all sheets."""
+    """Returns the blocks to search: the named one, or the used part of each sheet."""
     if cells:
         return [_clip_to_used(area(desk, cells))]
     used_areas = (
@@ -237,7 +268,14 @@ def _build_search(block: Area, text: str, options: dict[str, bool]) -> Any:
 
 @looks("calc")
 def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
-    """The cells that show a text."""
+    """Lists the cells that show a text.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        text: what to search for, or a regular expression.
+        cells: where to search; empty: all sheets.
+        options: `match_case`, `whole_cell` and `regex`.
+    """
     labels: list[str] = []
     count = 0
     for block in _select_blocks(desk, cells):
@@ -259,7 +297,15 @@ def find(desk: Desk, text: str, cells: str, **options: bool) -> str:
 
 @changes("calc", "Replace")
 def replace(desk: Desk, text: str, replacement: str, cells: str, **options: bool) -> str:
-    """Replace a text everywhere."""
+    """Replace a text everywhere.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        text: what to search for, or a regular expression.
+        replacement: the new text; "" removes what was found.
+        cells: where to search; empty: all sheets.
+        options: `match_case`, `whole_cell` and `regex`.
+    """
     count = 0
     for block in _select_blocks(desk, cells):
         search = _build_search(block, text, options)
@@ -275,7 +321,14 @@ def replace(desk: Desk, text: str, replacement: str, cells: str, **options: bool
 
 @changes("calc", "Copy cells")
 def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
-    """Copy a block; references in formulas adjust."""
+    """Copy a block; references in formulas adjust.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the block to copy, as `area` takes it.
+        to: the upper left cell of the new place.
+        values_only: whether to copy results, without formulas and formats.
+    """
     block, target = _find_blocks(desk, cells, to)
     if values_only:
         target.range.DataArray = block.range.DataArray

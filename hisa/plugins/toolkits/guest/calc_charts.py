@@ -25,7 +25,7 @@ _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "net": ("NetDiagram", {}),
 }
 _WIDTH, _HEIGHT = 16000, 9000
-"""1/100 mm; as a chart that the menu inserts."""
+"""In 1/100 mm; the size of a chart that the menu inserts."""
 
 
 @changes("calc", "Insert chart")
@@ -39,7 +39,18 @@ def chart(
     labels: bool,
     **words: Any,
 ) -> str:
-    """Make a chart of a table."""
+    """Make a chart of a table.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: one block or several, as `areas` takes them.
+        kind: the kind of chart, one of `_KINDS`.
+        at: the cell of its upper left corner; empty: beside the last block.
+        name: a new name; empty: "Chart" with the next free number.
+        header: whether the first row names the series.
+        labels: whether the first column names the points.
+        words: `title`, `x_title` and `y_title`, empty for none; and `legend`, whether it has one.
+    """
     sources = areas(desk, cells)
     target = area(desk, at) if at else _beside(sources[-1])
     taken = _names(desk)
@@ -66,7 +77,7 @@ def _beside(source: Area) -> Area:
 
 
 def _names(desk: Desk) -> list[str]:
-    """The charts of all sheets; a name that another sheet's chart has is refused too."""
+    """Returns the names of the charts of all sheets; a new chart may have none of them."""
     sheets = desk.document.Sheets
     every = (sheets.getByIndex(index) for index in range(sheets.Count))
     return [name for sheet in every for name in sheet.Charts.ElementNames]

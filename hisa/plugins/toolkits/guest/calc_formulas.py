@@ -1,4 +1,4 @@
-"""Spells formulas as Calc's interface takes them, whether they come in Calc's or Excel's form."""
+"""Spells formulas, in Calc's or Excel's form, as Calc's interface takes them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _IN_ARRAY = {",": ";", ";": "|"}
 def spell_formula(formula: str) -> str:
     """Returns a formula with ";" between arguments and "." after sheets; quoted texts stay.
 
-    An array constant is Excel's ("{1,2;3,4}", for Calc "{1;2|3;4}") where it or the arguments have
-    a comma.
+    An array constant is read as Excel's ("{1,2;3,4}", for Calc "{1;2|3;4}") if it or the arguments
+    have a comma.
     """
     commas = any(piece["comma"] for piece in _PIECE.finditer(formula))
 

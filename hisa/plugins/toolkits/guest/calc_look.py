@@ -1,4 +1,4 @@
-"""Changes how cells, rows and columns look, and which there are."""
+"""Formats cells, and inserts, deletes, sizes and hides rows and columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _line_label(block: Area, rows: bool) -> str:
 
 
 def _axis(block: Area, rows: bool) -> tuple[Any, int, int]:
-    """The lines of the sheet, the first of the block, and how many."""
+    """Returns the sheet's rows or columns, the number of the block's first, and how many it has."""
     if rows:
         return block.sheet.Rows, block.top, block.rows
     return block.sheet.Columns, block.left, block.columns
@@ -37,7 +37,13 @@ def _axis(block: Area, rows: bool) -> tuple[Any, int, int]:
 
 @changes("calc", "Insert lines")
 def insert(desk: Desk, before: str, count: int) -> str:
-    """Insert empty rows or columns before one."""
+    """Insert empty rows or columns before one.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        before: a row ("3") or a column ("C").
+        count: number of new lines, 1 or more.
+    """
     block, rows = lines(desk, before)
     axis, first, _ = _axis(block, rows)
     axis.insertByIndex(first, count)
@@ -52,7 +58,7 @@ def insert(desk: Desk, before: str, count: int) -> str:
 
 @changes("calc", "Delete lines")
 def delete(desk: Desk, lines_: str) -> str:
-    """Take rows or columns away with all that is in them."""
+    """Delete rows or columns with all that is in them."""
     block, rows = lines(desk, lines_)
     axis, first, count = _axis(block, rows)
     if count >= axis.Count:
@@ -75,7 +81,13 @@ def _filled_lines(block: Area, rows: bool) -> int:
 
 @changes("calc", "Size")
 def size(desk: Desk, lines_: str, millimetres: float) -> str:
-    """Set the height of rows or the width of columns; 0: as the contents need."""
+    """Set the height of rows or the width of columns; 0 fits the contents.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        lines_: rows or columns, as `lines` takes them.
+        millimetres: the height of each row, or the width of each column.
+    """
     block, rows = lines(desk, lines_)
     cell_lines = block.range.Rows if rows else block.range.Columns
     word = "height" if rows else "width"
@@ -90,7 +102,13 @@ def size(desk: Desk, lines_: str, millimetres: float) -> str:
 
 @changes("calc", "Hide")
 def visible(desk: Desk, lines_: str, on: bool) -> str:
-    """Show or hide rows or columns."""
+    """Show or hide rows or columns.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        lines_: rows or columns, as `lines` takes them.
+        on: whether they are to be shown.
+    """
     block, rows = lines(desk, lines_)
     cell_lines = block.range.Rows if rows else block.range.Columns
     cell_lines.IsVisible = on
@@ -101,10 +119,16 @@ def visible(desk: Desk, lines_: str, on: bool) -> str:
 
 @changes("calc", "Merge")
 def merge(desk: Desk, cells: str, on: bool) -> str:
-    """Merge cells into one, or split them again."""
+    """Merge cells into one, or split them again.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block of two or more cells, or a merged one.
+        on: whether to merge; false splits.
+    """
     block = area(desk, cells)
     if on and block.count == 1:
-        raise Refused(f"{block.label} is one cell; wanted are several, such as 'A1:C1'")
+        raise Refused(f"{block.label} is one cell; expected several, such as 'A1:C1'")
     block.range.merge(on)
     reveal(desk, block)
     now = "merged" if block.range.IsMerged else "not merged"
@@ -113,7 +137,13 @@ def merge(desk: Desk, cells: str, on: bool) -> str:
 
 @changes("calc", "Number format")
 def format_numbers(desk: Desk, cells: str, code: str) -> str:
-    """Give cells a number format."""
+    """Give cells a number format.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        code: a number format such as "0.00", as `number_format` takes it.
+    """
     block = area(desk, cells)
     block.range.NumberFormat = number_format(desk, code)
     reveal(desk, block)
@@ -135,7 +165,18 @@ def style(
     wrap: bool | None,
     **look: Any,
 ) -> str:
-    """Change the look of cells; what is not given stays."""
+    """Change the look of cells; what is not given stays.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        underline: whether to underline; None: as it is.
+        background: a colour as `color` takes it; empty: as it is.
+        horizontal: a value of CellHoriJustify, in small letters; None: as it is.
+        vertical: one of `_VERTICAL`; None: as it is.
+        wrap: whether lines break inside a cell; None: as it is.
+        look: what `character` takes; None leaves a property as it is.
+    """
     block = area(desk, cells)
     if underline is not None:
         look["underline"] = "single" if underline else "none"
@@ -165,7 +206,13 @@ def _describe_look(cell: Any) -> str:
 
 @works("calc")
 def freeze(desk: Desk, rows: int, columns: int) -> str:
-    """Keep the first rows and columns of the sheet that is shown in sight; 0 and 0: none."""
+    """Keep the first rows and columns of the shown sheet visible; 0 and 0: none.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        rows: number of rows, from the top.
+        columns: number of columns, from the left.
+    """
     view = desk.controller
     view.freezeAtPosition(0, 0)
     view.FirstVisibleRow = view.FirstVisibleColumn = 0

@@ -1,4 +1,4 @@
-"""Cells of a spreadsheet by name, as a person or LibreOffice writes them."""
+"""Finds cells of a spreadsheet by name, as a person or LibreOffice writes it."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ class Area:
         return f"${quote_name(self.sheet.Name)}.{corners}"
 
     def at(self, column: int, row: int) -> Area:
-        """The block of the same size whose first cell is so many columns and rows further."""
+        """Returns the block of the same size that starts so many columns and rows further."""
         return Area(
             self.sheet, self.left + column, self.top + row, self.right + column, self.bottom + row
         )
 
     def part(self, top: int, rows: int) -> Area:
-        """So many of its rows, from the one of that number, counted from 0."""
+        """Returns so many of its rows, from row number `top` on, counted from 0."""
         start = self.top + top
         return Area(self.sheet, self.left, start, self.right, start + rows - 1)
 
     def meets(self, other: Area) -> bool:
-        """Whether both have a cell in common."""
+        """Whether the two blocks have a cell in common."""
         return (
             self.sheet.Name == other.sheet.Name
             and self.left <= other.right
@@ -100,7 +100,7 @@ class Area:
         )
 
     def within(self, other: Area) -> Area | None:
-        """Returns the part that both have in common."""
+        """Returns the part that the two blocks have in common; None if there is none."""
         if not self.meets(other):
             return None
         return Area(
@@ -113,7 +113,7 @@ class Area:
 
 
 def letters(column: int) -> str:
-    """The name of a column: "A" for 0."""
+    """Returns the name of a column: "A" for 0."""
     name = ""
     column += 1
     while column:
@@ -123,7 +123,7 @@ def letters(column: int) -> str:
 
 
 def number(name: str) -> int:
-    """The number of a column, from 0."""
+    """Returns the number of a column, from 0."""
     value = 0
     for letter in name.upper():
         value = value * 26 + ord(letter) - 64
@@ -131,12 +131,12 @@ def number(name: str) -> int:
 
 
 def quote_name(name: str) -> str:
-    """A sheet's name as formulas have it."""
+    """Returns a sheet's name as formulas write it."""
     return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
 
 
 def sheet_of(desk: Desk, name: str) -> Any:
-    """The sheet of a name; of an empty one, the sheet that is shown."""
+    """Returns the sheet of a name; for an empty name, the sheet that is shown."""
     if not name:
         return desk.controller.ActiveSheet
     sheets = desk.document.Sheets
@@ -146,7 +146,7 @@ def sheet_of(desk: Desk, name: str) -> Any:
 
 
 def area(desk: Desk, text: str) -> Area:
-    """The cells that a text names: "B2", "B2:C9", "B:C", "2:9", "Sheet2.B2", a named range."""
+    """Returns the cells that a text names: "B2", "B2:C9", "B:C", "2:9", "Sheet2.B2", a range."""
     match = _PLACE.fullmatch(text.strip())
     if match is None or not text.strip() or not _is_place(match):
         return _find_named_range(desk, text.strip())
@@ -167,7 +167,7 @@ def area(desk: Desk, text: str) -> Area:
 
 
 def _is_place(match: re.Match[str]) -> bool:
-    """Whether it is a cell, a block, whole columns or whole rows, and no word or lone number."""
+    """Whether a text is a cell, block, column or row, and not a word or a lone number."""
     left, top = bool(match["left"]), bool(match["top"])
     if match["right"] is None:
         return left and top and len(match["left"]) <= 3
@@ -182,13 +182,13 @@ def _find_named_range(desk: Desk, text: str) -> Area:
         if cells is not None:
             return of_address(desk, cells.RangeAddress)
     raise Refused(
-        f"{text!r} names no cells; wanted is a text such as 'B2', 'B2:D9', 'B:D', '2:9', "
+        f"{text!r} names no cells; expected a text such as 'B2', 'B2:D9', 'B:D', '2:9', "
         "'Sheet2.B2:D9', \"'My sheet'.B2\" or the name of a range"
     )
 
 
 def of_address(desk: Desk, address: Any) -> Area:
-    """The block of a UNO address."""
+    """Returns the block of a UNO address."""
     return Area(
         desk.document.Sheets.getByIndex(address.Sheet),
         address.StartColumn,
@@ -199,24 +199,24 @@ def of_address(desk: Desk, address: Any) -> Area:
 
 
 def areas(desk: Desk, text: str) -> list[Area]:
-    """The blocks of a text that names several, with commas or semicolons between."""
+    """Returns the blocks that a text names, with commas or semicolons between them."""
     pattern = r"(?:'(?:[^']|'')*'|[^,;'])+"
     return [area(desk, part) for part in re.findall(pattern, text)] or [area(desk, text)]
 
 
 def lines(desk: Desk, text: str) -> tuple[Area, bool]:
-    """Whole rows or columns, and whether they are rows: "3", "3:5", "C", "C:E"."""
+    """Returns the rows or columns that a text names ("3:5", "C"), and whether they are rows."""
     sheet, dot, rest = text.strip().rpartition(".")
     rest = rest.replace("$", "")
     if re.fullmatch(r"[A-Za-z]{1,3}|[0-9]{1,7}", rest):
         rest = f"{rest}:{rest}"
     if not re.fullmatch(r"[A-Za-z]{1,3}:[A-Za-z]{1,3}|[0-9]{1,7}:[0-9]{1,7}", rest):
-        raise Refused(f"{text!r}: wanted are rows such as '3' or '3:5', or columns 'C' or 'C:E'")
+        raise Refused(f"{text!r}: expected rows such as '3' or '3:5', or columns 'C' or 'C:E'")
     return area(desk, f"{sheet}{dot}{rest}"), rest[0].isdigit()
 
 
 def find_used_area(sheet: Any) -> Area | None:
-    """The block that holds everything on a sheet; None: it is empty."""
+    """Returns the block that holds everything on a sheet; None if the sheet is empty."""
     cursor = sheet.createCursor()
     cursor.gotoStartOfUsedArea(False)
     cursor.gotoEndOfUsedArea(True)
@@ -228,10 +228,10 @@ def find_used_area(sheet: Any) -> Area | None:
 
 
 def require_filled_area(block: Area) -> Area:
-    """The part of a block that is in use.
+    """Returns the part of a block that is in use.
 
     Raises:
-        Refused: nothing is.
+        Refused: the block is empty.
     """
     on_sheet = find_used_area(block.sheet)
     overlap = None if on_sheet is None else block.within(on_sheet)
@@ -241,7 +241,7 @@ def require_filled_area(block: Area) -> Area:
 
 
 def reveal(desk: Desk, block: Area) -> None:
-    """Bring a block into sight, so that whoever looks at the screen sees what was done."""
+    """Scroll to a block, so that whoever looks at the screen sees what was done."""
     controller = desk.controller
     if controller.ActiveSheet.Name != block.sheet.Name:
         controller.ActiveSheet = block.sheet
@@ -254,27 +254,27 @@ def reveal(desk: Desk, block: Area) -> None:
 
 
 def cell_address(block: Area) -> Any:
-    """The UNO address of its first cell."""
+    """Returns the UNO address of the block's first cell."""
     return block.first.CellAddress
 
 
 def blocks(desk: Desk, ranges: Any) -> Iterator[Area]:
-    """The blocks of a UNO collection of ranges."""
+    """Yields the blocks of a UNO collection of ranges."""
     for address in ranges.RangeAddresses:
         yield of_address(desk, address)
 
 
 def constant(name: str) -> Any:
-    """A UNO constant or a value of an enum, by what stands after ``com.sun.star.``."""
+    """Returns a UNO enum value by its name without ``com.sun.star.``."""
     group, _, value = f"com.sun.star.{name}".rpartition(".")
     return uno.Enum(group, value)
 
 
 def number_format(desk: Desk, code: str) -> int:
-    """The key of a number format, written as in English: "0.00", "YYYY-MM-DD".
+    """Returns the key of a number format, written as in English: "0.00", "YYYY-MM-DD".
 
     Raises:
-        Refused: it is none.
+        Refused: it is not a number format.
     """
     if code.lower() == "general":
         return 0
@@ -283,11 +283,18 @@ def number_format(desk: Desk, code: str) -> int:
     try:
         return int(desk.document.NumberFormats.addNewConverted(code, english, here))
     except UnoError:
-        raise Refused(f"{code!r} is no number format; wanted is one as '#,##0.00'") from None
+        raise Refused(f"{code!r} is no number format; expected one like '#,##0.00'") from None
 
 
 def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
-    """The name of a cell style with that look; it is made where there is none."""
+    """Returns the name of a cell style with that look; it is made if there is none.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        color: colour of the text, as `writer_looks.color` takes it; empty: none.
+        background: colour of the cell; empty: none.
+        bold: whether the text is bold.
+    """
     parts = [background and f"on {background}", color, "bold" if bold else ""]
     name = "Highlight " + " ".join(filter(None, parts))
     styles = desk.document.StyleFamilies.getByName("CellStyles")

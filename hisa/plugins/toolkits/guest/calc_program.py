@@ -1,4 +1,4 @@
-"""Works on the spreadsheet in front of LibreOffice."""
+"""Reads and changes the spreadsheet in front of LibreOffice."""
 
 from __future__ import annotations
 

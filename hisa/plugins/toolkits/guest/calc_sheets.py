@@ -1,4 +1,4 @@
-"""Sheets, names, pages, protection, files and the undo list of a spreadsheet."""
+"""Works on sheets, page styles, files and the undo list of a spreadsheet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FUNCTIONS"]
 
 @looks("calc")
 def overview(desk: Desk) -> str:
-    """Every sheet with what is in it, and what is selected."""
+    """Lists every sheet with its contents, and the selection."""
     document = desk.document
     place = uno.fileUrlToSystemPath(document.URL) if document.URL else "never saved"
     saved = "with unsaved changes" if document.isModified() else "saved"
@@ -54,10 +54,10 @@ def _order(desk: Desk) -> str:
 
 
 def _new_name(desk: Desk, name: str) -> str:
-    """A name that no sheet has.
+    """Returns the name if a new sheet may have it.
 
     Raises:
-        Refused: one has it, or no sheet can have it.
+        Refused: a sheet has it already, or no sheet can have it.
     """
     sheets = desk.document.Sheets
     if sheets.hasByName(name):
@@ -68,14 +68,20 @@ def _new_name(desk: Desk, name: str) -> str:
 
 
 def _position(desk: Desk, position: int) -> int:
-    """From 0, of a place counted from 1; 0: after the last."""
+    """Returns the index, from 0, of a position counted from 1; 0 means after the last."""
     count = int(desk.document.Sheets.Count)
     return count if position < 1 else min(position - 1, count)
 
 
 @changes("calc", "Insert sheet")
 def sheet_add(desk: Desk, name: str, position: int) -> str:
-    """Insert an empty sheet and show it."""
+    """Insert an empty sheet and show it.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        name: a name that no sheet has yet.
+        position: its position, from 1; 0: the last.
+    """
     sheets = desk.document.Sheets
     sheets.insertNewByName(_new_name(desk, name), _position(desk, position))
     desk.controller.ActiveSheet = sheets.getByName(name)
@@ -84,7 +90,13 @@ def sheet_add(desk: Desk, name: str, position: int) -> str:
 
 @changes("calc", "Rename sheet")
 def sheet_rename(desk: Desk, sheet: str, name: str) -> str:
-    """Give a sheet another name; formulas follow."""
+    """Give a sheet another name; formulas follow.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: its present name; empty: the sheet that is shown.
+        name: a name that no sheet has yet.
+    """
     sheet_of(desk, sheet).Name = _new_name(desk, name)
     return f"sheets: {_order(desk)}"
 
@@ -102,7 +114,14 @@ def sheet_delete(desk: Desk, sheet: str) -> str:
 
 @changes("calc", "Copy sheet")
 def sheet_copy(desk: Desk, sheet: str, name: str, position: int) -> str:
-    """Copy a sheet and show the copy."""
+    """Copy a sheet and show the copy.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: its name; empty: the sheet that is shown.
+        name: the copy's name, which no sheet has yet.
+        position: the copy's position, from 1; 0: the last.
+    """
     source = sheet_of(desk, sheet).Name
     sheets = desk.document.Sheets
     sheets.copyByName(source, _new_name(desk, name), _position(desk, position))
@@ -112,7 +131,13 @@ def sheet_copy(desk: Desk, sheet: str, name: str, position: int) -> str:
 
 @changes("calc", "Move sheet")
 def sheet_move(desk: Desk, sheet: str, position: int) -> str:
-    """Move a sheet to another place."""
+    """Move a sheet to another place.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: its name; empty: the sheet that is shown.
+        position: its new one, from 1; 0: the last.
+    """
     name = sheet_of(desk, sheet).Name
     sheets = desk.document.Sheets
     before = sheets.ElementNames.index(name)
@@ -131,7 +156,17 @@ def page(
     pages_tall: int | None,
     area: str | None,
 ) -> str:
-    """Set how a sheet is printed."""
+    """Set how a sheet is printed.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: its name; empty: the sheet that is shown.
+        paper: a size as `set_paper` takes it; empty: as it is.
+        landscape: the orientation; None: as it is.
+        pages_wide: pages side by side to fit the sheet to; 0: any; None: as it is.
+        pages_tall: the same, one below the other.
+        area: the cells that are printed; "": all; None: as it is.
+    """
     target = sheet_of(desk, sheet)
     style = desk.document.StyleFamilies.getByName("PageStyles").getByName(target.PageStyle)
     if paper or landscape is not None:
@@ -174,7 +209,13 @@ _EXPORTED = {**_SAVED, ".html": "HTML (StarCalc)", ".pdf": "calc_pdf_Export"}
 
 @works("calc")
 def export(desk: Desk, path: str, overwrite: bool) -> str:
-    """Write a copy in another format; the document stays as it is."""
+    """Write a copy in another format; the document stays as it is.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        path: absolute, or with ~ in front; its ending is one of `_EXPORTED`.
+        overwrite: whether a file that is there may be replaced.
+    """
     target = target_file(path, _EXPORTED, overwrite=overwrite)
     ending = target.suffix.lower()
     if ending == ".csv":

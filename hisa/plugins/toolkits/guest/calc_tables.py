@@ -28,10 +28,15 @@ __all__ = ["FUNCTIONS", "column_of"]
 
 
 def column_of(block: Area, name: str, header: bool) -> int:
-    """The number, within a block, of a column by its letters or by its header.
+    """Returns the index, within a block, of a column by its letters or its header.
+
+    Args:
+        block: the table.
+        name: letters of the sheet's column, as "C", or the text of a header.
+        header: whether the first row of the block is its header.
 
     Raises:
-        Refused: neither names one.
+        Refused: the name is neither.
     """
     heads = [str(value) for value in block.part(0, 1).range.DataArray[0]] if header else []
     if name in heads:
@@ -42,11 +47,11 @@ def column_of(block: Area, name: str, header: bool) -> int:
             return index
     span = f"{letters(block.left)} to {letters(block.right)}"
     hint = f", or a header: {', '.join(map(repr, heads))}" if header else ""
-    raise Refused(f"{name!r} is no column of {block.label}; wanted is one of {span}{hint}")
+    raise Refused(f"{name!r} is no column of {block.label}; expected one of {span}{hint}")
 
 
 def _table(desk: Desk, cells: str) -> Area:
-    """The filled part of a block; of one cell, the table around it."""
+    """Returns the filled part of a block; for one cell, the table around it."""
     block = area(desk, cells)
     if block.count > 1:
         return require_filled_area(block)
@@ -68,7 +73,14 @@ def _shorten_value(value: Any) -> str:
 
 @changes("calc", "Sort")
 def sort(desk: Desk, cells: str, by: list[str], header: bool) -> str:
-    """Sort the rows of a table by columns, a minus in front of one turns its order."""
+    """Sort the rows of a table by columns; a minus in front of one reverses its order.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table, or one cell of it.
+        by: columns by letters or header, the most important first; "-C": from the largest down.
+        header: whether the first row stays where it is.
+    """
     block = _table(desk, cells)
     fields = []
     for column in by:
@@ -77,7 +89,7 @@ def sort(desk: Desk, cells: str, by: list[str], header: bool) -> str:
         field.IsAscending = not column.startswith("-")
         fields.append(field)
     if not 1 <= len(fields) <= 64:
-        raise Refused("by names no column; wanted is a list as ['B', '-C']")
+        raise Refused("by names no column; expected a list like ['B', '-C']")
     sort_fields = uno.Any("[]com.sun.star.table.TableSortField", tuple(fields))
     block.range.sort((setting("SortFields", sort_fields), setting("ContainsHeader", header)))
     reveal(desk, block)
@@ -98,7 +110,7 @@ _SIGNS = {
 def _build_field(block: Area, condition: str, any_of: bool) -> Any:
     match = _CONDITION.fullmatch(condition.strip())
     if match is None:
-        raise Refused(f"{condition!r}: wanted is a condition as 'B > 5' or 'Name contains x'")
+        raise Refused(f"{condition!r}: expected a condition like 'B > 5' or 'Name contains x'")
     operator = f"com.sun.star.sheet.FilterOperator2.{_SIGNS[match['sign'].lower()]}"
     value = match["value"].strip().strip("\"'")
     field = uno.createUnoStruct("com.sun.star.sheet.TableFilterField2")
@@ -124,7 +136,14 @@ def _filter(block: Area, fields: Sequence[Any]) -> None:
 
 @changes("calc", "Filter")
 def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
-    """Show only the rows of a table that meet the conditions; none: show all."""
+    """Show only the rows of a table that meet the conditions; none: show all.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table with its header, or one cell of it.
+        where: conditions, such as "Price > 5" or "Name contains pear".
+        any_of: whether one condition is enough for a row to be shown.
+    """
     block = _table(desk, cells)
     _filter(block, [_build_field(block, condition, any_of) for condition in where])
     reveal(desk, block)
@@ -138,7 +157,14 @@ def filter_rows(desk: Desk, cells: str, where: list[str], any_of: bool) -> str:
 
 @changes("calc", "Remove duplicates")
 def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) -> str:
-    """Take away the rows of a table that are as an earlier one in those columns."""
+    """Remove the rows of a table that equal an earlier one in those columns.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table, or one cell of it.
+        columns: by letters or header; empty: all.
+        header: whether the first row is a header, which stays.
+    """
     block = _table(desk, cells)
     chosen = [column_of(block, name, header) for name in columns] or list(range(block.columns))
     data = block.range.DataArray
@@ -160,7 +186,7 @@ def remove_duplicates(desk: Desk, cells: str, columns: list[str], header: bool) 
 
 
 def _runs(numbers: Iterable[int]) -> Iterable[tuple[int, int]]:
-    """Start and length of each run of neighbours."""
+    """Yields start and length of each run of consecutive numbers."""
     start = length = 0
     for value in numbers:
         if length and value == start + length:
@@ -187,18 +213,18 @@ _RULE = re.compile(
 _DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
 _NAME_ERROR = 525
 _MISSPELT = frozenset({501, 504, *range(507, 514), 516, 520, _NAME_ERROR})
-"""Errors that lie in a formula, whatever its cells hold: signs, brackets, arguments, names."""
+"""Errors of the formula itself, whatever its cells hold: signs, brackets, arguments, names."""
 
 
 def _parse_rule(block: Area, text: str) -> tuple[Any, str, str]:
-    """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3".
+    """Returns operator and formulas of "> 5", "between 1 and 9" or "formula $B2>3".
 
     Raises:
-        Refused: it is no condition, or holds a formula that Calc cannot calculate.
+        Refused: it is not a condition, or has a formula that Calc cannot calculate.
     """
     match = _RULE.fullmatch(spell_formula(text.strip()))
     if match is None:
-        raise Refused(f"{text!r}: wanted is '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
+        raise Refused(f"{text!r}: expected '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
     first = _check_operand(block, match["formula"] or match["low"] or match["one"])
     second = _check_operand(block, match["high"]) if match["high"] else ""
     sign = _OPERATORS[match["sign"]] if match["sign"] else "BETWEEN" if second else "FORMULA"
@@ -206,9 +232,9 @@ def _parse_rule(block: Area, text: str) -> tuple[Any, str, str]:
 
 
 def _check_operand(block: Area, formula: str) -> str:
-    """A formula of a condition, a date as Calc calculates it; tried in a free cell.
+    """Returns a formula of a condition, with a date as Calc's DATE, after trying it in a free cell.
 
-    Calc takes any text for the formula of a condition, which then never holds.
+    Calc takes any text as the formula of a condition; a wrong one then never holds.
     """
     formula = _DATE.sub(r"DATE(\1;\2;\3)", formula) if _DATE.fullmatch(formula) else formula
     on_sheet = find_used_area(block.sheet)
@@ -222,7 +248,7 @@ def _check_operand(block: Area, formula: str) -> str:
     trial.setPropertyToDefault("NumberFormat")  # a date gave it one
     if error in _MISSPELT:
         hint = '; a text stands in quotes, as "x"' if error == _NAME_ERROR else ""
-        raise Refused(f"{formula!r} is no formula that can be calculated: {shown}{hint}")
+        raise Refused(f"{formula!r} is not a formula that can be calculated: {shown}{hint}")
     return formula
 
 
@@ -236,7 +262,17 @@ def highlight(
     bold: bool,
     add: bool,
 ) -> str:
-    """Give cells a look while a condition holds."""
+    """Give cells a look while a condition holds.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        when: a condition as `_parse_rule` takes it; empty: adds none.
+        color: colour of the text; empty: as it is.
+        background: colour of the cells; empty: as it is.
+        bold: whether the text is bold.
+        add: whether the conditional formats that are there stay.
+    """
     block = area(desk, cells)
     formats = block.range.ConditionalFormat
     if not add:
@@ -270,7 +306,17 @@ _RULED = {"whole": "WHOLE", "decimal": "DECIMAL", "date": "DATE", "length": "TEX
 def validate(
     desk: Desk, cells: str, choices: list[str], source: str, rule: str, kind: str, message: str
 ) -> str:
-    """Limit what may be typed into cells; nothing given: no limit."""
+    """Limit what may be typed into cells; without choices, source and rule there is no limit.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: a block as `area` takes it.
+        choices: the values that may be chosen.
+        source: cells that hold these values; goes before `choices`.
+        rule: a condition as `_parse_rule` takes it; used if there are no choices.
+        kind: what the rule is about, one of `_RULED`.
+        message: what a person is told who types something else.
+    """
     block = area(desk, cells)
     validation = block.range.Validation
     validation.Type = constant("sheet.ValidationType.ANY")
@@ -311,11 +357,20 @@ def pivot(
     columns: list[str],
     values: Mapping[str, str] | list[str],
 ) -> str:
-    """Make a pivot table of a table with a header, as Calc's own dialog does."""
+    """Make a pivot table of a table with a header, as Calc's own dialog does.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        cells: the table with its header, or one cell of it.
+        to: the upper left cell; empty: on a new sheet.
+        rows: headers whose values become rows.
+        columns: headers whose values become columns.
+        values: headers, each with one of `_FUNCTIONS`; of a list, the sums.
+    """
     block = _table(desk, cells)
     target = area(desk, to) if to else _new_sheet(desk, block.sheet)
     if block.meets(target):
-        raise Refused(f"{target.label} lies in {block.label}; choose another place")
+        raise Refused(f"{target.label} is inside {block.label}; choose another place")
     tables = target.sheet.DataPilotTables
     descriptor = tables.createDataPilotDescriptor()
     descriptor.setSourceRange(block.range.RangeAddress)
@@ -344,7 +399,7 @@ def pivot(
 
 
 def _new_sheet(desk: Desk, source: Any) -> Area:
-    """A sheet behind the one that the table stands on, named as Calc's own dialog names it."""
+    """Inserts a sheet after the table's own, named as Calc's dialog names it."""
     sheets = desk.document.Sheets
     name = _free_name(f"Pivot Table_{source.Name}_", sheets.ElementNames, 1)
     sheets.insertNewByName(name, source.RangeAddress.Sheet + 1)
@@ -371,7 +426,7 @@ def _orientation(place: str) -> Any:
 
 def _function(name: str) -> Any:
     if name.upper() not in _FUNCTIONS:
-        raise Refused(f"{name!r} is no function; wanted is one of {', '.join(_FUNCTIONS).lower()}")
+        raise Refused(f"{name!r} is no function; expected one of {', '.join(_FUNCTIONS).lower()}")
     return constant(f"sheet.GeneralFunction.{name.upper()}")
 
 

@@ -1,4 +1,4 @@
-"""The texts that cells show, and how an answer tells of them."""
+"""Reads the texts that cells show, and formats them for an answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .office_files import write_copy
 __all__ = ["errors_in", "line", "read_shown", "sheet_text", "short", "state", "written_state"]
 
 _FEW_CELLS = 16
-"""Cells that are asked for one by one: 2 ms each; writing a sheet as text takes 20 ms and more."""
+"""Cells that are read one by one, at 2 ms each; writing a sheet as text takes 20 ms and more."""
 _WRITTEN = 300_000
-"""Cells of a sheet that is written as text, which takes a second or two then."""
+"""Most cells of a sheet that is written as text, which then takes a second or two."""
 _CELL = 200
 """Characters of one cell in a table."""
 _SHORT = 40
@@ -27,11 +27,11 @@ _STATE = 8
 _NAMED = 5
 """Cells with an error that an answer names."""
 _ERRORS = 4
-"""com.sun.star.sheet.FormulaResult: of formulas, those that yield an error."""
+"""com.sun.star.sheet.FormulaResult: formulas that yield an error."""
 
 
 def read_shown(desk: Desk, part: Area) -> list[list[str]]:
-    """The texts that a person sees in the cells."""
+    """Returns the texts that a person sees in the cells."""
     on_sheet = find_used_area(part.sheet)
     if part.count <= _FEW_CELLS or on_sheet is None or on_sheet.count > _WRITTEN:
         return _read_cells(part)
@@ -47,13 +47,19 @@ def read_shown(desk: Desk, part: Area) -> list[list[str]]:
 
 
 def sheet_text(desk: Desk, sheet: Any, *, separator: str) -> str:
-    """A whole sheet as CSV, cells as they are shown."""
+    """Returns a whole sheet as CSV, with the cells as they are shown.
+
+    Args:
+        desk: LibreOffice, with the spreadsheet in front.
+        sheet: the sheet, as UNO gives it.
+        separator: one character between cells.
+    """
     index = sheet.RangeAddress.Sheet + 1
     options = f"{ord(separator)},34,76,1,,0,false,true,true,false,false,{index}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "sheet.csv")
         write_copy(desk, path, "Text - txt - csv (StarCalc)", FilterOptions=options)
-        csv_path = next(Path(folder).iterdir())  # its name has the sheet's in it
+        csv_path = next(Path(folder).iterdir())  # LibreOffice adds the sheet's name
         with csv_path.open(newline="", encoding="utf-8") as file:
             return file.read()
 
@@ -64,7 +70,7 @@ def _read_cells(part: Area) -> list[list[str]]:
 
 
 def line(value: Any) -> str:
-    """One cell on one line, as a table has it."""
+    """Returns a cell's value on one line, for a table."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     text = "" if value is None else str(value)
@@ -73,7 +79,7 @@ def line(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """One cell in an answer of one line."""
+    """Returns a cell's text, shortened for an answer of one line."""
     text = line(text)
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
@@ -91,14 +97,14 @@ def state(block: Area) -> str:
 
 
 def written_state(block: Area) -> str:
-    """The same of formulas that were just written: no success where one yields an error."""
+    """Returns `state` of formulas just written; as `Faulty` if one yields an error."""
     summary = state(block)
     wrong = block.range.queryFormulaCells(_ERRORS).RangeAddresses
     return Faulty(f"written, but {summary}") if wrong else summary
 
 
 def errors_in(block: Area) -> list[str]:
-    """The cells of a block whose formulas yield an error; the first are told with it."""
+    """Returns the cells whose formulas yield an error, the first few with the error."""
     addresses = block.range.queryFormulaCells(_ERRORS).RangeAddresses
     places = [
         (column, row)

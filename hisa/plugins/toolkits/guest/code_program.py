@@ -1,6 +1,6 @@
-"""Works Visual Studio Code or its open build by its command line and by its files.
+"""Controls Visual Studio Code or its open build by its command line and its files.
 
-Each function takes and answers plain JSON data; see `files_common.serve`.
+Each function takes and returns plain JSON data; see `files_common.serve`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _COMMANDS = {"code": "Code", "codium": "VSCodium", "code-oss": "Code - OSS"}
 _LARGEST = 4 << 20
 """Bytes of the largest file of settings; a person's has some thousand."""
 _SECONDS = 100.0
-"""Of the command line: its first call starts the open build's server."""
+"""Time limit of the command line: its first call starts the open build's server."""
 
 
 def _command() -> str:
-    """The editor's command."""
+    """Returns the editor's command."""
     for name in _COMMANDS:
         if path := shutil.which(name):
             return path
@@ -34,7 +34,7 @@ def _command() -> str:
 
 
 def _user() -> Path:
-    """The folder of the user's settings, which is made where there is none."""
+    """Returns the folder of the user's settings, which may not exist yet."""
     names = (folder for name, folder in _COMMANDS.items() if shutil.which(name))
     return Path.home() / ".config" / next(names, "Code") / "User"
 
@@ -67,7 +67,14 @@ def _require_path(text: str) -> Path:
 
 
 def show(path: str, line: int, column: int, window: str) -> Any:
-    """Opens a file or folder, and returns its name, which the window's title will have."""
+    """Opens a file or folder, and returns its name, which the window's title will have.
+
+    Args:
+        path: an existing file or folder.
+        line: a line of the file, from 1; 0: where the editor puts the cursor.
+        column: a column of the line, from 1.
+        window: "new", "same", "add" (the folder to what the window shows) or "".
+    """
     target = _require_path(path)
     words = {"new": ["-n"], "same": ["-r"], "add": ["--add"], "": []}[window]
     if target.is_dir():
@@ -95,7 +102,7 @@ def install(which: str) -> Any:
     if which.endswith(".vsix"):
         word = str(_require_path(which))
     elif not re.fullmatch(r"[\w-]+\.[\w.-]+(@[\w.-]+)?", which):
-        raise Refused(f"{which!r}: want PUBLISHER.NAME, or a file that ends in .vsix")
+        raise Refused(f"{which!r}: expected PUBLISHER.NAME, or a file that ends in .vsix")
     output = _run_editor("--install-extension", word)
     after = extensions()
     new = {name: version for name, version in after.items() if before.get(name) != version}
@@ -106,7 +113,7 @@ def install(which: str) -> Any:
 
 
 def uninstall(name: str) -> Any:
-    """Uninstalls an extension, and returns how many are left."""
+    """Uninstalls an extension, and returns the number that are left."""
     if name.lower() not in extensions():
         raise Refused(f"no extension {name!r}; there are {', '.join(extensions()) or 'none'}")
     _run_editor("--uninstall-extension", name)
@@ -117,7 +124,7 @@ def uninstall(name: str) -> Any:
 
 
 def _settings_file(name: str, folder: str) -> Path:
-    """A file of the user's settings, or of a folder's own."""
+    """Returns the path of a file of the user's settings, or of a folder's own."""
     if not folder:
         return _user() / name
     root = _require_path(folder)
@@ -127,10 +134,10 @@ def _settings_file(name: str, folder: str) -> Path:
 
 
 def load(path: Path, kind: type) -> Any:
-    """Returns what a file holds; empty where it is not there.
+    """Returns the contents of a file; an empty value if it does not exist.
 
     Raises:
-        Refused: it holds something else, or comments, which a change would lose.
+        Refused: it holds another kind of value, or comments, which a change would lose.
     """
     if path.exists() and path.stat().st_size > _LARGEST:
         raise Refused(f"{path} is larger than {_LARGEST >> 20} MiB")
@@ -141,7 +148,7 @@ def load(path: Path, kind: type) -> Any:
         value = json.loads(text)
     except ValueError as error:
         raise Refused(
-            f"{path} is no plain JSON, or has comments: {error}; change it in the editor"
+            f"{path} is not plain JSON, or has comments: {error}; change it in the editor"
         ) from error
     if not isinstance(value, kind):
         raise Refused(f"{path} holds no {'object' if kind is dict else 'list'}")
@@ -169,7 +176,13 @@ def settings(words: str, folder: str) -> Any:
 
 
 def setting(name: str, value: Any, folder: str) -> Any:
-    """Sets a setting, and returns what it was and is."""
+    """Sets a setting, and returns its value before and now.
+
+    Args:
+        name: the setting's id, such as "editor.fontSize".
+        value: plain JSON data.
+        folder: the folder whose own settings change; empty: the user's.
+    """
     path = _settings_file("settings.json", folder)
     stored = load(path, dict)
     write(path, {**stored, name: value})
@@ -177,7 +190,7 @@ def setting(name: str, value: Any, folder: str) -> Any:
 
 
 def unset(name: str, folder: str) -> Any:
-    """Takes a setting out, so that the default holds."""
+    """Removes a setting, so that its default applies."""
     path = _settings_file("settings.json", folder)
     stored = load(path, dict)
     if name not in stored:
@@ -187,12 +200,19 @@ def unset(name: str, folder: str) -> Any:
 
 
 def keys() -> Any:
-    """Returns the user's own keys."""
+    """Returns the user's own shortcuts."""
     return load(_settings_file("keybindings.json", ""), list)
 
 
 def bind(key: str, command: str, when: str, args: Any) -> Any:
-    """Adds a key for a command, and returns all of that key."""
+    """Adds a shortcut for a command, and returns all those of its key.
+
+    Args:
+        key: such as "ctrl+alt+n".
+        command: the command's id; with "-" in front, a default key is taken from it.
+        when: the condition of the key; empty: always.
+        args: what the command is given; None: nothing.
+    """
     path = _settings_file("keybindings.json", "")
     bindings = load(path, list)
     new = {"key": key, "command": command}
@@ -204,7 +224,7 @@ def bind(key: str, command: str, when: str, args: Any) -> Any:
 
 
 def unbind(key: str, command: str) -> Any:
-    """Takes the user's own keys for a command out, and returns how many went."""
+    """Removes the user's own shortcuts for a command, and returns their number."""
     path = _settings_file("keybindings.json", "")
     bindings = load(path, list)
     rest = [
@@ -226,7 +246,13 @@ _NAMED = {"tasks": "label", "launch": "name"}
 
 
 def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
-    """Adds a task or launch configuration, in place of one of the same name."""
+    """Adds a task or launch configuration, in place of one of the same name.
+
+    Args:
+        kind: "tasks" or "launch".
+        folder: the folder whose .vscode holds the file.
+        new: the entry, with a "label" (tasks) or "name" (launch).
+    """
     name, key, version = _PLACES[kind]
     path = _settings_file(name, folder)
     stored = load(path, dict)

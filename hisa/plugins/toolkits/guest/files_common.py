@@ -1,4 +1,4 @@
-"""What the programs share: paths, the bin, waiting, and how an answer is told."""
+"""What the programs share: paths, the bin, waiting, and the form of an answer."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 __all__ = ["Refused", "path_of", "serve", "to_bin", "wait_until"]
 
 _BIN_SECONDS = 30.0
-"""A large folder is copied into the bin where that is on another disk."""
+"""A large folder is copied into the bin if that is on another disk."""
 
 
 class Refused(Exception):
-    """It cannot be done as it was asked; its text is what the model reads."""
+    """The call cannot be done as it was asked; the model reads this text."""
 
 
 def path_of(text: str) -> Path:
     """Returns the path that a text means: absolute, or from the home folder on.
 
     Raises:
-        Refused: it means none.
+        Refused: it is not a path.
     """
     if not text.strip() or "\0" in text:
         raise Refused(f"{text!r} is no path")
@@ -36,7 +36,7 @@ def to_bin(path: Path) -> None:
     """Moves something to the desktop's bin.
 
     Raises:
-        Refused: it is not there afterwards.
+        Refused: it is still where it was, or the move failed.
     """
     result = subprocess.run(
         ["gio", "trash", "--", os.fspath(path)],
@@ -52,10 +52,15 @@ def to_bin(path: Path) -> None:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
-    """Waits until something holds.
+    """Waits until a condition holds.
+
+    Args:
+        holds: the condition, asked ten times a second.
+        seconds: how long to wait.
+        problem: the text of the refusal.
 
     Raises:
-        Refused: it does not in so many seconds; tells the problem.
+        Refused: the condition does not hold in time.
     """
     deadline = time.monotonic() + seconds
     while not holds():
@@ -67,11 +72,11 @@ def wait_until(holds: Callable[[], bool], seconds: float, problem: str) -> None:
 def serve(
     functions: Mapping[str, Callable[..., Any]], broken: Mapping[type[Exception], str] | None = None
 ) -> None:
-    """Prints the answer to the call of the command line.
+    """Runs the call of the command line, and prints its answer.
 
     Args:
-        functions: by name.
-        broken: further errors, and what is said before their text.
+        functions: those that may be called, by name.
+        broken: further errors that become answers, with what goes before their text.
     """
     name, text = sys.argv[1:3]
     arguments = json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)

@@ -13,9 +13,9 @@ from typing import Any
 from .files_common import Refused, path_of, serve, to_bin
 
 LARGEST = 64 << 20
-"""Bytes of the largest file that is read: larger ones are no text that somebody wrote."""
+"""Bytes of the largest file that is read: nobody writes larger texts."""
 MOST_CHARACTERS = 200_000
-"""Characters of lines that are told; the tool keeps fewer of them."""
+"""Most characters that an answer holds; the tool keeps fewer of them."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -28,12 +28,12 @@ def _find_encoding(data: bytes, requested: str) -> str:
         try:
             return codecs.lookup(requested).name
         except LookupError as error:
-            raise Refused(f"no encoding {requested!r}; such as utf-8, utf-16, latin-1") from error
+            raise Refused(f"no encoding {requested!r}; try utf-8, utf-16 or latin-1") from error
     for mark, name in MARKS:
         if data.startswith(mark):
             return name
     if b"\0" in data[:8192]:
-        raise Refused("it is no text: it has zero bytes")
+        raise Refused("it is not text: it has zero bytes")
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -46,7 +46,9 @@ def _load(path: Path, requested: str) -> tuple[str, str]:
     if not path.is_file():
         raise Refused(f"there is no file {str(path)!r}")
     if path.stat().st_size > LARGEST:
-        raise Refused(f"{str(path)!r} has {path.stat().st_size:,} bytes; {LARGEST:,} are read")
+        raise Refused(
+            f"{str(path)!r} has {path.stat().st_size:,} bytes; at most {LARGEST:,} are read"
+        )
     data = path.read_bytes()
     try:
         encoding = _find_encoding(data, requested)
@@ -60,7 +62,14 @@ def _load(path: Path, requested: str) -> tuple[str, str]:
 
 
 def read(path: str, first: int, last: int, encoding: str) -> dict[str, Any]:
-    """Returns lines of a text file; numbers below 0 count from its end."""
+    """Returns lines of a text file; numbers below 0 count from its end.
+
+    Args:
+        path: absolute, or from the home folder on.
+        first: number of the first line, from 1; -20: the twentieth from the end.
+        last: number of the last line; -1: the last of the file.
+        encoding: a codec of Python; empty: found from the file's bytes.
+    """
     target = path_of(path)
     text, used = _load(target, encoding)
     lines = text.splitlines()
@@ -117,7 +126,14 @@ def _mask() -> int:
 
 
 def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any]:
-    """Writes a whole file; one that was there goes to the bin."""
+    """Writes a whole file; an earlier one goes to the bin.
+
+    Args:
+        path: absolute, or from the home folder on; missing folders are made.
+        text: the whole contents.
+        encoding: a codec of Python; empty: UTF-8.
+        overwrite: whether a file may be there already.
+    """
     target = path_of(path)
     used = _find_encoding(b"", encoding or "utf-8")
     note = ""
@@ -125,16 +141,23 @@ def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any
         if target.is_dir():
             raise Refused(f"{str(target)!r} is a folder")
         if not overwrite:
-            raise Refused(f"{str(target)!r} is there already; with overwrite it goes to the bin")
+            raise Refused(f"{str(target)!r} already exists; with overwrite it goes to the bin")
         text.encode(used, "strict" if used.startswith("utf") else "replace")
         to_bin(target)
-        note = "what was there is in the bin"
+        note = "the earlier file is in the bin"
     target.parent.mkdir(parents=True, exist_ok=True)
     return {**_store(target, text, used), "note": note}
 
 
 def replace(path: str, find: str, replacement: str, *, regex: bool) -> dict[str, Any]:
-    """Replaces text in a file; its encoding and line ends stay."""
+    """Replaces text in a file; its encoding and line ends stay.
+
+    Args:
+        path: absolute, or from the home folder on.
+        find: the text, or a regular expression in which ^ and $ mean a line's ends.
+        replacement: the new text; of a regular expression, with groups such as "\\1".
+        regex: whether `find` is a regular expression.
+    """
     target = path_of(path)
     before, used = _load(target, "")
     if "\r\n" in before and "\r\n" not in find and not regex:
@@ -152,7 +175,7 @@ def replace(path: str, find: str, replacement: str, *, regex: bool) -> dict[str,
 
 
 def _list_changed_lines(before: str, after: str) -> list[str]:
-    """Returns the first lines that are other than before, with their numbers."""
+    """Returns the first lines that changed, with their numbers."""
     old = set(before.splitlines())
     lines = enumerate(after.splitlines(), 1)
     return [f"{number}: {line[:200]}" for number, line in lines if line not in old][:10]

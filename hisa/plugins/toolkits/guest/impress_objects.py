@@ -1,4 +1,4 @@
-"""What stands on slides: text, shapes, pictures and tables."""
+"""Changes what is on slides: text, shapes, pictures and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,14 @@ def _insert(slide: Any, shape: Any, box: tuple[float, float, float, float]) -> i
 
 @changes("impress", "Write text")
 def write(desk: Desk, slide: str, shape: str, text: str) -> str:
-    """Writes the text of an object anew."""
+    """Replaces the text of a shape.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: its number, name or kind, as `find_shape` takes it.
+        text: the whole new text, one paragraph per line.
+    """
     target = find_shape(select_slide(desk, slide), shape)
     if not hasattr(target, "String"):
         raise Refused("that shape holds no text")
@@ -57,7 +64,7 @@ def write(desk: Desk, slide: str, shape: str, text: str) -> str:
         return Unchanged(f"{shape} reads {excerpt(text)} already")
     fill(select_slide(desk, slide), shape, text)
     if target.String != text:
-        raise Refused("the text does not read back as it was given")
+        raise Refused("the text does not read back as it was written")
     return (
         f"{shape} of slide {_find_slide_number(desk, slide)} is now {excerpt(target.String, 200)}"
     )
@@ -79,7 +86,18 @@ def text_box(
     height_cm: float,
     size: float | None,
 ) -> str:
-    """Puts a text box on a slide."""
+    """Puts a text box on a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        text: the text, one paragraph per line.
+        left_cm: distance from the slide's left edge.
+        top_cm: distance from the slide's top edge.
+        width_cm: the width, more than 0.
+        height_cm: the least height; the box grows with its text.
+        size: the font's size in points; None: the default.
+    """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance("com.sun.star.drawing.TextShape")
     with Unrecorded(desk):
@@ -94,7 +112,15 @@ def text_box(
 
 @changes("impress", "Format text")
 def format_text(desk: Desk, slides_: str, shape: str, text: str, **options: Any) -> str:
-    """Sets the look of characters: of an object, of a text in it, or of all text of slides."""
+    """Sets the look of characters: of a shape, of a text in it, or of all text of slides.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        shape: its number, name or kind, as `find_shape` takes it; empty: all that have text.
+        text: every place of this text; empty: all of it.
+        options: what `character` takes; None leaves a property as it is.
+    """
     ranges = []
     for slide in select_slides(desk, slides_):
         targets = (
@@ -120,7 +146,15 @@ def _has_text(shape: Any) -> bool:
 
 @changes("impress", "Format paragraphs")
 def format_paragraphs(desk: Desk, slides_: str, shape: str, bullets: str, **options: Any) -> str:
-    """Sets alignment, spacing and bullets of the paragraphs of an object."""
+    """Sets alignment, spacing and bullets of the paragraphs of a shape.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        shape: its number, name or kind, as `find_shape` takes it, on each of the slides.
+        bullets: one of `_NUMBERING`, or "none"; empty: as they are.
+        options: what `paragraph` takes; None leaves a property as it is.
+    """
     properties = paragraph(options)
     targets = [find_shape(slide, shape) for slide in select_slides(desk, slides_)]
     ranges = [cursor for target in targets for cursor in cursors(target, "")]
@@ -140,14 +174,14 @@ _NUMBERING = {"bullets": 6, "numbers": 4, "letters": 1}
 
 
 def _mark_all(shape: Any, kind: str) -> None:
-    """Marks each paragraph alone: a level set over several reaches one of them."""
+    """Marks each paragraph by itself: a level that is set over several reaches only one."""
     walk = shape.createEnumeration()
     while walk.hasMoreElements():
         line = walk.nextElement()
         _set_bullets(line, kind)
         level = -1 if line.NumberingLevel is None else line.NumberingLevel
         if (level < 0) != (kind == "none"):
-            raise Refused(f"{excerpt(line.String)} is at level {level} of a list afterwards")
+            raise Refused(f"{excerpt(line.String)} is now at level {level} of a list")
 
 
 def _set_bullets(cursor: Any, kind: str) -> None:
@@ -174,7 +208,7 @@ def _set_bullets(cursor: Any, kind: str) -> None:
 
 
 def _paint(shape: Any, fill: str, line: str) -> None:
-    """Sets fill and line of an object; "none" leaves it open."""
+    """Sets fill and outline of a shape; "none" removes them."""
     for word, kind, part in ((fill, "FillStyle", "Fill"), (line, "LineStyle", "Line")):
         if word:
             number = color(word)
@@ -208,7 +242,20 @@ def shape_change(
     fill: str,
     line: str,
 ) -> str:
-    """Moves, resizes, turns or paints an object."""
+    """Moves, resizes, turns or colours a shape.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: its number, name or kind, as `find_shape` takes it.
+        left_cm: distance from the slide's left edge; None: as it is.
+        top_cm: distance from the slide's top edge; None: as it is.
+        width_cm: the new width; None: as it is.
+        height_cm: the new height; None: as it is.
+        degrees: the angle from upright, clockwise; None: as it is.
+        fill: a colour, "none" for no fill, or empty: as it is.
+        line: the same for the outline.
+    """
     target_slide = select_slide(desk, slide)
     target = find_shape(target_slide, shape)
     with Unrecorded(desk):
@@ -223,7 +270,13 @@ def shape_change(
 
 @changes("impress", "Delete shape")
 def shape_delete(desk: Desk, slide: str, shape: str) -> str:
-    """Deletes an object of a slide."""
+    """Deletes a shape of a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: its number, name or kind, as `find_shape` takes it.
+    """
     target = select_slide(desk, slide)
     target.remove(find_shape(target, shape))
     position = _find_slide_number(desk, slide)
@@ -241,7 +294,18 @@ def image_insert(
     width_cm: float | None,
     height_cm: float | None,
 ) -> str:
-    """Puts the picture of a file on a slide, in its middle where no place is given."""
+    """Puts the picture of a file on a slide, by default in its middle.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        path: the picture's file, absolute or from the home folder on.
+        left_cm: distance from the slide's left edge; None: centred.
+        top_cm: distance from the slide's top edge; None: centred.
+        width_cm: its width; None: by the height and the picture's proportions.
+        height_cm: its height; None: by the width. Without both it has its own size, at most the
+            slide's.
+    """
     target, picture = select_slide(desk, slide), graphic(desk, path)
     wide, high = size_of(picture, width_cm, height_cm)
     if not (width_cm or height_cm):
@@ -269,7 +333,17 @@ def table_insert(
     width_cm: float,
     height_cm: float,
 ) -> str:
-    """Puts a table on a slide."""
+    """Puts a table on a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        values: rows of texts, at least one; rows may differ in length.
+        left_cm: distance from the slide's left edge.
+        top_cm: distance from the slide's top edge.
+        width_cm: the width of the whole table.
+        height_cm: the height of the whole table.
+    """
     target = select_slide(desk, slide)
     shape = desk.document.createInstance(_TABLE)
     box = (left_cm, top_cm, width_cm, height_cm)
@@ -291,14 +365,14 @@ def _grow(lines: Any, count: int) -> None:
 
 
 def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) -> int:
-    """Returns the number of cells that read back as they were written."""
+    """Writes texts into cells, and returns their number."""
     count = 0
     for down, line in enumerate(values):
         for right, text in enumerate(line):
             cell = model.getCellByPosition(column + right, row + down)
             cell.String = text
             if cell.String != text:
-                raise Refused(f"row {row + down + 1} does not read back as it was given")
+                raise Refused(f"row {row + down + 1} does not read back as it was written")
             count += 1
     return count
 
@@ -307,7 +381,16 @@ def _fill(model: Any, values: Sequence[Sequence[str]], row: int, column: int) ->
 def table_write(
     desk: Desk, slide: str, shape: str, row: int, column: int, values: Sequence[Sequence[str]]
 ) -> str:
-    """Writes texts into a table's cells, from one cell on; rows are added as needed."""
+    """Writes texts into a table's cells, starting at one; rows are added as needed.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        shape: the table, as `find_shape` takes it; empty: the first of the slide.
+        row: the row of the first cell, from 1.
+        column: the column of the first cell, from 1; no columns are added.
+        values: rows of texts.
+    """
     target = select_slide(desk, slide)
     tables = [candidate for candidate in shapes(target) if candidate.ShapeType == _TABLE]
     table = find_shape(target, shape) if shape else tables[0] if tables else None
@@ -327,7 +410,14 @@ def table_write(
 
 @changes("impress", "Find and replace")
 def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
-    """Replaces text on all slides; what is around it keeps its look."""
+    """Replaces text on all slides; the text around it keeps its look.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        find: the text, at least one character.
+        replacement: the new text; "" removes the old one.
+        match_case: whether case matters.
+    """
     pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
     count = 0
     for holder in [
@@ -342,7 +432,7 @@ def replace(desk: Desk, find: str, replacement: str, match_case: bool) -> str:
 
 
 def _iterate_holders(objects: Sequence[Any]) -> Iterator[Any]:
-    """Gives what holds text: objects, those of groups, and the cells of tables."""
+    """Yields what holds text: shapes, those in groups, and the cells of tables."""
     for shape in objects:
         if shape.ShapeType == _TABLE:
             model = shape.Model

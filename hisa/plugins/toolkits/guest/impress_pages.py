@@ -1,4 +1,4 @@
-"""Slides of a presentation: their order, layout, background, notes and size."""
+"""Changes the slides of a presentation: order, layout, background, notes and size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIZES = {"16:9": (28.0, 15.75), "4:3": (28.0, 21.0), "A4": (29.7, 21.0), "16:10
 
 @looks("impress")
 def overview(desk: Desk) -> str:
-    """Tells the slides, what is on them and which one is in front."""
+    """Lists the slides with what is on them, and says which one is in front."""
     document, every = desk.document, slides(desk)
     state = "has unsaved changes" if document.isModified() else "has no unsaved changes"
     first = every[0]
@@ -62,7 +62,7 @@ def _describe_marks(slide: Any) -> str:
 
 @looks("impress")
 def read(desk: Desk, slide: str) -> str:
-    """Tells all text of slides, notes and tables included."""
+    """Returns all text of slides, with notes and tables."""
     lines = []
     for page in select_slides(desk, slide):
         lines.append(f"slide {number_of(desk, page)}{_describe_marks(page)}:")
@@ -88,7 +88,7 @@ def _list_cells(model: Any) -> list[str]:
 
 
 def _find_notes(slide: Any) -> Any:
-    """Returns the place for notes of a slide; None where it has none yet."""
+    """Returns the shape for notes of a slide; None if it has none yet."""
     for shape in shapes(slide.NotesPage):
         if shape.ShapeType == "com.sun.star.presentation.NotesShape":
             return shape
@@ -102,13 +102,21 @@ def _read_notes(slide: Any) -> str:
 
 @changes("impress", "Insert slide")
 def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
-    """Inserts a slide as number so and so, with title and content where given."""
+    """Inserts a slide at a position, with title and content if given.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        at: the new slide's number, from 1; 0: the last.
+        layout: the layout, one of `_LAYOUTS`.
+        title: the text of its title; empty: none.
+        content: its points, one per line; empty: none.
+    """
     every = slides(desk)
     if at > len(every) + 1:
         raise Refused(f"there are {len(every)} slides; a new one can be 1 to {len(every) + 1}")
     number = at or len(every) + 1
     desk.controller.CurrentPage = every[max(0, number - 2)]
-    desk.dispatch(".uno:InsertPage")  # which undo takes back, as it does not `insertNewByIndex`
+    desk.dispatch(".uno:InsertPage")  # which undo reverts, unlike `insertNewByIndex`
     now = slides(desk)
     if len(now) != len(every) + 1:
         raise Refused(f"there are still {len(every)} slides")
@@ -124,7 +132,7 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
 
 
 def _lay_out(desk: Desk, slide: Any, name: str) -> None:
-    """Sets a layout by the menu's command, which undo takes back whole."""
+    """Sets a layout by the menu's command, which undo reverts as a whole."""
     desk.controller.CurrentPage = slide
     desk.dispatch(".uno:AssignLayout", WhatLayout=_LAYOUTS[name])
     if slide.Layout != _LAYOUTS[name]:
@@ -133,11 +141,11 @@ def _lay_out(desk: Desk, slide: Any, name: str) -> None:
 
 @changes("impress", "Duplicate slide")
 def duplicate(desk: Desk, slide: str) -> str:
-    """Copies a slide; the copy comes behind it."""
+    """Copies a slide; the copy comes after it."""
     source = select_slide(desk, slide)
     before = len(slides(desk))
     desk.controller.CurrentPage = source
-    desk.dispatch(".uno:DuplicatePage")  # which undo takes back, as it does not `duplicate`
+    desk.dispatch(".uno:DuplicatePage")  # which undo reverts, unlike `duplicate`
     if len(slides(desk)) != before + 1:
         raise Refused(f"there are still {before} slides")
     number = number_of(desk, source)
@@ -158,7 +166,13 @@ def delete(desk: Desk, slides_: str) -> str:
 
 @changes("impress", "Move slide")
 def move(desk: Desk, slide: str, to: int) -> str:
-    """Moves a slide to another number."""
+    """Moves a slide to another number.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        to: its new number, from 1.
+    """
     target = select_slide(desk, slide)
     if not 1 <= to <= len(slides(desk)):
         raise Refused(f"there is no place {to}; there are 1 to {len(slides(desk))}")
@@ -168,7 +182,7 @@ def move(desk: Desk, slide: str, to: int) -> str:
 
 
 def _move(desk: Desk, slide: Any, to: int) -> None:
-    """Moves a slide by the menu's commands: the interface has none."""
+    """Moves a slide by the menu's commands: UNO has no function for it."""
     desk.controller.CurrentPage = slide
     for _ in slides(desk):
         now = number_of(desk, slide)
@@ -181,7 +195,13 @@ def _move(desk: Desk, slide: Any, to: int) -> None:
 
 @changes("impress", "Slide layout")
 def layout(desk: Desk, slides_: str, name: str) -> str:
-    """Gives slides a layout."""
+    """Gives slides a layout.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        name: the layout, one of `_LAYOUTS`.
+    """
     picked = select_slides(desk, slides_)
     for page in picked:
         _lay_out(desk, page, name)
@@ -198,7 +218,14 @@ def show(desk: Desk, slide: str) -> str:
 
 @changes("impress", "Slide background")
 def background(desk: Desk, slides_: str, color_: str, image: str) -> str:
-    """Sets the background of slides: a colour, a picture, or that of the master again."""
+    """Sets the background of slides: a colour, a picture, or that of the master again.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        color_: a colour as `color` takes it; without it and an image: the master's.
+        image: path of a picture, which goes before the colour; empty: none.
+    """
     picked = select_slides(desk, slides_)
     number = color(color_) if color_ else -1
     picture = graphic(desk, image) if image else None
@@ -234,7 +261,13 @@ def size(desk: Desk, format_: str) -> str:
 
 @changes("impress", "Speaker notes")
 def notes(desk: Desk, slide: str, text: str) -> str:
-    """Writes the speaker's notes of a slide."""
+    """Writes the speaker's notes of a slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slide: one slide, as `select_slide` takes it.
+        text: the whole new notes.
+    """
     target = select_slide(desk, slide)
     holder = _find_notes(target)
     if holder is None:
@@ -251,7 +284,15 @@ def notes(desk: Desk, slide: str, text: str) -> str:
 def footer(
     desk: Desk, slides_: str, text: str | None, number: bool | None, date: bool | None
 ) -> str:
-    """Shows a footer, slide numbers or the date on slides, or no longer."""
+    """Shows or hides a footer, slide numbers or the date on slides.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        slides_: one slide or several, as `select_slides` takes them.
+        text: the footer's text; "": no footer; None: as it is.
+        number: whether slide numbers are shown; None: as it is.
+        date: whether today's date is shown; None: as it is.
+    """
     picked = select_slides(desk, slides_)
     for page in picked:
         if text is not None:

@@ -1,4 +1,4 @@
-"""Finds slides and their objects in a presentation, and tells of them."""
+"""Finds slides and their shapes in a presentation, and describes them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ KINDS = {
     "content": ("OutlinerShape", "SubtitleShape"),
     "notes": ("NotesShape",),
 }
-"""Words for the places of a layout, and the kinds of object in them."""
+"""Words for the placeholders of a layout, and the types of shape in them."""
 
 
 class Unrecorded:
-    """Keeps out of the undo list what LibreOffice would record half: it says so, then.
+    """Keeps changes out of the undo list that LibreOffice would record only in part.
 
-    An object that is put on a slide is no step of the list, but its text and its rows are: undo
-    would leave it there, emptied.
+    A shape that is put on a slide is not a step of the list, but its text and its rows are: undo
+    would leave it there, emptied. The answer then says that undo does not take the change back.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -71,7 +71,7 @@ def select_slides(desk: Desk, numbers: str) -> list[Any]:
     """Returns the slides that a text such as "2-4" means.
 
     Raises:
-        Refused: it means none.
+        Refused: it means no slides.
     """
     every, selection = slides(desk), numbers.strip()
     if selection in ("", "current"):
@@ -85,7 +85,7 @@ def select_slides(desk: Desk, numbers: str) -> list[Any]:
         match = _PART.fullmatch(part.strip())
         if match is None:
             ways = '"3", "2-4", "1,3", "last", "all" or "current"'
-            raise Refused(f"{numbers!r} means no slides; such as {ways}")
+            raise Refused(f"{numbers!r} means no slides; expected one of {ways}")
         first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= len(every):
             raise Refused(f"there is no slide {part.strip()}; there are 1 to {len(every)}")
@@ -94,7 +94,7 @@ def select_slides(desk: Desk, numbers: str) -> list[Any]:
 
 
 def select_slide(desk: Desk, number: str) -> Any:
-    """Returns the slide that a text means; the one in front where it is empty."""
+    """Returns the one slide that a text means; the one in front if the text is empty."""
     matches = select_slides(desk, number)
     if len(matches) != 1:
         raise Refused(f"{number!r} means {len(matches)} slides; give one")
@@ -102,15 +102,15 @@ def select_slide(desk: Desk, number: str) -> Any:
 
 
 def shapes(slide: Any) -> list[Any]:
-    """Returns the objects of a slide, the lowest first."""
+    """Returns the shapes of a slide, the lowest first."""
     return [slide.getByIndex(at) for at in range(slide.Count)]
 
 
 def find_shape(slide: Any, name: str) -> Any:
-    """Returns an object of a slide: by number, by name, or as "title", "subtitle" or "content".
+    """Returns a shape of a slide: by number, by name, or as "title", "subtitle" or "content".
 
     Raises:
-        Refused: there is none; those that are there are named.
+        Refused: there is none; the text names the shapes that there are.
     """
     every, key = shapes(slide), name.strip()
     if key.isdigit() and 1 <= int(key) <= len(every):
@@ -135,14 +135,14 @@ def _label_shape(shape: Any) -> str:
 
 
 def box_of(shape: Any) -> str:
-    """Returns place and size of an object in words."""
+    """Returns place and size of a shape in words."""
     at, size = shape.Position, shape.Size
     place_ = f"{at.X / 1000:.2f}, {at.Y / 1000:.2f}"
     return f"at {place_} cm, {size.Width / 1000:.2f} x {size.Height / 1000:.2f} cm"
 
 
 def describe_shape(number: int, shape: Any) -> str:
-    """Returns one line about an object."""
+    """Returns one line about a shape."""
     text = (
         getattr(shape, "String", "") if not getattr(shape, "IsEmptyPresentationObject", 0) else ""
     )
@@ -155,7 +155,7 @@ def describe_shape(number: int, shape: Any) -> str:
 
 
 def place(shape: Any, box: tuple[float | None, float | None, float | None, float | None]) -> None:
-    """Moves and resizes an object: left, top, width, height in centimetres, or None as it is."""
+    """Moves and resizes a shape: left, top, width, height in centimetres; None leaves one."""
     left, top, width, height = (None if value is None else round(value * 1000) for value in box)
     if width is not None or height is not None:
         size = uno.createUnoStruct("com.sun.star.awt.Size")
@@ -170,7 +170,13 @@ def place(shape: Any, box: tuple[float | None, float | None, float | None, float
 
 
 def fill(slide: Any, name: str, text: str) -> None:
-    """Writes the text of a shape; an empty outline becomes the list that its placeholder is."""
+    """Writes the text of a shape; an empty outline becomes the list that its placeholder shows.
+
+    Args:
+        slide: the slide, as UNO gives it.
+        name: the shape, as `find_shape` takes it.
+        text: the whole new text, one paragraph per line.
+    """
     shape = find_shape(slide, name)
     empty = getattr(shape, "IsEmptyPresentationObject", False)
     shape.String = text
@@ -185,10 +191,10 @@ def fill(slide: Any, name: str, text: str) -> None:
 
 
 def cursors(shape: Any, text: str) -> list[Any]:
-    """Returns cursors over a text of an object: every place of it, or all where it is empty.
+    """Returns a cursor over each place of a text in a shape; over all of it if the text is empty.
 
     Raises:
-        Refused: it has no such text.
+        Refused: the shape has no such text.
     """
     if not hasattr(shape, "createTextCursor"):
         raise Refused("that shape holds no text")
@@ -206,7 +212,13 @@ def cursors(shape: Any, text: str) -> list[Any]:
 
 
 def cursor_over(holder: Any, start: int, end: int) -> Any:
-    """Returns a cursor over some characters of what holds text."""
+    """Returns a cursor over some characters of a shape or a cell.
+
+    Args:
+        holder: a shape or a cell of a table, as UNO gives it.
+        start: the first character, from 0.
+        end: the character after the last one.
+    """
     full_text = holder.String
     cursor = holder.createTextCursor()
     cursor.gotoStart(False)

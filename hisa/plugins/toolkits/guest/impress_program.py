@@ -1,4 +1,4 @@
-"""Works on the presentation in front of LibreOffice."""
+"""Reads and changes the presentation in front of LibreOffice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ _PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
 
 @works("impress")
 def export(desk: Desk, path: str, slide: str, width: int, overwrite: bool) -> str:
-    """Writes a copy in another format, or a picture of one slide."""
+    """Writes a copy in another format, or a picture of one slide.
+
+    Args:
+        desk: LibreOffice, with the presentation in front.
+        path: absolute, or with ~ in front; its ending tells the format.
+        slide: for a picture, one slide (empty: the one in front); for a PDF, a range such as
+            "2-4" (empty: all).
+        width: of a picture, in pixels; the height follows from the slide.
+        overwrite: whether a file that is there may be replaced.
+    """
     endings = {".pdf": "impress_pdf_Export", **_ENDINGS, **_PICTURES}
     target = office_files.target_file(path, endings, overwrite=overwrite)
     ending = target.suffix.lower()

@@ -1,8 +1,8 @@
-"""Reaches the LibreOffice that runs on the desktop, with the document that the person sees.
+"""Connects to the LibreOffice that runs on the desktop, and to the document that the person sees.
 
 A program that changes documents is a module beside this one: functions marked `looks` or `changes`
 and, at its end, ``serve({"read": read, …})``. A function gets a `Desk` and returns plain JSON data.
-What it changes is one step of the undo list; what it leaves half done is taken back.
+Its changes are one step of the undo list; if it fails halfway, they are undone.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _FULL = 20
 """Steps at which an undo list may be full and no longer grow; LibreOffice keeps 100 by default, and
 a person may set fewer."""
 _SILENT = 20.0
-"""Seconds until an office that says nothing counts as hung: it answers in 0.01 s, an emulated one
-within 2 s, and one that loads a large file needs several."""
+"""Seconds until an office that does not answer counts as hung: one answers in 0.01 s, an emulated
+one within 2 s, and one that loads a large file needs several."""
 _KINDS = {
     "calc": ("com.sun.star.sheet.SpreadsheetDocument", "spreadsheet"),
     "impress": ("com.sun.star.presentation.PresentationDocument", "presentation"),
@@ -59,7 +59,7 @@ _KINDS = {
 
 
 class Refused(Exception):
-    """The call cannot be done as it is; its text is what the model reads."""
+    """The call cannot be done as it is; the model reads this text."""
 
 
 class Unchanged(str):
@@ -69,7 +69,7 @@ class Unchanged(str):
 
 
 class Faulty(str):
-    """An answer of a function that did its work, and what came of it is wrong; it is no success."""
+    """An answer of a function that did its work with a wrong result; it is not a success."""
 
     __slots__ = ()
 
@@ -91,14 +91,14 @@ class Desk:
         return self.document.CurrentController
 
     def dispatch(self, command: str, **settings: Any) -> Any:
-        """Do a command of the menus, as ``.uno:Undo``, in the document's window."""
+        """Run a command of the menus, such as ``.uno:Undo``, in the document's window."""
         helper = self.service("com.sun.star.frame.DispatchHelper")
         values = tuple(setting(name, value) for name, value in settings.items())
         return helper.executeDispatch(self.controller.Frame, command, "", 0, values)
 
 
 def setting(name: str, value: Any) -> Any:
-    """Returns one named value, as UNO takes them."""
+    """Returns a named value of UNO's."""
     named_value = uno.createUnoStruct("com.sun.star.beans.PropertyValue")
     named_value.Name, named_value.Value = name, value
     return named_value
@@ -145,7 +145,7 @@ def changes(kind: str, title: str) -> Callable[[Function], Function]:
 
 
 def _call_function(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
-    """The function's answer; a refusal of the office says what may be its reason."""
+    """Returns the function's answer; if the office refuses, the error names protected sheets."""
     try:
         return function(desk, **arguments)
     except UnoError as error:
@@ -163,7 +163,7 @@ def _call_function(desk: Desk, function: Function, arguments: Mapping[str, Any])
 
 
 def serve(functions: Mapping[str, Function]) -> None:
-    """Do the call of the command line, and print its answer as `call_guest` takes it."""
+    """Run the call of the command line, and print its answer as `call_guest` reads it."""
     name, text = sys.argv[1:3]
     arguments = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
     try:
@@ -179,7 +179,7 @@ def serve(functions: Mapping[str, Function]) -> None:
 def _describe_refusal(error: Any) -> str:
     if isinstance(error, _Disposed) and "bridge" in str(error.Message):
         return (
-            "the connection to LibreOffice broke off in the middle of the call, as when it crashes;"
+            "the connection to LibreOffice broke in the middle of the call, as in a crash;"
             " look at the screen, open the document again if it is gone, and see what was done"
         )
     kind = type(error).__name__.rsplit(".", 1)[-1]
@@ -207,7 +207,7 @@ def _with_desk(
 
 
 def _desk(kind: str) -> Desk:
-    """The document in front, of the wanted kind."""
+    """Returns the office, with the document in front, which must be of that kind."""
     watch = threading.Timer(_SILENT, _give_up)
     watch.daemon = True
     watch.start()
@@ -247,7 +247,7 @@ def _find_document(desktop: Any, kind: str) -> Any:
 
 
 def _find_front_document(desktop: Any) -> Any:
-    """The document of the window in front; of the office's own last one, where none of its is.
+    """Returns the document of the window in front; else the office's own current document.
 
     The office learns a moment later than the window manager that another window is in front.
     """
@@ -271,7 +271,7 @@ def _documents(desktop: Any) -> Iterator[Any]:
 
 
 def _kind(document: Any) -> str:
-    """One of `_KINDS`; empty for the start page and what else is no document."""
+    """Returns one of `_KINDS`; empty for the start page and whatever else is not a document."""
     if not hasattr(document, "supportsService"):
         return ""
     kinds = (kind for kind, (service, _) in _KINDS.items() if document.supportsService(service))
@@ -286,7 +286,7 @@ def _name(document: Any) -> str:
 
 
 def _connect() -> Any:
-    """The running office's component context. An acceptor is opened in it where it has none.
+    """Returns the running office's component context, after opening an acceptor if it has none.
 
     A second ``soffice`` hands its options over to the first and ends; it opens nothing here.
     """
@@ -326,7 +326,7 @@ def _list_addresses(process: int) -> Iterator[str]:
 
 
 def _office() -> int:
-    """The process of the running office; of this person, since others' do not answer."""
+    """Returns the process of this user's running office; those of other users do not answer."""
     for folder in Path("/proc").iterdir():
         try:
             own = folder.name.isdigit() and folder.stat().st_uid == os.getuid()
@@ -342,7 +342,7 @@ def _words(process: int) -> list[str]:
 
 
 class _Watch:
-    """Ends the program where a dialog comes up and waits for an answer, which may be for ever."""
+    """Ends the program if a dialog comes up: it may wait for an answer for ever."""
 
     def __enter__(self) -> None:
         self._over = threading.Event()
@@ -372,9 +372,9 @@ def _require_no_dialog() -> None:
 
 
 class _Step:
-    """One step of the undo list; it is taken back where the work in it fails.
+    """One step of the undo list; it is undone if the work in it fails.
 
-    No generator: contextlib sets the traceback of what is raised, which UNO's errors do not bear.
+    It is not a generator: contextlib sets the traceback of an error, which UNO's do not allow.
     """
 
     recorded = False
@@ -385,7 +385,7 @@ class _Step:
         self._before = self._manager.getAllUndoActionTitles()
 
     def _close_others(self) -> None:
-        """End the step of an earlier call that a dialog cut off; all others ended their own."""
+        """End the step of an earlier call that a dialog cut off; other calls end their own."""
         try:
             self._manager.leaveUndoContext()
         except UnoError:

@@ -1,8 +1,8 @@
 """Finds a process's modal dialogs, and its window in front, on the X display.
 
-LibreOffice tells of its dialogs to nobody: under GTK they are windows of GTK, which UNO does not
-list. Only ``libX11`` is used, which every program with a window has loaded; importing python-xlib
-takes longer than the whole search.
+UNO does not list LibreOffice's dialogs: under GTK they are GTK's windows. Only ``libX11`` is used,
+which every program with a window has loaded; importing python-xlib takes longer than the whole
+search.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["front_title", "modal_dialogs"]
 Answer = TypeVar("Answer")
 _ANY_TYPE = 0
 _LONGS = 4096
-"""Longs of a property that are read: as many windows as no desktop has."""
+"""Longs of a property that are read: more windows than any desktop has."""
 
 
 def modal_dialogs(pid: int) -> list[str]:
-    """Returns the titles of the modal windows of a process; empty also where nobody can tell."""
+    """Returns the titles of a process's modal windows; empty also if the display is not there."""
     return _ask(lambda display: list(display.modal(pid)), [])
 
 
 def front_title(pid: int) -> str:
-    """Returns the title of the window in front, where it is one of that process; else nothing."""
+    """Returns the title of the window in front, if it is one of that process; else empty."""
     return _ask(lambda display: display.front(pid), "")
 
 

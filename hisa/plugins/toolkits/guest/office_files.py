@@ -1,4 +1,4 @@
-"""Saves documents, writes copies of them, and takes their steps back."""
+"""Saves documents, writes copies of them, and undoes their steps."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ __all__ = ["describe_file", "save", "target_file", "undo", "write_copy"]
 
 
 def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Path:
-    """The file that a text names.
+    """Returns the file that a text names, if it can be written.
 
     Args:
         path: absolute, or with ~ in front.
-        endings: those that can be written, and the filter of each.
-        overwrite: it may be there already.
+        endings: the endings that can be written, each with its filter.
+        overwrite: whether the file may exist already.
 
     Raises:
         Refused: it cannot be written there.
     """
     target = Path(path).expanduser()
     if not target.is_absolute():
-        raise Refused(f"{path!r}: wanted is a whole path, such as '~/Documents/{target.name}'")
+        raise Refused(f"{path!r}: expected a whole path, such as '~/Documents/{target.name}'")
     if target.suffix.lower() not in endings:
-        raise Refused(f"{path!r}: wanted is a name that ends in {', '.join(endings)}")
+        raise Refused(f"{path!r}: expected a name that ends in {', '.join(endings)}")
     if not target.parent.is_dir():
         raise Refused(f"there is no folder {str(target.parent)!r}")
     if target.exists() and not overwrite:
-        raise Refused(f"{str(target)!r} is there already; overwrite=true replaces it")
+        raise Refused(f"{str(target)!r} already exists; overwrite=true replaces it")
     return target
 
 
 def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
-    """Returns the function that saves a kind of document where it lies, or there from now on."""
+    """Returns a function that saves a kind of document in its file, or in another from now on."""
 
     @works(kind)
     def store(desk: Desk, path: str, overwrite: bool) -> str:
@@ -60,14 +60,21 @@ def save(kind: str, endings: Mapping[str, str]) -> Callable[..., str]:
 
 
 def write_copy(desk: Desk, target: Path, filter_name: str, **settings: Any) -> None:
-    """Write a copy of a document to a file; the document itself stays as it is."""
+    """Write a copy of a document to a file; the document itself stays as it is.
+
+    Args:
+        desk: LibreOffice, with the document in front.
+        target: the file, in a folder that is there; one of that name is replaced.
+        filter_name: the export filter, as LibreOffice names it.
+        settings: further properties of the filter.
+    """
     properties = [setting("FilterName", filter_name)]
     properties += [setting(name, value) for name, value in settings.items()]
     desk.document.storeToURL(uno.systemPathToFileUrl(str(target)), tuple(properties))
 
 
 def describe_file(path: Path) -> str:
-    """Returns what is to be seen of a file that was just written."""
+    """Returns path, size and age of a file that was just written."""
     if not path.is_file():
         raise Refused(f"{str(path)!r} was not written")
     status = path.stat()
@@ -76,7 +83,7 @@ def describe_file(path: Path) -> str:
 
 
 def undo(kind: str) -> Callable[..., str]:
-    """Returns the function that takes steps of a kind of document back."""
+    """Returns a function that undoes steps of a kind of document."""
 
     @works(kind)
     def walk(desk: Desk, steps: int) -> str:

@@ -1,6 +1,6 @@
-"""Works the VLC that runs on this machine, through its HTTP interface and its file of settings.
+"""Controls the VLC that runs on this machine, through its HTTP interface and its settings file.
 
-Each function takes and answers plain JSON data; see `files_common.serve`.
+Each function takes and returns plain JSON data; see `files_common.serve`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _SCHEMES = ("file", "http", "https", "rtsp", "rtp", "udp", "mms", "ftp", "dvd", 
 _ANSWER = 10.0
 """Seconds for one request; VLC answers within milliseconds unless it waits for a file."""
 _HAPPENS = 8.0
-"""Seconds until an order shows in VLC's state; a medium on a slow disk takes most of them."""
+"""Seconds until a command shows in VLC's state; a medium on a slow disk takes most of them."""
 _ENDS = _STARTS = 30.0
 """Seconds until VLC is gone, and until a new one answers, on an emulated machine."""
 _STAYS = 0.5
-"""Seconds until a place is looked at again: what has only begun to play goes back to its start."""
+"""Seconds until the position is checked again: a medium that just began may jump to its start."""
 _OWN = ("random", "loop", "repeat", "volume")
-"""Settings that VLC keeps by itself: at its end it may write its file anew from what it read at its
-start, with these, and without what was written into the file between."""
+"""Settings that VLC keeps itself: when it ends, it may rewrite its file from what it read at its
+start, with these, and without what was written to the file in between."""
 _MOST = 8 << 20
-"""Bytes of an answer; a playlist of some ten thousand entries."""
+"""Most bytes of an answer; a playlist of some ten thousand entries."""
 
 
 class Player(NamedTuple):
@@ -46,7 +46,7 @@ class Player(NamedTuple):
     words: list[str]
 
     def option(self, name: str) -> str:
-        """The value that it was started with, or its file gives; empty where neither does."""
+        """Returns an option's value from the command line or the file; empty if neither has it."""
         for at, word in enumerate(self.words):
             if word.startswith(f"--{name}="):
                 return word.partition("=")[2]
@@ -56,13 +56,13 @@ class Player(NamedTuple):
 
 
 def rc_file() -> Path:
-    """The file of VLC's settings."""
+    """Returns the file of VLC's settings."""
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home, "vlc", "vlcrc")
 
 
 def read_settings() -> dict[str, str]:
-    """Returns what the file of settings sets; what it has as a comment is VLC's default."""
+    """Returns the settings that the file sets; the defaults stand there as comments."""
     try:
         lines = rc_file().read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -72,10 +72,10 @@ def read_settings() -> dict[str, str]:
 
 
 def find_player() -> Player:
-    """Returns the VLC that runs, the latest where there are several.
+    """Returns the VLC that runs, the latest if there are several.
 
     Raises:
-        Refused: none does.
+        Refused: VLC does not run.
     """
     players = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -91,7 +91,12 @@ def find_player() -> Player:
 
 
 def ask(player: Player, page: str = "status", **query: str) -> Any:
-    """Returns what VLC answers to a request.
+    """Sends VLC a request, and returns its answer.
+
+    Args:
+        player: the VLC to ask.
+        page: the part of the interface: "status" or "playlist".
+        query: the command and its values.
 
     Raises:
         Refused: it has no HTTP interface, or another program has its port.
@@ -106,20 +111,20 @@ def ask(player: Player, page: str = "status", **query: str) -> Any:
             return json.loads(answer.read(_MOST))
     except (OSError, ValueError) as error:
         raise Refused(
-            f"VLC (process {player.number}) does not answer by its HTTP interface ({error});"
+            f"VLC (process {player.number}) does not answer on its HTTP interface ({error});"
             " vlc_restart starts it again with one"
         ) from error
 
 
 def order(command: str, **query: str) -> Any:
-    """Gives VLC an order, and returns its state."""
+    """Sends VLC a command, and returns its state."""
     return ask(find_player(), command=command, **query)
 
 
 def wait_for_state(
     holds: Callable[[dict[str, Any]], bool], seconds: float = _HAPPENS
 ) -> dict[str, Any]:
-    """Returns VLC's state as soon as something holds, or as it is after some seconds."""
+    """Returns VLC's state once it meets a condition, or as it is after some seconds."""
     deadline = time.monotonic() + seconds
     while True:
         state: dict[str, Any] = ask(find_player())
@@ -157,12 +162,12 @@ def medium(text: str) -> str:
     """Returns the address of a file or stream.
 
     Raises:
-        Refused: no such file, or a kind of address that VLC is not given.
+        Refused: there is no such file, or VLC must not open this kind of address.
     """
     if "://" in text:
         scheme = text.partition("://")[0].lower()
         if scheme not in _SCHEMES:
-            raise Refused(f"{text!r}: want a file, or an address by {', '.join(_SCHEMES)}")
+            raise Refused(f"{text!r}: expected a file, or an address with {', '.join(_SCHEMES)}")
         return text
     path = path_of(text)
     if not path.exists():
@@ -171,7 +176,7 @@ def medium(text: str) -> str:
 
 
 def play(what: str) -> Any:
-    """Plays a file or stream, and returns the state once it does."""
+    """Plays a file or stream, and returns the state once it plays."""
     uri = medium(what)
     before = {entry["id"] for entry in playlist()}
     order("in_play", input=uri)
@@ -185,7 +190,7 @@ def play(what: str) -> Any:
 
 
 def pause(on: bool) -> Any:
-    """Pauses or goes on."""
+    """Pauses or resumes."""
     if ask(find_player())["state"] == "stopped":
         raise Refused("nothing plays")
     order("pl_forcepause" if on else "pl_forceresume")
@@ -196,7 +201,7 @@ def pause(on: bool) -> Any:
 
 
 def stop() -> Any:
-    """Stops."""
+    """Stops playing."""
     order("pl_stop")
     if (state := wait_for_state(lambda s: s["state"] == "stopped"))["state"] != "stopped":
         raise Refused(f"VLC is still {state['state']}")
@@ -216,7 +221,7 @@ def select(entry: str) -> Any:
 
 
 def _find_entry(text: str) -> dict[str, Any]:
-    """The entry that is meant, by number or by a part of its name or address."""
+    """Returns the entry that a text means, by number or by a part of its name or address."""
     entries: list[dict[str, Any]] = playlist()
     sought = text.strip().lower()
     if sought.isdigit() and 0 < int(sought) <= len(entries):
@@ -224,12 +229,12 @@ def _find_entry(text: str) -> dict[str, Any]:
     matches = [e for e in entries if sought and sought in f"{e['name']}\n{e['uri']}".lower()]
     if len(matches) != 1:
         names = ", ".join(repr(e["name"]) for e in (matches or entries)[:10]) or "nothing"
-        raise Refused(f"{len(matches)} entries fit {text!r}; there is {names}")
+        raise Refused(f"{len(matches)} entries fit {text!r}; there are: {names}")
     return matches[0]
 
 
 def add(items: list[str]) -> Any:
-    """Adds to the playlist what is not played yet."""
+    """Adds files or streams to the end of the playlist, and returns its entries."""
     uris = [medium(item) for item in items]
     count = len(playlist())
     for uri in uris:
@@ -254,7 +259,7 @@ def clear() -> Any:
 
 
 def seek(to: str) -> Any:
-    """Goes to a time, a share of the whole, or so many seconds on or back."""
+    """Goes to a time, to a share of the length, or forward or back by seconds."""
     text = to.strip()
     before = ask(find_player())
     if before["state"] == "stopped":
@@ -270,7 +275,7 @@ def seek(to: str) -> Any:
             position = position * 60 + int(part)
         value = str(position)
     else:
-        raise Refused(f"{to!r}: want seconds as 90, a time as 1:30, a share as 50%, or +10, -10")
+        raise Refused(f"{to!r}: expected seconds, such as 90, or 1:30, 50%, +10 or -10")
     position = max(0, position)
     if before["length"] > 0 and position > before["length"]:
         raise Refused(f"{to!r} is beyond the end, {before['length']} s")
@@ -282,7 +287,7 @@ def seek(to: str) -> Any:
         if abs(state["time"] - position) <= 3 + _STAYS * state["rate"]:
             return status()
         value = f"{position:g}"
-    raise Refused(f"VLC is at {state['time']} s: the medium may not be one to go about in")
+    raise Refused(f"VLC is at {state['time']} s: the medium may not be seekable")
 
 
 def volume(percent: int) -> Any:
@@ -312,7 +317,7 @@ def switch(name: str, on: bool) -> Any:
 def repeat(what: str) -> Any:
     """Repeats one entry, all, or nothing."""
     modes = {"repeat": what == "one", "loop": what == "all"}
-    for _ in range(4):  # one switches the other off
+    for _ in range(4):  # each mode switches the other off
         state = ask(find_player())
         wrong = [name for name, on in modes.items() if bool(state[name]) != on]
         if not wrong:
@@ -323,7 +328,13 @@ def repeat(what: str) -> Any:
 
 
 def number(command: str, name: str, value: float) -> Any:
-    """Sets the speed or a delay."""
+    """Sets the speed or a delay.
+
+    Args:
+        command: "rate", or another command of the interface that takes a number.
+        name: the entry of VLC's state that shows it.
+        value: what it is set to.
+    """
     order(command, val=f"{value:g}")
     state = wait_for_state(lambda s: abs(s[name] - value) < 0.01)
     if abs(state[name] - value) >= 0.01:
@@ -332,7 +343,7 @@ def number(command: str, name: str, value: float) -> Any:
 
 
 def list_options() -> dict[str, tuple[str, str]]:
-    """Returns the options that VLC knows, by name: the kind of value, and a line of help."""
+    """Returns the options that VLC knows: by name, the kind of value and a line of help."""
     result = subprocess.run(
         ["vlc", "-H", "--no-color"],
         capture_output=True,
@@ -353,7 +364,7 @@ def list_options() -> dict[str, tuple[str, str]]:
 
 
 def settings(words: str) -> Any:
-    """Returns the options whose name or help has all the words, and what the file sets of them."""
+    """Returns the options whose name or help has all the words, with the values in the file."""
     sought, stored = words.lower().split(), read_settings()
     return [
         {"name": name, "kind": kind, "help": text, "value": stored.get(name)}
@@ -363,7 +374,7 @@ def settings(words: str) -> Any:
 
 
 def setting(name: str, value: str) -> Any:
-    """Writes an option into the file of settings, and returns what that says before and after."""
+    """Writes an option to the settings file, and returns its value before and after."""
     options = list_options()
     if name not in options:
         raise Refused(f"VLC has no option {name!r}; vlc_settings finds them")
@@ -377,7 +388,7 @@ def setting(name: str, value: str) -> Any:
 
 
 def _write(name: str, value: str) -> None:
-    """Writes an option into the file of settings, in place of the one that is there."""
+    """Writes an option to the settings file, in place of an earlier value."""
     file, line = rc_file(), f"{name}={value}"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
@@ -386,7 +397,7 @@ def _write(name: str, value: str) -> None:
     if places:
         lines[places[-1]] = line
     else:
-        lines.append(line)  # VLC reads over the heads of sections
+        lines.append(line)  # VLC ignores section headers
     fresh = file.with_name(f".vlcrc-{secrets.token_hex(4)}")
     fresh.write_text("\n".join([*lines, ""]), "utf-8")
     fresh.replace(file)
@@ -394,21 +405,21 @@ def _write(name: str, value: str) -> None:
 
 def _check_value(name: str, kind: str, value: str) -> str:
     if "\n" in value or "\0" in value:
-        raise Refused(f"{name}: a value is one line")
+        raise Refused(f"{name}: the value must be one line")
     if kind == "boolean":
         sides = {"1": "1", "true": "1", "on": "1", "yes": "1"}
         sides.update({"0": "0", "false": "0", "off": "0", "no": "0"})
         if value.lower() not in sides:
-            raise Refused(f"{name} is true or false, not {value!r}")
+            raise Refused(f"{name} must be true or false, not {value!r}")
         return sides[value.lower()]
     pattern = {"integer": r"-?\d+", "float": r"-?\d+(\.\d+)?"}.get(kind.split(" ")[0], "")
     if pattern and not re.fullmatch(pattern, value):
-        raise Refused(f"{name} is {kind}, not {value!r}")
+        raise Refused(f"{name} must be {kind}, not {value!r}")
     return value
 
 
 def restart() -> Any:
-    """Ends VLC and starts it again with its HTTP interface, and with what it played."""
+    """Restarts VLC with its HTTP interface, and with what it played."""
     old = find_player()
     entries, at, place = _read_playlist(old)
     program = os.readlink(f"/proc/{old.number}/exe")
@@ -441,7 +452,10 @@ def restart() -> Any:
 
 
 def _read_playlist(old: Player) -> tuple[list[str], int | None, int]:
-    """The addresses of the playlist, which of them plays, and where; none without an interface."""
+    """Returns the playlist's addresses, the index of the one that plays, and its position in s.
+
+    Without an HTTP interface these are none, None and 0.
+    """
     try:
         state, entries = ask(old), list(_leaves(ask(old, "playlist"), ""))
     except Refused:
@@ -452,7 +466,7 @@ def _read_playlist(old: Player) -> tuple[list[str], int | None, int]:
 
 
 def _list_flags(words: list[str]) -> list[str]:
-    """The options of a command line but those of the HTTP interface; media are left out."""
+    """Returns a command line's options without those of the HTTP interface and without media."""
     options, flags, at = list_options(), [], 0
     while at < len(words) and words[at] != "--":
         word, width = words[at], 1
@@ -467,7 +481,7 @@ def _list_flags(words: list[str]) -> list[str]:
 
 
 def _build_http_options(old: Player) -> list[str]:
-    """The options by which the new one has the interface, on loopback alone."""
+    """Returns the options that give the new VLC its HTTP interface, on loopback only."""
     secret = old.option("http-password") or secrets.token_hex(16)
     port = old.option("http-port") or "8080"
     return [

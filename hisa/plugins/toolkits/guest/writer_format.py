@@ -24,7 +24,14 @@ _LISTS = {
 
 @changes("writer", "Format text")
 def format_text(desk: Desk, paragraphs: str, text: str, **options: Any) -> str:
-    """Sets the look of characters."""
+    """Sets the look of characters.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraphs: which ones, as `places` takes them; empty: everywhere.
+        text: what to find in them; empty: the whole paragraphs.
+        options: what `character` takes; None leaves a property as it is.
+    """
     ranges = places(desk, paragraphs, text)
     put(ranges, character(options))
     first = ranges[0]
@@ -45,7 +52,13 @@ def format_paragraphs(desk: Desk, paragraphs: str, **options: Any) -> str:
 
 @changes("writer", "Apply style")
 def style(desk: Desk, paragraphs: str, name: str) -> str:
-    """Gives paragraphs a style."""
+    """Gives paragraphs a style.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraphs: as `select_paragraphs` takes them.
+        name: a paragraph style, as `find_style` takes it.
+    """
     inner = find_style(desk, "ParagraphStyles", name)
     picked = select_paragraphs(desk, paragraphs)
     put([element for _, element in picked], {"ParaStyleName": inner})
@@ -56,7 +69,7 @@ def style(desk: Desk, paragraphs: str, name: str) -> str:
 
 @changes("writer", "Change style")
 def change_style(desk: Desk, name: str, **options: Any) -> str:
-    """Changes how a paragraph style looks, and so all that has it."""
+    """Changes how a paragraph style looks, and so all text that has it."""
     styles = desk.document.StyleFamilies.getByName("ParagraphStyles")
     target_style = styles.getByName(find_style(desk, "ParagraphStyles", name))
     put([target_style], character(options) | paragraph(options))
@@ -66,7 +79,14 @@ def change_style(desk: Desk, name: str, **options: Any) -> str:
 
 @changes("writer", "Bullets and numbering")
 def make_list(desk: Desk, paragraphs: str, kind: str, level: int) -> str:
-    """Makes paragraphs a list, or no list."""
+    """Makes paragraphs a list, or no list.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraphs: as `select_paragraphs` takes them.
+        kind: the kind of list, one of `_LISTS`; or "none".
+        level: the list level, from 1, the outermost.
+    """
     picked = select_paragraphs(desk, paragraphs)
     name = "" if kind == "none" else find_style(desk, "NumberingStyles", _LISTS[kind])
     for _, element in picked:

@@ -24,7 +24,7 @@ _SCRIPTS = ("", "Asian", "Complex")
 _UNDERLINES = {"none": 0, "single": 1, "double": 2, "dotted": 3, "dashed": 5, "wavy": 10}
 _ADJUST = {"left": "LEFT", "right": "RIGHT", "center": "CENTER", "justify": "BLOCK"}
 _SHIFTS = {"normal": (0, 100), "superscript": (14000, 58), "subscript": (-14000, 58)}
-"""14000: as high as the font says, 58 % of its size: what the menus set."""
+"""As the menus set them: 14000 is as high as the font says, at 58 % of its size."""
 _BOLD, _NORMAL = 150.0, 100.0
 _AUTOMATIC = -1
 COLORS = {
@@ -38,10 +38,10 @@ COLORS = {
 
 
 def color(text: str) -> int:
-    """Returns a colour's number.
+    """Returns a colour's number, from a name, "#rrggbb" or "#rgb"; -1 for "none".
 
     Raises:
-        Refused: it is no colour.
+        Refused: it is not a colour.
     """
     word = text.strip().lower()
     if word in COLORS:
@@ -54,7 +54,7 @@ def color(text: str) -> int:
             return int(digits, 16)
     except ValueError:
         pass
-    raise Refused(f"{text!r} is no colour; such as #ff8800, or {', '.join(list(COLORS)[:10])}")
+    raise Refused(f"{text!r} is no colour; try #ff8800, or {', '.join(list(COLORS)[:10])}")
 
 
 def shown_color(number: int) -> str:
@@ -63,10 +63,10 @@ def shown_color(number: int) -> str:
 
 
 def character(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the properties of characters that were asked for; None asks for nothing.
+    """Returns the properties of characters that the options ask for; None asks for nothing.
 
     Raises:
-        Refused: a value is none that there is.
+        Refused: a colour is not one.
     """
     properties: dict[str, Any] = {}
     wide = {}
@@ -102,7 +102,7 @@ def hundredths(centimetres: float) -> int:
 
 
 def paragraph(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the properties of paragraphs that were asked for; None asks for nothing."""
+    """Returns the properties of paragraphs that the options ask for; None asks for nothing."""
     properties: dict[str, Any] = {}
     if options.get("align"):
         properties["ParaAdjust"] = uno.Enum(
@@ -134,7 +134,13 @@ _PAPERS = {
 
 
 def set_paper(style: Any, paper: str, landscape: bool | None) -> None:
-    """Sets the size of a page style's paper, or its orientation, or both."""
+    """Sets the size of a page style's paper, or its orientation, or both.
+
+    Args:
+        style: the page style, as UNO gives it.
+        paper: one of `_PAPERS`; empty: its present size.
+        landscape: the orientation; None: its present one.
+    """
     wide = style.IsLandscape if landscape is None else landscape
     short, long = _PAPERS[paper] if paper else sorted((style.Width, style.Height))
     style.IsLandscape = wide

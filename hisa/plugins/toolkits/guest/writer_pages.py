@@ -1,4 +1,4 @@
-"""Pages of a text document: their size, headers and footers, and breaks."""
+"""Changes the pages of a text document: size, headers and footers, and breaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def _page_style(desk: Desk) -> Any:
-    """The one of the page that the cursor is on."""
+    """Returns the style of the page that the cursor is on."""
     styles = desk.document.StyleFamilies.getByName("PageStyles")
     return styles.getByName(str(desk.controller.ViewCursor.PageStyleName))
 
@@ -30,8 +30,8 @@ def _page_style(desk: Desk) -> Any:
 def _count_undo_steps(desk: Desk) -> int:
     """Returns the length of the undo list before a page style changes.
 
-    Such a change is no step: LibreOffice empties the list with it, as it does from its own dialog
-    where a header is concerned, and only once no step is open.
+    Such a change is not a step: LibreOffice empties the list with it (its own dialog does so for
+    headers), and only while no step is open.
 
     Raises:
         Refused: the document is read-only.
@@ -42,7 +42,7 @@ def _count_undo_steps(desk: Desk) -> int:
 
 
 def _describe_lost_steps(desk: Desk, before: int) -> str:
-    """Says what became of the undo list."""
+    """Says that undo does not take a change back, and how many earlier steps are lost."""
     gone = before - len(desk.document.UndoManager.getAllUndoActionTitles())
     lost = f", and LibreOffice forgot {note_of(gone, 'earlier step')} with it" if gone > 0 else ""
     return f" (undo does not take this back{lost})" if gone >= 0 else ""
@@ -56,7 +56,15 @@ def page(
     columns: int | None,
     **margins: float | None,
 ) -> str:
-    """Sets size, margins, orientation and columns of a page style."""
+    """Sets size, margins, orientation and columns of a page style.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paper: a size as `set_paper` takes it; empty: as it is.
+        landscape: the orientation; None: as it is.
+        columns: number of columns, from 1; None: as it is.
+        margins: `top_cm`, `bottom_cm`, `left_cm` and `right_cm`; None: as it is.
+    """
     target, steps = _page_style(desk), _count_undo_steps(desk)
     if paper or landscape is not None:
         set_paper(target, paper, landscape)
@@ -89,13 +97,21 @@ def _describe_page(target: Any) -> str:
 
 @works("writer")
 def header_footer(desk: Desk, which: str, text: str, on: bool, align: str) -> str:
-    """Sets the header or footer of a page style, with fields in it; or takes it away."""
+    """Sets the header or footer of a page style, with fields in it, or removes it.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        which: "header" or "footer".
+        text: with fields such as {page}, those of `_FIELDS`.
+        on: whether there is to be one; false takes it away.
+        align: "left", "center" or "right".
+    """
     target, steps = _page_style(desk), _count_undo_steps(desk)
     _check_fields(text)
     part = which.capitalize()
     if not on:
         if not getattr(target, f"{part}IsOn"):
-            return f"page style {target.DisplayName} has no {which} already"
+            return f"page style {target.DisplayName} already has no {which}"
         setattr(target, f"{part}IsOn", False)
         return (
             f"page style {target.DisplayName} has no {which} now{_describe_lost_steps(desk, steps)}"
@@ -122,7 +138,7 @@ def _check_fields(template: str) -> None:
 
 
 def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
-    """Inserts text in which {page} and the like become fields."""
+    """Inserts a text in which {page} and the like become fields."""
     at = 0
     for match in _PLACE.finditer(template):
         cursor.Text.insertString(cursor, template[at : match.start()], False)
@@ -139,7 +155,13 @@ def _insert_with_fields(document: Any, cursor: Any, template: str) -> None:
 
 @changes("writer", "Page break")
 def page_break(desk: Desk, paragraph: str, remove: bool) -> str:
-    """Begins a page with a paragraph, or no longer."""
+    """Begins a new page at a paragraph, or removes that break.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraph: one or several, as `select_paragraphs` takes them.
+        remove: whether to take the break away.
+    """
     picked = select_paragraphs(desk, paragraph)
     for _, element in picked:
         element.BreakType = enum("style.BreakType", "NONE" if remove else "PAGE_BEFORE")

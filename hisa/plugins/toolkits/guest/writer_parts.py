@@ -1,4 +1,4 @@
-"""Pictures of a text document."""
+"""Reads pictures, and inserts them into a text document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def graphic(desk: Desk, path: str) -> Any:
     """Returns the picture of a file.
 
     Raises:
-        Refused: there is none.
+        Refused: there is no such file, or it is not a picture.
     """
     file = path_of(path)
     if not file.is_file():
@@ -29,12 +29,18 @@ def graphic(desk: Desk, path: str) -> Any:
     provider = desk.service("com.sun.star.graphic.GraphicProvider")
     picture = provider.queryGraphic((setting("URL", uno.systemPathToFileUrl(os.fspath(file))),))
     if picture is None:
-        raise Refused(f"{str(file)!r} is no picture that LibreOffice knows")
+        raise Refused(f"{str(file)!r} is not a picture that LibreOffice can read")
     return picture
 
 
 def size_of(picture: Any, width: float | None, height: float | None) -> tuple[int, int]:
-    """Returns width and height in hundredths of a millimetre; one alone keeps the proportions."""
+    """Returns width and height in hundredths of a millimetre; one alone keeps the proportions.
+
+    Args:
+        picture: as `graphic` returns it.
+        width: in centimetres; None: by the height, or the picture's own.
+        height: in centimetres; None: by the width, or the picture's own.
+    """
     own = picture.Size100thMM
     wide, high = own.Width, own.Height
     if not wide or not high:
@@ -65,7 +71,15 @@ def image_insert(
     width_cm: float | None,
     height_cm: float | None,
 ) -> str:
-    """Inserts the picture of a file, kept in the document."""
+    """Inserts the picture of a file, kept in the document.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        path: the picture's file, absolute or from the home folder on.
+        before: number of the paragraph that it stands before; 0: at the end.
+        width_cm: the width, as for `size_of`.
+        height_cm: the height, as for `size_of`.
+    """
     picture = graphic(desk, path)
     shape = desk.document.createInstance("com.sun.star.text.TextGraphicObject")
     shape.AnchorType = enum("text.TextContentAnchorType", "AS_CHARACTER")

@@ -1,4 +1,4 @@
-"""Works on the text document in front of LibreOffice."""
+"""Reads and changes the text document in front of LibreOffice."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ _ENDINGS = {
     ".ott": "writer8_template", ".epub": "EPUB",
 }  # fmt: skip
 _UTF8 = "UTF8,LF,,,"
-"""Options of the text filter: without them it writes in the system's encoding."""
+"""Options of the text filter, which otherwise writes in the system's encoding."""
 
 
 @works("writer")
 def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
-    """Writes a copy in another format."""
+    """Writes a copy in another format.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        path: absolute, or with ~ in front; its ending tells the format.
+        pages: the pages of a PDF, as "2-4"; empty: all.
+        overwrite: whether a file that is there may be replaced.
+    """
     endings = {".pdf": "writer_pdf_Export", **_ENDINGS}
     target = office_files.target_file(path, endings, overwrite=overwrite)
     ending = target.suffix.lower()

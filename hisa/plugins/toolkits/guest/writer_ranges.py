@@ -1,4 +1,4 @@
-"""Finds what a call is about in a text document: paragraphs by number, and text by its words."""
+"""Finds paragraphs by number, and text by its words, in a text document."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = [
 
 PARAGRAPH_BREAK = 0
 _PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
-_WAYS = 'such as "3", "2-5", "1,4-6", "last", "all" or "style:Heading 1"'
+_WAYS = '"3", "2-5", "1,4-6", "last", "all" or "style:Heading 1"'
 
 
 def body(document: Any) -> list[Any]:
-    """Returns the paragraphs of the text itself, without those in tables, notes and headers."""
+    """Returns the paragraphs of the body text, without those in tables, notes and headers."""
     return [element for element in elements(document) if not is_table(element)]
 
 
 def elements(document: Any) -> Iterator[Any]:
-    """Gives the paragraphs and tables of the text itself, in order."""
+    """Yields the paragraphs and tables of the body text, in order."""
     walk = document.Text.createEnumeration()
     while walk.hasMoreElements():
         yield walk.nextElement()
@@ -53,7 +53,7 @@ def select_paragraphs(desk: Desk, numbers: str) -> list[tuple[int, Any]]:
     """Returns the paragraphs that a text such as "2-5" means, with their numbers.
 
     Raises:
-        Refused: it means none.
+        Refused: it means no paragraphs.
     """
     every = list(enumerate(body(desk.document), 1))
     selection = numbers.strip()
@@ -76,7 +76,7 @@ def _parse_numbers(selection: str, count: int) -> set[int]:
     for part in selection.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
-            raise Refused(f"{selection!r} means no paragraphs; {_WAYS}")
+            raise Refused(f"{selection!r} means no paragraphs; try {_WAYS}")
         first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= count:
             raise Refused(f"there is no paragraph {part.strip()}; the text has 1 to {count}")
@@ -90,11 +90,11 @@ def places(desk: Desk, paragraphs: str, text: str, *, regex: bool = False) -> li
     Args:
         desk: with the document.
         paragraphs: as for `select_paragraphs`; empty: everywhere, tables included.
-        text: found in them; empty: the whole paragraphs.
-        regex: the text is a regular expression.
+        text: what to find in them; empty: the whole paragraphs.
+        regex: whether the text is a regular expression.
 
     Raises:
-        Refused: there is none.
+        Refused: nothing fits.
     """
     if not paragraphs and not text:
         raise Refused("name paragraphs or text")
@@ -115,7 +115,7 @@ def places(desk: Desk, paragraphs: str, text: str, *, regex: bool = False) -> li
 
 
 def _cover_paragraph(paragraph: Any) -> Any:
-    """Returns a cursor over a paragraph: what is set by it is the same as by hand."""
+    """Returns a cursor over a paragraph, which sets what a person's selection would set."""
     if not paragraph.String:
         return paragraph
     cursor = paragraph.Text.createTextCursorByRange(paragraph.Start)
@@ -142,11 +142,11 @@ def _holds(paragraph: Any, place: Any) -> bool:
 
 
 def new_paragraph(desk: Desk, before: int) -> Any:
-    """Returns a cursor in an empty paragraph, a new one unless the text ends in such.
+    """Returns a cursor in an empty paragraph; a new one, unless the text ends with an empty one.
 
     Args:
         desk: with the document.
-        before: number of the paragraph it is before; 0: at the end of the text.
+        before: number of the paragraph that follows it; 0: at the end of the text.
 
     Raises:
         Refused: there is no such paragraph.
@@ -175,10 +175,15 @@ def place_of_its_own(desk: Desk, before: int) -> Any:
 
 
 def find_style(desk: Desk, family: str, name: str) -> str:
-    """Returns the inner name of a style, told by that or by the name that menus show.
+    """Returns the internal name of a style, from that or from the name that menus show.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        family: the kind of style, as "ParagraphStyles".
+        name: the internal name or the one that menus show; case does not matter.
 
     Raises:
-        Refused: there is none; the nearest are named.
+        Refused: there is none; the text names the most similar ones.
     """
     styles = desk.document.StyleFamilies.getByName(family)
     key = name.strip().lower()
@@ -196,8 +201,13 @@ def find_style(desk: Desk, family: str, name: str) -> str:
 def find_member(collection: Any, name: str, noun: str) -> Any:
     """Returns an object of a collection by its name or its number from 1.
 
+    Args:
+        collection: a UNO collection with names.
+        name: a name, or a number from 1.
+        noun: what an error calls a member, such as "table".
+
     Raises:
-        Refused: there is none; those that are there are named.
+        Refused: there is none; the text names those that there are.
     """
     names = list(collection.ElementNames)
     if name.isdigit() and 1 <= int(name) <= len(names):

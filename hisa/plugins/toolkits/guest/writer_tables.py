@@ -1,4 +1,4 @@
-"""Tables of a text document."""
+"""Reads, inserts and fills tables of a text document."""
 
 from __future__ import annotations
 
@@ -30,7 +30,15 @@ def _table(desk: Desk, name: str) -> Any:
 def insert(
     desk: Desk, values: Sequence[Sequence[str]], before: int, name: str, header: bool
 ) -> str:
-    """Inserts a table with these texts."""
+    """Inserts a table with texts.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        values: rows of texts, at least one; a shorter row is filled with empty cells.
+        before: number of the paragraph that it stands before; 0: at the end.
+        name: the table's name; empty: LibreOffice's next free one.
+        header: whether the first row is bold, and repeated on each page.
+    """
     width = max(len(row) for row in values)
     if width * len(values) > _MOST:
         raise Refused(f"{len(values)} x {width} cells; {_MOST:,} at most")
@@ -50,7 +58,7 @@ def insert(
 
 @looks("writer")
 def read(desk: Desk, table: str) -> str:
-    """Tells the cells of a table, row by row."""
+    """Returns the cells of a table, row by row."""
     target = _table(desk, table)
     lines = [f"table {target.Name}: {size_of(target)}"]
     rows: dict[int, list[str]] = {}
@@ -63,11 +71,18 @@ def read(desk: Desk, table: str) -> str:
 
 @changes("writer", "Write table")
 def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) -> str:
-    """Writes texts into cells, from one cell on to the right and down."""
+    """Writes texts into cells, to the right and down from one cell.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        table: its name or its number from 1; empty: the first.
+        cell: the upper left cell, as "B2".
+        values: rows of texts; all cells must be there.
+    """
     target = _table(desk, table)
     corner = _CELL.fullmatch(cell.strip())
     if corner is None:
-        raise Refused(f'{cell!r} is no cell; such as "B2"')
+        raise Refused(f'{cell!r} is not a cell; expected one such as "B2"')
     column, row = number(corner[1]), int(corner[2])
     names = set(target.CellNames)
     cells = [
@@ -82,7 +97,7 @@ def write(desk: Desk, table: str, cell: str, values: Sequence[Sequence[str]]) ->
         target.getCellByName(name).String = value
     wrong = [name for name, value in cells if target.getCellByName(name).String != value]
     if wrong:
-        raise Refused(f"{wrong[0]} does not read back as it was given")
+        raise Refused(f"{wrong[0]} does not read back as it was written")
     return f"{note_of(len(cells), 'cell')} of {target.Name} read back as written, from {cell} on"
 
 

@@ -22,12 +22,12 @@ from .writer_ranges import (
 __all__ = ["FUNCTIONS", "size_of"]
 
 _LISTED = 60
-"""Headings, pictures and the like that an overview tells."""
+"""Headings, pictures and the like that an overview lists."""
 
 
 @looks("writer")
 def overview(desk: Desk) -> str:
-    """Tells what the document is made of."""
+    """Lists what the document consists of."""
     document = desk.document
     pages = desk.controller.PageCount
     words = document.WordCount
@@ -88,7 +88,7 @@ def _iterate_members(collection: Any) -> Iterator[Any]:
 
 @looks("writer")
 def read(desk: Desk, paragraphs: str) -> str:
-    """Tells paragraphs with their numbers, styles and texts; tables between them."""
+    """Returns paragraphs with their numbers, styles and texts, and the tables between them."""
     numbers = {number for number, _ in select_paragraphs(desk, paragraphs)}
     lines, number = [], 0
     for element in elements(desk.document):
@@ -110,12 +110,19 @@ def _marks(paragraph: Any) -> str:
 
 @changes("writer", "Insert text")
 def insert(desk: Desk, text: str, before: int, style: str) -> str:
-    """Inserts paragraphs before another, or at the end."""
+    """Inserts paragraphs before another, or at the end.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        text: the text, one paragraph per line.
+        before: number of the paragraph that they stand before; 0: at the end.
+        style: the new paragraphs' style; empty: that of their neighbour, unless it is a heading.
+    """
     name = find_style(desk, "ParagraphStyles", style) if style else ""
     lines = text.split("\n")
     cursor = new_paragraph(desk, before)
     if not name and cursor.OutlineLevel:
-        name = "Standard"  # what is inserted beside a heading is seldom one
+        name = "Standard"  # text beside a heading is seldom a heading
     first = before or len(body(desk.document))
     for at, line in enumerate(lines):
         if at:
@@ -125,14 +132,20 @@ def insert(desk: Desk, text: str, before: int, style: str) -> str:
             cursor.ParaStyleName = name
     now = body(desk.document)[first - 1 : first - 1 + len(lines)]
     if [paragraph.String for paragraph in now] != lines:
-        raise Refused("the text does not read back as it was given")
+        raise Refused("the text does not read back as it was written")
     span = f"s {first} to {first + len(lines) - 1}" if len(lines) > 1 else f" {first}"
     return f"paragraph{span}: {excerpt(now[0].String)}, style {now[0].ParaStyleName}"
 
 
 @changes("writer", "Write text")
 def write(desk: Desk, paragraphs: str, text: str) -> str:
-    """Writes the text of one paragraph anew; its style and look stay."""
+    """Replaces the text of one paragraph; its style and look stay.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        paragraphs: one paragraph, as `select_paragraphs` takes it.
+        text: the whole new text, on one line.
+    """
     picked = select_paragraphs(desk, paragraphs)
     if len(picked) != 1:
         raise Refused(f"{paragraphs!r} means {len(picked)} paragraphs; give one")
@@ -161,7 +174,15 @@ def delete(desk: Desk, paragraphs: str) -> str:
 
 @changes("writer", "Find and replace")
 def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bool) -> str:
-    """Replaces text everywhere: in tables, notes, headers and footers too."""
+    """Replaces text everywhere: in tables, notes, headers and footers too.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        find: the text, or a regular expression of LibreOffice's.
+        replacement: the new text; of a regular expression, with $1 for a group.
+        regex: whether `find` is a regular expression.
+        match_case: whether case matters.
+    """
     search = desk.document.createReplaceDescriptor()
     search.SearchString, search.ReplaceString = find, replacement
     search.SearchRegularExpression = regex
@@ -170,13 +191,19 @@ def replace(desk: Desk, find: str, replacement: str, regex: bool, match_case: bo
         return Unchanged(f"{find!r} is not found; nothing was changed")
     count = desk.document.replaceAll(search)
     left = desk.document.findAll(search).Count
-    rest = f"; {note_of(left, 'place')} match still, since the replacement does" if left else ""
+    rest = f"; {note_of(left, 'place')} still match, since the replacement does" if left else ""
     return f"{note_of(count, 'place')} replaced{rest}"
 
 
 @looks("writer")
 def find(desk: Desk, text: str, regex: bool) -> str:
-    """Tells where a text is found."""
+    """Lists the places of a text.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        text: what to search for; case matters.
+        regex: whether the text is a regular expression of LibreOffice's.
+    """
     ranges = places(desk, "", text, regex=regex)
     every = list(enumerate(body(desk.document), 1))
     lines = [f"{note_of(len(ranges), 'place')}"]
@@ -214,7 +241,14 @@ _CASES = {
 
 @changes("writer", "Change case")
 def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
-    """Writes text in capital or small letters, by the menu's command: each part keeps its look."""
+    """Writes text in capital or small letters, by the menu's command: each part keeps its look.
+
+    Args:
+        desk: LibreOffice, with the text document in front.
+        to: the case to write it in, one of `_CASES`.
+        paragraphs: which ones, as `places` takes them; empty: everywhere.
+        text: what to find in them; empty: the whole paragraphs.
+    """
     ranges = places(desk, paragraphs, text)
     before = [place.String for place in ranges]
     for place in ranges:
@@ -224,7 +258,7 @@ def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
     now = cursor.String
     cursor.collapseToEnd()
     if now == before[-1]:
-        return Unchanged(f"{excerpt(now)} is written so already")
+        return Unchanged(f"{excerpt(now)} is already in that case")
     return f"{note_of(len(ranges), 'place')} in {to} case; the last is now {excerpt(now)}"
 
 
