@@ -30,7 +30,7 @@ __all__ = [
     "tool_call",
 ]
 
-if not TYPE_CHECKING:  # a checker knows the names above, and no others
+if not TYPE_CHECKING:  # a type checker sees only the imports above
     __getattr__ = lazy(
         __name__,
         {
@@ -39,7 +39,7 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
             "Fault": "hisa.testing.model_server",
             "FunctionModel": "hisa.testing.scripted",
             "Line": "hisa.testing.model_server",
-            "Received": "hisa.testing.model_server",
+            "ReceivedRequest": "hisa.testing.model_server",
             "ScriptedModel": "hisa.testing.scripted",
             "WordEmbedder": "hisa.testing.word_embedder",
             "tool_call": "hisa.testing.scripted",
