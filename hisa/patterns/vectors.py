@@ -1,4 +1,4 @@
-"""Vectors that come from outside: checked, and made unit length."""
+"""Checks vectors that come from outside and scales them to length 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["cosine", "unit"]
 
 
 def unit(vector: Iterable[float]) -> list[float]:
-    """The vector at length 1.
+    """Returns the vector scaled to length 1.
 
     Raises:
         StoreError: it has no direction (empty, all zero, infinite or not a number).
@@ -24,5 +24,5 @@ def unit(vector: Iterable[float]) -> list[float]:
 
 
 def cosine(first: Iterable[float], second: Iterable[float]) -> float:
-    """Cosine similarity of two unit vectors."""
+    """Returns the cosine similarity of two unit vectors."""
     return math.fsum(a * b for a, b in zip(first, second, strict=True))
