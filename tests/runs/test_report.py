@@ -44,7 +44,7 @@ def test_the_page_says_what_happened(source: str) -> None:
         "pyautogui.click(277, 277)",
         "1 rejected reply, 1 failed call",
         "rate_limit 429 planner: slow down tried again after 0.6 s",
-        "No place: the green tick of the formula bar",
+        "No place found: the green tick of the formula bar",
         "Loop: the same action 3 times",
         "Context refined steps 1–5",
         "StoreError in conclusion",

@@ -95,7 +95,7 @@ def test_fresh_and_cached_tokens_are_shown_apart_everywhere(tmp_path: Path) -> N
     parts = "4,600 tokens (2,464 fresh and 1,536 cached in, 600 out)"
     assert parts in render(*summary(run))
     text = step_text(run, 1)
-    assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them thought), 0 im" in text
+    assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them reasoning), 0 im" in text
     assert "state m: 2,000 in, 300 out, 0 images" in text
     totals = run_json(run)["totals"]
     assert totals["roles"]["planner"]["cached_in"] == 1536
