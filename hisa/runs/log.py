@@ -66,7 +66,7 @@ _REWRITE = 1.0
 takes the file system some milliseconds; in the meantime the events have what is new."""
 _LOCK_TRIES = 5  # chosen by hand
 _LOCK_PAUSE = 0.02
-"""Seconds until a writer tries again: readers hold the lock for an instant, to see if it is free."""
+"""Seconds until a writer tries again: a reader holds the lock only for an instant, to test it."""
 
 
 def new_id(at: float | None = None) -> str:

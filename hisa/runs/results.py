@@ -174,7 +174,7 @@ class Results(Hook):
             record.missed.append(f"{name}: its name is no text")
             return 0
         if file.size > limit:
-            record.missed.append(f"{name}: has {file.size} bytes, but at most {limit} are fetched")
+            record.missed.append(f"{name}: {file.size} bytes, but at most {limit} are fetched")
             return 0
         try:
             data = await self._environment.read_file(file.path, limit=limit)

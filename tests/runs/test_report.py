@@ -43,7 +43,7 @@ def test_the_page_says_what_happened(source: str) -> None:
         "cell B5 → (277, 277) accessibility 0.93",
         "pyautogui.click(277, 277)",
         "1 rejected reply, 1 failed call",
-        "rate_limit 429 planner: slow down tried again after 0.6 s",
+        "rate_limit 429 planner: slow down retried after 0.6 s",
         "No place found: the green tick of the formula bar",
         "Loop: the same action 3 times",
         "Context refined steps 1–5",

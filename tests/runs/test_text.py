@@ -47,7 +47,7 @@ def test_one_step_in_full(tmp_path: Path) -> None:
     assert "place: cell B5 -> (277, 277) by accessibility 0.93" in text
     assert "rejected reply 1: not a JSON object" in text
     assert "failed call: planner rate_limit slow down" in text
-    assert "no place: the green tick" in step_text(run, 6)
+    assert "no place found: the green tick" in step_text(run, 6)
     assert "exit status: 1" in step_text(run, 4)
     assert "refined context: Steps 1~5" in step_text(run, 5)
     assert {event["type"] for event in step_json(run, 3)} >= {"planned", "acted", "plan_rejected"}
