@@ -202,7 +202,7 @@ class FakeEnvironment:
         form, boxes = self._form, self._boxes
         field = {"editable", "focusable"} | ({"focused"} if form.focus == "field" else set())
 
-        def element(
+        def _element(
             role: str,
             name: str,
             box: BoundingBox,
@@ -214,12 +214,12 @@ class FakeEnvironment:
             return Element(role, name, box, text, label, shown, _APP, _TITLE)
 
         return (
-            element("label", "Name:", _box(120, 120, 80, 32)),
-            element("text", "", boxes["field"], *field, text=form.text, label="Name:"),
-            element("check box", "Agree", boxes["agree"], *["checked"] * form.agreed),
-            element("push button", "OK", boxes["ok"]),
-            element("push button", "Save", boxes["save"]),
-            element("label", form.status, boxes["status"]),
+            _element("label", "Name:", _box(120, 120, 80, 32)),
+            _element("text", "", boxes["field"], *field, text=form.text, label="Name:"),
+            _element("check box", "Agree", boxes["agree"], *["checked"] * form.agreed),
+            _element("push button", "OK", boxes["ok"]),
+            _element("push button", "Save", boxes["save"]),
+            _element("label", form.status, boxes["status"]),
         )
 
     def _draw(self) -> Image.Image:
