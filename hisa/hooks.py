@@ -122,7 +122,7 @@ class Step:
     actions: list[StepAction] = field(default_factory=list)
     """The actions so far, done or refused."""
     executed_calls: list[ExecutedCall] = field(default_factory=list)
-    """The calls that were done, of a reply with several calls."""
+    """The calls of the reply that were done."""
     outcome: Outcome | None = None
     """The result. `Hook.after_step` may replace it; one with ``ends`` ends the run."""
     before: Observation | None = None
@@ -270,7 +270,7 @@ class Hooks:
         """Remove the hook if it only watches; otherwise raise, so that the run ends."""
         if hook.watches:
             self.remove(hook)
-            text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
+            text = f"{name_of(hook)} failed in {moment} and is no longer called: {error}"
             self._emit(Noted(where="hooks", text=text))
         elif isinstance(error, HisaError):
             raise error

@@ -586,7 +586,7 @@ class Recorder(Protocol):
     id: str
     """The id of the run."""
     step: int
-    """The number of the present step; 0 before the first one."""
+    """The number of the present step; 0 before the first step."""
 
     def emit(self, event: Event, /) -> object:
         """Record an event; the return value is ignored."""

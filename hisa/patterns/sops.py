@@ -66,21 +66,23 @@ def _domains(file: Path, line: int, names: Iterable[str]) -> tuple[str, ...]:
     domains = tuple(name.strip() for name in names)
     for name in domains:
         if not DOMAIN.fullmatch(name):
-            raise _bad(file, line, f"domain {name!r}: want lower-case letters, digits and _")
+            raise _bad(file, line, f"domain {name!r}: allowed are lower-case letters, digits and _")
     return domains
 
 
 def _rule(file: Path, line: int, text: str) -> str:
     rule = clean(text, RULE_CHARS * 2)
     if not 0 < len(rule) <= RULE_CHARS:
-        raise _bad(file, line, f"a rule of {len(rule)} characters; want 1 to {RULE_CHARS}")
+        raise _bad(
+            file, line, f"the rule has {len(rule)} characters; allowed are 1 to {RULE_CHARS}"
+        )
     return rule
 
 
 def _conditions(file: Path, line: int, words: Iterable[str], key: str = "when") -> tuple[str, ...]:
     cleaned_words = tuple(clean(word).casefold() for word in words if word.strip())
     if not cleaned_words:
-        raise _bad(file, line, f"{key}: names no word")
+        raise _bad(file, line, f"'{key}:' has no word")
     return cleaned_words
 
 
@@ -114,10 +116,10 @@ def _load(file: Path) -> Sop:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _bad(file, 1, f"not readable: {error}") from error
+        raise _bad(file, 1, f"cannot be read: {error}") from error
     sop = _from_markdown(file, text)
     if not 0 < len(sop.rules) <= _RULES:
-        raise _bad(file, 1, f"{len(sop.rules)} rules; want 1 to {_RULES}")
+        raise _bad(file, 1, f"the file has {len(sop.rules)} rules; allowed are 1 to {_RULES}")
     return sop
 
 

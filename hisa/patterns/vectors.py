@@ -19,7 +19,7 @@ def unit(vector: Iterable[float]) -> list[float]:
     values = [float(value) for value in vector]
     length = math.sqrt(math.fsum(value * value for value in values))
     if not math.isfinite(length) or length == 0.0:
-        raise StoreError(f"a vector of {len(values)} numbers has length {length!r}, wanted above 0")
+        raise StoreError(f"a vector of {len(values)} numbers has length {length!r}, not above 0")
     return [value / length for value in values]
 
 
