@@ -191,7 +191,7 @@ def test_the_loop_is_one_page_and_knows_protocols_only() -> None:
     source = inspect.getsource(hisa.loop)
     assert len(source.splitlines()) <= 250
     assert len(inspect.getsource(Loop.run).splitlines()) <= 40
-    allowed = {"conclusion", "errors", "events", "hooks", "looking", "protocols", "sequence"}
+    allowed = {"conclusion", "errors", "events", "hooks", "looker", "protocols", "sequence"}
     allowed |= {"screen.observation"}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hisa"):
