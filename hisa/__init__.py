@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "RunResult", "Settings", "Task", "__version__", "load_run", "run", "run_sync"]
 
-if not TYPE_CHECKING:  # a checker knows the names above, and no others
+if not TYPE_CHECKING:  # a type checker sees only the imports above
     __getattr__ = lazy(
         __name__,
         {

@@ -1,7 +1,7 @@
 """The conclusion of a run: steps 8 and 7 of HiSA (section 3.4). Score first, learn after.
 
-A run gets exactly one end in its log, with the score, before anything is learned from it. What
-breaks while it is scored has its own ending; what breaks while it is learned from changes nothing.
+A run gets exactly one end in its log, with the score, before anything is learned from it. An error
+during scoring has an ending of its own; an error during learning does not change the result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WHERE: dict[Ending, str] = {
     "refused": "refused",
     "defect": "hisa",
 }
-"""The endings whose error is written down, and where it is said to be."""
+"""The endings whose error is logged, each with the ``where`` of its `Failed` event."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Conclusion:
     environment: Environment
     log: Recorder
     acted: ActingTime | None = None
-    """When the agent acted; None: it did not."""
+    """The time in which the agent acted; None if it did not act."""
 
     async def finish(
         self, task: Task, status: ExitStatus, message: str, *, begun: bool = True
     ) -> Result:
-        """Score a run that ended so, and write its end down.
+        """Score a run that has ended, log its end and return the result.
 
         Args:
-            task: what was to be done.
+            task: what the agent had to do.
             status: how the run ended.
-            message: why.
+            message: why it ended, for the user.
             begun: whether a step was done.
         """
         steps = self.log.step if begun else 0
@@ -89,7 +89,10 @@ class Conclusion:
     async def _score(
         self, task: Task, status: ExitStatus, message: str, steps: int
     ) -> tuple[ExitStatus, str, Scoring]:
-        """A machine or a person that ends scoring leaves no score, which is never a 0."""
+        """Score the run; if a machine breaks or a person stops it meanwhile, it has no score.
+
+        No score is never a score of 0.
+        """
         if status == "stopped" or says_nothing(status, steps):
             return status, message, Scoring("unscored", detail=message)
         if status == "agent_broke_machine":
@@ -112,14 +115,14 @@ class Conclusion:
                 return "agent_broke_machine", message, self._score_broken_machine(task, message)
             message = f"could not be scored ({status}): {with_fix(error)}"
             return "environment_error", message, Scoring("unscored", detail=message)
-        except Exception as error:  # noqa: BLE001 - the border of a check: its fault is not the run's
+        except Exception as error:  # noqa: BLE001 - the border of a check: it may raise anything
             write_failure(self.log, "scoring", error)
             scoring = Scoring("score_failed", detail=_words(error))
         self._tell(scoring)
         return status, message, scoring
 
     def _score_broken_machine(self, task: Task, message: str) -> Scoring:
-        """The score of an agent whose own act ended the machine: nothing is left to be checked."""
+        """Returns 0 for an agent whose own act ended the machine: nothing is left to check."""
         if task.check is None:
             return Scoring("no_check", detail="the task has no check")
         detail = f"what the agent started ended the machine: {message}"
@@ -139,7 +142,7 @@ class Conclusion:
         )
 
     async def call_end_hooks(self, run: Run) -> None:
-        """Call the hooks of the end; the result is out, and nothing that fails changes it.
+        """Call the hooks' ``on_end``; if one fails, the result stays as it is.
 
         Raises:
             LogFailed: the log cannot be written.
@@ -155,7 +158,7 @@ class Conclusion:
             write_failure(self.log, "hooks", error)
 
     async def learn(self, task: Task, result: Result) -> None:
-        """Learn from a run whose result is out; induction never sees the score.
+        """Learn from a run that has its result; induction never sees the score.
 
         Raises:
             LogFailed: the log cannot be written.
@@ -182,12 +185,18 @@ class Conclusion:
 
 
 def is_learned_from(result: Result) -> bool:
-    """Whether there is anything to learn from a run that ended so, or to credit."""
+    """Whether a run with this result is learned from, or its patterns are credited."""
     return result.status in _LEARNED_FROM or result.score_state == "scored"
 
 
 def write_failure(log: Recorder, where: str, error: Exception) -> None:
-    """Write an error down, with its traceback."""
+    """Log an error with its traceback.
+
+    Args:
+        log: records the `Failed` event.
+        where: the part of HiSA that failed: "environment", "scoring", "hooks" ….
+        error: the error; the event names its class, its text and its fix.
+    """
     text = "".join(traceback.format_exception(error))
     log.emit(
         Failed(where=where, kind=type(error).__name__, message=with_fix(error), traceback=text)
@@ -197,9 +206,16 @@ def write_failure(log: Recorder, where: str, error: Exception) -> None:
 def write_end(
     log: Recorder, error: Exception, acted: ActingTime | None = None
 ) -> ExitStatus | None:
-    """Write down what an error did to a run; returns the exit status that it stands for.
+    """Log an error that ended a run; returns the exit status that it stands for.
 
-    None where no exit status does: then the log has its end, and the error is the caller's.
+    Args:
+        log: records the `Failed` event.
+        error: what ended the run.
+        acted: the time in which the agent acted; None if it did not act.
+
+    Returns:
+        The exit status; None if no exit status stands for the error. The log then has its end
+        already, and the caller raises the error.
     """
     ending = ending_of(error, acted)
     if ending in _WHERE:
@@ -212,12 +228,12 @@ def write_end(
 
 
 def uncancel() -> None:
-    """Go on after a cancellation that was taken as a wish to stop what was being done."""
+    """Take back a cancellation of the present asyncio task that was handled as a stop."""
     current = asyncio.current_task()
     if current is not None:
         current.uncancel()
 
 
 def _words(error: Exception) -> str:
-    """Its text; of a defect its name too, because its text alone is often just a key."""
+    """Returns the text of an error; for a defect its class too, as its text may be just a key."""
     return with_fix(error) if isinstance(error, HisaError) else f"{type(error).__name__}: {error}"

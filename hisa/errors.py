@@ -1,28 +1,28 @@
-"""Every error HiSA raises, split by who must react.
+"""All errors that HiSA raises, grouped by who must react.
 
     HisaError
-    ├── ModelFacingError     the model must react: it hears the text and tries again
-    │   ├── InvalidReply     the reply is not what the schema asks for
+    ├── ModelFacingError     the model must react: it gets the text and tries again
+    │   ├── InvalidReply     the reply does not fit the schema
     │   ├── ActionRefused    an action outside the closed set, or refused by a person
-    │   ├── ScreenChanged    what an action was decided on is no longer so; it was not done
+    │   ├── ScreenChanged    the screen is no longer as it was decided on; nothing was done
     │   ├── NotFound         the grounder did not find the described element
     │   └── ToolFailed       a tool ran and failed
-    ├── OperatorError        the person at the command line: one line, and the command that fixes it
+    ├── OperatorError        the user must react: one line, and the command that fixes it
     │   ├── UsageError       bad argument, bad task file, unknown name
     │   ├── ConfigError      bad setting
     │   ├── BudgetExceeded   a limit on tokens, money or time was reached
     │   ├── EnvironmentFailed  the machine is broken or gone (never a wrong answer, never score 0)
-    │   │   └── LimitPassed    ended for what ran in it (score 0 where the agent started that)
-    │   ├── LogFailed        the run's own log cannot be written
+    │   │   └── LimitPassed    ended by what ran in it (score 0 if the agent started that)
+    │   ├── LogFailed        the run's log cannot be written
     │   ├── CheckFailed      a task's check could not be carried out (never a score)
     │   ├── ModelUnavailable   the model's endpoint cannot be used
     │   └── StoreError       the pattern store cannot be used as asked
     └── DeveloperError       a defect in HiSA, a plug-in or a test: traceback
         ├── PluginFailed     a plug-in failed to import
-        ├── HookFailed       a hook failed in another way than by refusing
+        ├── HookFailed       a hook raised an error that is no refusal
         └── ScriptExhausted  a scripted model or guest ran out of script
 
-Exceptions are inert: constructing one logs nothing and touches nothing.
+Exceptions have no side effects: constructing one logs nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ModelFacingError(HisaError):
 
 
 class InvalidReply(ModelFacingError):
-    """A reply that does not fit its schema: what is wrong, with the value and what is allowed."""
+    """A reply does not fit its schema; the text names the value and what is allowed."""
 
 
 class ActionRefused(ModelFacingError):
@@ -71,7 +71,7 @@ class ActionRefused(ModelFacingError):
 
 
 class ScreenChanged(ModelFacingError):
-    """The screen is no longer as an action was decided on: nothing of it was done."""
+    """The screen is no longer as it was when an action was decided; nothing of it was done."""
 
 
 class NotFound(ModelFacingError):
@@ -92,7 +92,7 @@ class ToolFailed(ModelFacingError):
 
 
 class OperatorError(HisaError):
-    """A person must react.
+    """The user must react.
 
     Args:
         message: one line naming the value and what is allowed.
@@ -107,7 +107,7 @@ class OperatorError(HisaError):
 
 
 def with_fix(error: Exception) -> str:
-    """Returns what an error says, and what helps."""
+    """Returns the text of an error, followed by its fix if it has one: "…; try: …"."""
     return "; try: ".join(filter(None, (str(error), getattr(error, "fix", ""))))
 
 
@@ -136,12 +136,12 @@ class EnvironmentFailed(OperatorError):
 
 
 class LimitPassed(EnvironmentFailed):
-    """What ran inside took more than the machine's limits allow, so that it was ended.
+    """A machine was ended because what ran inside took more than its limits allow.
 
     Args:
         message: see `OperatorError`.
-        since: when what took most of it was started, in seconds since the host was; None: what the
-            machine began with may have taken it as well.
+        since: when the process that took the most was started, in seconds since the host booted;
+            None if it may have been a process that the machine began with.
     """
 
     def __init__(self, message: str, since: float | None, *, fix: str = "") -> None:
@@ -156,7 +156,7 @@ class LogFailed(OperatorError):
 
 
 class CheckFailed(OperatorError):
-    """A task's check could not be carried out: it says nothing of the agent or the machine."""
+    """A task's check could not be carried out: this says nothing about the agent or the machine."""
 
     exit_code = 3
 
@@ -180,7 +180,7 @@ class PluginFailed(DeveloperError):
 
 
 class HookFailed(DeveloperError):
-    """A hook of a run failed; names the hook and the moment, ``__cause__`` is the error."""
+    """A hook of a run failed. Names the hook and the moment; ``__cause__`` is the error."""
 
 
 class ScriptExhausted(DeveloperError):
@@ -188,7 +188,7 @@ class ScriptExhausted(DeveloperError):
 
 
 def close_names(name: str, names: Sequence[str]) -> str:
-    """Returns " (did you mean 'x'?)" where a name is near another one; else nothing."""
+    """Returns " (did you mean 'x'?)" if a name is close to one of ``names``; else nothing."""
     import difflib
 
     close = difflib.get_close_matches(name, names, n=1)

@@ -1,4 +1,4 @@
-"""Hooks: what may watch a run, refuse an action, replace a call, or wait, at named moments.
+"""Hooks: code that may watch a run, refuse an action, replace a call or wait, at named moments.
 
 ::
 
@@ -7,8 +7,9 @@
             if action.number > 1:
                 raise ActionRefused("one action a step, please")
 
-The order of a run's hooks is one list: `hisa doctor` prints it, and so does the head of the log.
-Hooks are given to `hisa.Agent`, or announced by a package in the entry-point group ``hisa.hooks``.
+Hooks are passed to `hisa.Agent`, or registered by a package in the entry-point group
+``hisa.hooks``. They are called one after another; `hisa doctor` prints their order, and so does
+the head of the log.
 """
 
 from __future__ import annotations
@@ -53,84 +54,93 @@ _Methods: TypeAlias = "tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]"
 
 @dataclass(eq=False)
 class Run:
-    """One run, from its start to its end, with its parts."""
+    """One run from its start to its end, with its parts."""
 
     task: Task
     environment: Environment
     tools: Toolbox
     log: Recorder
-    """Takes events; its ``step`` is the number of the present step."""
+    """Records events; its ``step`` is the number of the present step."""
     hooks: Hooks
     state: StateManager | None = None
-    """None: nobody abstracts what is done, as where a client acts by itself."""
+    """None if no step lines are written, as when a client of HiSA's server does the acting."""
     max_steps: int = 50
+    """The run ends after so many steps."""
     step: Step | None = None
     """The present step; None before the first one."""
     result: Result | None = None
-    """How it ended; None until then, and for a run that a defect ended."""
+    """How the run ended; None until it does, and if a defect ended it."""
 
 
 @dataclass(eq=False)
 class StepAction:
-    """One thing that is done: a press on the screen with what belongs to it, or a call of a tool.
+    """One action of a step: a press on the screen with what belongs to it, or a call of a tool.
 
-    A step has one for each press of each call of its reply; typing belongs to the press before it
-    in its call. Whether it clicks: ``any(isinstance(a, Click) for a in action.call.actions)``.
+    A call on the screen has one action for each press; typing belongs to the press before it. For
+    example, click(), write(), click() are two actions: the click with the typing, and the second
+    click. To see if an action clicks: ``any(isinstance(a, Click) for a in action.call.actions)``.
     """
 
     call: GroundedCall
-    """What is done. A hook may put another in its place."""
+    """What is done. A hook may replace it."""
     look: Observation
-    """The look that it is decided on."""
+    """The look that the action was decided on."""
     number: int
-    """Its number in the step, from 1."""
+    """The number of the action in its step, from 1."""
     full_call: GroundedCall
-    """The call that it is a part of."""
+    """The whole call that the action is a part of."""
     earlier_actions: tuple[Action, ...] = ()
-    """What was done of the same call before it; empty for the first press."""
+    """What was already done of the same call; empty for its first press."""
     approved: bool = False
     """Whether a person was asked and allowed it."""
     tries: int = 0
-    """How often it was tried and not done, because the screen changed before."""
+    """How often it was tried and not done, because the screen had changed."""
     changed: str = ""
-    """What was no longer as on the look when it was tried last."""
+    """What differed from the look when it was last tried; empty on the first try."""
     executed: bool = False
-    """Whether its tool was called; False too where a hook said what came of it."""
+    """Whether its tool was called; stays False if a hook set the outcome instead."""
     outcome: Outcome | None = None
-    """What came of it; None before it was done. Where a hook sets it before, it is not done."""
+    """The result; None until the action is done. If `Hook.before_action` sets it, the action is
+    not done."""
 
 
 @dataclass(eq=False)
 class Step:
-    """One step: everything that is known of it so far."""
+    """One step, with everything that is known of it so far."""
 
     number: int
+    """The number of the step, from 1."""
     run: Run
     look: Observation
     """What the planner sees."""
     view: StateView
     """The state that the planner gets. `Hook.before_plan` may replace it."""
     call: ToolCall | None = None
-    """The planner's reply. `Hook.after_plan` may replace it."""
+    """The planner's call. `Hook.after_plan` may replace it."""
     grounded: GroundedCall | None = None
-    """The call with its places. Set in `Hook.after_plan`, it is not grounded again."""
+    """The call with coordinates. If `Hook.after_plan` sets it, the grounder is not asked."""
     actions: list[StepAction] = field(default_factory=list)
+    """The actions so far, done or refused."""
     executed_calls: list[ExecutedCall] = field(default_factory=list)
-    """The calls of the reply that are done."""
+    """The calls of the reply that were done."""
     outcome: Outcome | None = None
-    """What came of it. `Hook.after_step` may put one in its place whose ``ends`` ends the run."""
+    """The result. `Hook.after_step` may replace it; one with ``ends`` ends the run."""
     before: Observation | None = None
-    """The look that the step is judged from; a hook may replace it until the step is abstracted."""
+    """The look that ``after`` is compared with to judge the step. A hook may replace it until the
+    step has its line."""
     after: Observation | None = None
-    """The look after it. `Hook.after_step` may set None: the next step looks anew."""
+    """The look after the step. `Hook.after_step` may set it to None: then the next step takes a
+    new look."""
     line: str = ""
-    """Its line in the planner's history, to be read; `Hook.before_plan` may replace ``view.steps``,
-    the lines that are sent."""
+    """The line of the step in the planner's history. Changing it has no effect: to change the
+    lines that the planner gets, replace ``view.steps`` in `Hook.before_plan`."""
     events: list[Event] = field(default_factory=list)
+    """The events of the step so far."""
     planning: asyncio.Task[ToolCall] | None = None
-    """The planner at work; a hook may cancel it, and the step fails with ``interrupted``, unless
-    the planner answers the cancelling with a call."""
+    """The planner's task while it runs. A hook may set ``interrupted`` and cancel it: the step
+    fails with that text, unless the planner still returns a call."""
     interrupted: str = ""
+    """Why a hook cancelled the planner; the planner reads it in the step's line."""
 
     @property
     def task(self) -> Task:
@@ -144,61 +154,68 @@ class Step:
 
 
 class Hook:
-    """Does nothing at any moment; a subclass has those methods that it needs.
+    """The base of all hooks: it does nothing; a subclass overrides the methods that it needs.
 
-    Before and after the plan and before an action, a method refuses by raising
-    `hisa.errors.ActionRefused`, whose text the planner reads: the step, or the rest of it, is not
-    done. Any other exception ends the run and names the hook.
+    `before_plan`, `after_plan` and `before_action` may refuse by raising
+    `hisa.errors.ActionRefused`: the step, or the rest of it, is not done, and the planner reads
+    the error's text. Any other exception ends the run with an error that names the hook.
     """
 
     name = ""
-    """As printed; empty: the name of the class."""
+    """The name that is printed; empty: the name of the class."""
     watches = False
-    """Whether it only watches: if it fails, the run goes on without it, with a note in the log."""
+    """Whether the hook only watches. If such a hook fails, the run goes on without it, and the log
+    says so."""
     every_try = False
-    """Whether `before_action` comes again, with ``action.changed``, if the screen changed before
-    the action was done and it is tried again."""
+    """Whether `before_action` is called again if an action is tried again because the screen
+    changed; ``action.changed`` then says what changed."""
 
     def applies(self, environment: Environment) -> bool:
-        """Whether the run needs it on a machine; it is left out of the list otherwise."""
+        """Whether the hook is needed on a machine; if not, it takes no part in the run."""
         return True
 
     def at_border(self, environment: Environment) -> Environment:
-        """Returns the machine as everybody else sees it: for what must see every byte."""
+        """Wrap the machine for all that use it: for a hook that must see every byte.
+
+        Returns the environment that the agent, the task's setup and its check use instead.
+        """
         return environment
 
     def at_task(self, environment: Environment) -> Environment:
-        """Returns the machine as the task's set-up and check see it: they act besides the agent."""
+        """Wrap the machine for the task's setup and check, which act on it beside the agent.
+
+        Returns the environment that they use instead.
+        """
         return environment
 
     async def on_start(self, run: Run) -> None:
-        """Comes before the machine is brought to the task's initial state, or the run goes on."""
+        """Called before the machine is brought to the initial state, or a run is resumed."""
 
     async def before_plan(self, step: Step) -> None:
-        """Comes before the planner is asked."""
+        """Called before the planner is asked."""
 
     async def after_plan(self, step: Step) -> None:
-        """Comes once the planner answered, before the call's places are looked for."""
+        """Called when the planner has returned a call, before its targets are grounded."""
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Comes before each action of a call or a sequence, with its places."""
+        """Called before each action of a call or a sequence; its coordinates are known."""
 
     async def after_action(self, step: Step, action: StepAction) -> None:
-        """Comes after each action that was done, with its outcome."""
+        """Called after each action that was done; its outcome is known."""
 
     async def after_step(self, step: Step) -> None:
-        """Comes once the step has its line and is done, however long this takes."""
+        """Called when the step is done and has its line. The run waits as long as this takes."""
 
     async def on_end(self, run: Run) -> None:
-        """Comes once the run has its score, before anything is learned from it."""
+        """Called when the run has its score, before anything is learned from it."""
 
 
 class Hooks:
-    """The hooks of a run, in their order.
+    """The hooks of a run, in the order in which they are called.
 
     Args:
-        hooks: in order.
-        emit: gets a `Noted` for one that only watches and failed.
+        hooks: the hooks, in that order.
+        emit: gets a `Noted` event if a hook that only watches fails.
     """
 
     def __init__(self, hooks: Iterable[Hook] = (), *, emit: Emit = lambda _: None) -> None:
@@ -215,26 +232,28 @@ class Hooks:
         return tuple(name_of(hook) for hook in self._hooks)
 
     def add(self, hook: Hook) -> None:
-        """Let one more take part from now on, after the others."""
+        """Add a hook after the others; it is called from now on."""
         self._hooks.append(hook)
         self._at = {}
 
     def remove(self, hook: Hook) -> None:
-        """Let one no longer take part."""
+        """Remove a hook; it is no longer called."""
         self._hooks = [other for other in self._hooks if other is not hook]
         self._at = {}
 
     async def call(self, moment: Moment, *records: Any, again: bool = False) -> None:
-        """Call the hooks that have a method for a moment, in order; one that joins meanwhile too.
+        """Call the hooks that have a method for a moment, in order.
+
+        A hook that is added meanwhile is called too.
 
         Args:
             moment: the name of the method.
-            records: what it is called with.
-            again: whether this is another try, for those with ``every_try`` alone.
+            records: the arguments of the method.
+            again: whether an action is tried again: only hooks with ``every_try`` are called.
 
         Raises:
-            HisaError: from a hook, as it is.
-            HookFailed: from a hook that fails in another way; it names the hook.
+            HisaError: a hook raised it.
+            HookFailed: a hook raised anything else; the error names the hook.
         """
         known: _Methods = ()
         while (methods := self._methods(moment)) is not known:
@@ -248,10 +267,10 @@ class Hooks:
             known = methods
 
     def _take_failure(self, hook: Hook, moment: Moment, error: Exception) -> None:
-        """Leave out a hook that only watches; the run ends with the error of any other."""
+        """Remove the hook if it only watches; otherwise raise, so that the run ends."""
         if hook.watches:
             self.remove(hook)
-            text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
+            text = f"{name_of(hook)} failed in {moment} and is no longer called: {error}"
             self._emit(Noted(where="hooks", text=text))
         elif isinstance(error, HisaError):
             raise error
@@ -271,5 +290,5 @@ class Hooks:
 
 
 def name_of(hook: Hook) -> str:
-    """Returns the name of a hook as it is printed."""
+    """Returns the name under which a hook is printed."""
     return hook.name or type(hook).__name__

@@ -1,4 +1,4 @@
-"""How the loop looks: each look is written down, and none that is old is taken for now."""
+"""The looks of the loop: each one is logged, and an old one is never taken for the present."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Looker"]
 
 
 class Looker:
-    """Takes the looks of a run, and the time that its phases take.
+    """Takes the looks of a run, and measures how long the phases of a step take.
 
     Args:
-        environment: is looked at.
-        log: gets each look.
-        elements: ask for accessibility elements.
+        environment: the machine to look at.
+        log: records each look.
+        elements: whether to read accessibility elements.
         settle: longest wait, in seconds, for the screen to stop changing.
-        stale: seconds after which a look is taken again.
+        stale: age in seconds from which on a look is taken again.
     """
 
     def __init__(
@@ -36,25 +36,28 @@ class Looker:
         self.environment, self.log = environment, log
         self.elements, self.settle, self.stale = elements, settle, stale
         self.seconds: dict[str, float] = {}
-        """What each phase of the present step took."""
+        """Seconds that each phase of the present step took."""
         self._looked_at = -float("inf")
 
     async def refresh(self, observation: Observation | None) -> Observation:
-        """The look itself, or a new one where it is old or windows came or went."""
+        """Returns the look, or a new one if it is old or a window has opened or closed since."""
         old = _now() - self._looked_at > self.stale
         if observation is None or old or await self._other_windows(observation):
             return await self.see()
         return observation
 
     async def look_after_plan(self, before: Observation) -> Observation:
-        """The look that a step is judged from: what came while it was planned is not its doing."""
+        """Returns the look to judge the step from: after planning, just before acting.
+
+        A change of the screen during planning must not be taken for an effect of the step.
+        """
         if _now() - self._looked_at <= self.stale:
             return before
         now = await self.look(0.0, elements=False)
         return before if now.shows(before) else await self.look(0.0)
 
     async def _other_windows(self, observation: Observation) -> bool:
-        """Whether a window came or went since a look; asked only where looking costs little."""
+        """Whether a window opened or closed since a look; asked only if looking costs little."""
         if not (observation.name and observation.windows):
             return False
         with self.phase("observe"):
@@ -64,17 +67,17 @@ class Looker:
         }
 
     async def see(self) -> Observation:
-        """The look that a planner gets, and points at."""
+        """Take the look that the planner gets and points at."""
         observation = await self.look(self.settle)
         self._looked_at = _now()
         return observation
 
     async def look(self, settle: float, *, elements: bool = True) -> Observation:
-        """A look, written down.
+        """Take a look and log it.
 
         Args:
             settle: longest wait, in seconds, for the screen to stop changing.
-            elements: whether elements are asked for.
+            elements: whether to read elements, if the run reads any.
         """
         with self.phase("observe"):
             started = time.monotonic()
@@ -87,7 +90,7 @@ class Looker:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the time of what is done inside to that of a phase."""
+        """Add the time that the ``with`` block takes to a phase of the step."""
         started = time.monotonic()
         try:
             yield
@@ -97,5 +100,5 @@ class Looker:
 
 
 def _now() -> float:
-    """Seconds that no clock change moves; they go on while the machine is suspended."""
+    """Returns seconds that no clock change affects, and that go on during a suspend."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

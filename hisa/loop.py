@@ -33,7 +33,7 @@ from hisa.sequence import ground_calls, make_calls, plan_call
 __all__ = ["Loop"]
 
 MAX_UNUSABLE = 3
-"""Steps in a row without a usable reply after which the model is given up."""
+"""The run ends after so many steps in a row without a usable reply."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Ending:
 
 
 def _ending(outcome: Outcome | None) -> _Ending | None:
-    """The end of a run whose last step came to that; None where it goes on."""
+    """Returns how a step's outcome ends the run; None if the run goes on."""
     return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
 
 
@@ -54,13 +54,13 @@ class Loop(Looker):
         planner, grounder, state, tools: the parts; see `hisa.protocols`.
         environment: a started one.
         scorer: prepares and scores tasks.
-        log: gets every event and picture; its ``step`` is the number of steps done before.
-        hooks: come at the moments of a run; see `hisa.hooks`.
+        log: records every event and picture; its ``step`` is the number of steps already done.
+        hooks: called at the moments of a run; see `hisa.hooks`.
         max_steps: limit of steps (HiSA, section 4.3: 50).
-        elements: ask the environment for accessibility elements in each look that something is
-            decided or judged on: an act is held to what lay at its place.
+        elements: whether the looks on which steps are decided and judged have accessibility
+            elements: an action is checked against the element at its place.
         settle: longest wait, in seconds, for the screen to stop changing.
-        stale: seconds after which a look is taken again before the planner gets it.
+        stale: age in seconds from which on a look is taken again before the planner gets it.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Loop(Looker):
         self._step: Step | None = None
 
     def hear(self, event: Event) -> None:
-        """Keep an event with the step that it is of, for hooks."""
+        """Add an event to the present step, for hooks."""
         if self._step is not None:
             self._step.events.append(event)
 
@@ -100,16 +100,17 @@ class Loop(Looker):
         end_outcome: Outcome | None = None,
         on_result: Callable[[Result], object] = lambda _: None,
     ) -> Result:
-        """Run a task to its end and score it, tell the result, then learn from the run.
+        """Run a task to its end, score it, report the result, then learn from the run.
 
         Args:
-            task: what to do.
-            end_outcome: the outcome of the last step if it ends the run, which is then only scored.
-            on_result: gets the result before anything is learned, which can take long.
+            task: what the agent has to do.
+            end_outcome: for a resumed run whose last step already ended it: the outcome of that
+                step. The run is then only scored.
+            on_result: called with the result before the learning, which can take long.
 
         Raises:
             LogFailed: the log cannot be written.
-            Exception: a defect, or an `OperatorError` that no exit status stands for; the log
+            Exception: a defect, or an `OperatorError` without an exit status of its own; the log
                 has the traceback and an end.
         """
         result = await self.perform(task, end_outcome=end_outcome)
@@ -118,7 +119,7 @@ class Loop(Looker):
         return result
 
     async def perform(self, task: Task, *, end_outcome: Outcome | None = None) -> Result:
-        """`run` without learning."""
+        """Run a task to its end and score it, as `run` does, without learning from it."""
         self.begin(task)
         try:
             return await self._perform(end_outcome)
@@ -126,7 +127,7 @@ class Loop(Looker):
             await self._conclusion.call_end_hooks(self._run)
 
     def begin(self, task: Task) -> None:
-        """Make the record of the run that hooks get."""
+        """Make the `Run` that hooks get."""
         self._begun, self._acted = self.log.step > 0, None
         self._run = Run(
             task=task,
@@ -146,7 +147,7 @@ class Loop(Looker):
             ending = _Ending("stopped", "stopped by a person")
         except LogFailed:
             raise
-        except Exception as error:  # the border of a run: each gets exactly one end in its log
+        except Exception as error:  # the border of a run: every log has exactly one end
             status = write_end(self.log, error, self._acted)
             if status is None:
                 raise
@@ -185,7 +186,7 @@ class Loop(Looker):
     async def do_step(self, before: Observation | None) -> tuple[Observation | None, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self.seconds = {}
-        before = await self.refresh(before)  # a planner is told that it looks at now
+        before = await self.refresh(before)  # the planner must see the screen as it is now
         step = self._step = Step(self.log.step, self._run, before, self.state.view(before))
         step.before, self._run.step = before, step
         step.outcome = outcome = await self._plan_and_act(step)
@@ -198,14 +199,15 @@ class Loop(Looker):
                 await self.state.refine_if_due(step.task)
         self.log.emit(StepFinished(seconds=self.seconds))
         self._begun = True
-        await self.hooks.call("after_step", step)  # which may wait: the step is done by then
+        await self.hooks.call("after_step", step)  # a hook may wait here: the step is done
         self._step = None
         return step.after, step.outcome
 
     async def _plan_and_act(self, step: Step) -> Outcome:
         """Plan, ground and execute a step; returns the outcome.
 
-        A failure that the model can react to becomes a failed outcome that it reads in its history.
+        A failure that the model can react to becomes a failed outcome, which the planner reads in
+        the step's line.
 
         Raises:
             InvalidReply: `MAX_UNUSABLE` steps in a row had no usable reply.

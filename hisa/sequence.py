@@ -1,7 +1,8 @@
 """Plans, grounds and makes the calls of a step, one after another (OS-Catalyst, section 3.1).
 
-The targets of all calls are found on one look, before anything moves. What is done is an action: a
-press on the screen with what leads to it, or a call of a tool; hooks come around each.
+The targets of all calls are grounded on one look, before anything is done. A call is done in
+actions: a press on the screen with what leads to it, or a call of a tool. Hooks are called before
+and after each action.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from hisa.text.prompt_text import by_number
 __all__ = ["combine_outcomes", "ground_calls", "make_calls", "plan_call"]
 
 _TRIES = 3
-"""How often an action is tried whose place changes: as decided, on a new look, by its name."""
+"""How often an action is tried if its place changes: as decided, on a new look, by its name."""
 
 
 async def plan_call(step: Step, planner: Planner) -> ToolCall:
-    """The planner's call; a hook may interrupt it, and the planner may answer that with a call.
+    """Ask the planner for the next call; a hook may interrupt it, see `Step.planning`.
 
     Raises:
-        ActionRefused: a hook did, and says why.
+        ActionRefused: a hook interrupted the planner; the text says why.
         InvalidReply, ModelUnavailable, BudgetExceeded: from the planner.
     """
     own = asyncio.current_task()
-    assert own is not None, "a run is a task"
+    assert own is not None, "a run is an asyncio task"
     stops = own.cancelling()
     step.planning = asyncio.ensure_future(planner.plan(step.task, step.look, step.view))
     try:
@@ -46,7 +47,7 @@ async def plan_call(step: Step, planner: Planner) -> ToolCall:
         raise ActionRefused(step.interrupted) from None
     finally:
         step.planning = None
-    if own.cancelling() > stops:  # the planner caught what was to stop the run
+    if own.cancelling() > stops:  # the planner caught the cancellation that stops the run
         raise asyncio.CancelledError
     return call
 
@@ -54,14 +55,19 @@ async def plan_call(step: Step, planner: Planner) -> ToolCall:
 async def ground_calls(
     call: ToolCall, observation: Observation, grounder: Grounder
 ) -> GroundedCall:
-    """Fill the slots of a call and of those that follow it.
+    """Ground the targets of a call and of those that follow it.
 
-    Where a later target is not found, the calls before it stand, and ``lacking`` says why the
-    sequence ends there.
+    If a later target is not found, the sequence ends before its call, and ``missing_reason`` of
+    the grounded call says why.
+
+    Args:
+        call: the planner's call, with those that follow it.
+        observation: the look on which all targets are grounded.
+        grounder: turns each description into a place.
 
     Raises:
-        NotFound: the first call's target was not found.
-        ActionRefused: what is to be done on the screen cannot be read.
+        NotFound: the target of the first call was not found.
+        ActionRefused: the source of a gui_action cannot be parsed.
         ModelUnavailable, BudgetExceeded: from the grounder.
     """
     calls = [_with_actions(part) for part in call.sequence]
@@ -75,17 +81,17 @@ async def ground_calls(
 
 
 def _with_actions(call: ToolCall) -> ToolCall:
-    """The call with its actions, also where a planner or a hook wrote its source alone."""
+    """Returns the call with its parsed actions, if a planner or hook wrote only the source."""
     if call.tool != "gui_action" or call.actions or not isinstance(call.input, str):
         return call
     return replace(call, actions=parse(call.input))
 
 
 def _join_grounded(call: ToolCall, results: list[GroundedCall | BaseException]) -> GroundedCall:
-    """The calls up to the first one that was not found.
+    """Returns the calls up to the first one whose target was not found.
 
     Raises:
-        BaseException: what ended the first one, or anything but a target that is not there.
+        BaseException: the error of the first call, or any error other than `NotFound`.
     """
     for error in results:
         if isinstance(error, BaseException) and not isinstance(error, NotFound):
@@ -100,7 +106,7 @@ def _join_grounded(call: ToolCall, results: list[GroundedCall | BaseException]) 
             break
         grounded.append(result)
     first, *rest = grounded
-    # What a number of a list stood for is written in the words of the calls that were resolved.
+    # A resolved call has the words for a target that the planner chose by its number.
     following = (*(part.call for part in rest), *call.following[len(rest) :])
     full_call = replace(first.call, following=following)
     return replace(first, call=full_call, following=tuple(rest), missing_reason=missing_reason)
@@ -110,11 +116,11 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
     """Do the calls of a step, until one fails, is refused or ends the run.
 
     Args:
-        step: with its grounded call; its ``actions`` and ``made`` are filled in.
+        step: a step with its grounded call; ``actions`` and ``executed_calls`` are filled in.
         settle: longest wait, in seconds, for the screen to stop changing between two calls.
 
     Raises:
-        ActionRefused, InvalidReply: a hook refuses the first action; nothing was done.
+        ActionRefused, InvalidReply: a hook refused the first action; nothing was done.
         EnvironmentFailed: the machine broke.
     """
     call = step.grounded
@@ -129,7 +135,7 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
         except ScreenChanged as error:
             reason = str(error)
             break
-        if outcome.refused:  # by a hook: it is not among those that were made
+        if outcome.refused:  # by a hook: the call does not count as executed
             reason = f"action {len(step.executed_calls) + 1} was refused: {outcome.error}"
             break
         if not outcome.ok or any(a.executed for a in step.actions if a.full_call is alone):
@@ -158,18 +164,18 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
 
 
 async def _make_call(step: Step, call: GroundedCall, observation: Observation) -> Outcome:
-    """Do a call, each of its presses by itself.
+    """Do a call, press by press.
 
     Raises:
-        ScreenChanged: its first press no longer means what was decided; nothing was done.
-        ActionRefused: as `make_calls`.
+        ScreenChanged: the place of the first press has changed; nothing was done.
+        ActionRefused: see `make_calls`.
     """
     parts = presses(call.actions)
     executed_actions: tuple[Action, ...] = ()
     outcomes = []
     for part, following in zip(parts, [*parts[1:], ()], strict=True):
         piece = call if len(parts) == 1 else call.part(part)
-        if following:  # the pointer goes on to where it presses next: what opens there is seen
+        if following:  # move the pointer to the next press now, to see what opens there
             piece = replace(piece, next_moves=tuple(arrival(following)[0][-1:]))
         number = len(step.actions) + 1
         action = StepAction(
@@ -198,10 +204,10 @@ async def _make_call(step: Step, call: GroundedCall, observation: Observation) -
 
 
 async def _act(step: Step, action: StepAction) -> Outcome:
-    """Do one action, with the hooks around it.
+    """Do one action, and call the hooks before and after it.
 
     Raises:
-        ScreenChanged: its place changes all the time; it was not done.
+        ScreenChanged: its place changed at every try; it was not done.
         ActionRefused, InvalidReply: from a hook.
     """
     step.actions.append(action)
@@ -223,7 +229,7 @@ async def _act(step: Step, action: StepAction) -> Outcome:
 async def _abort_call(
     step: Step, call: GroundedCall, executed_actions: tuple[Action, ...], last: Outcome
 ) -> Outcome:
-    """Let go of keys that are still down, and say how much of a call was done."""
+    """Release the keys that are still down, and say how much of a call was done."""
     if releases := list(_list_key_releases(executed_actions)):
         await step.environment.act(releases)
     count, rest = len(kinds(executed_actions)), len(kinds(call.actions[len(executed_actions) :]))
@@ -232,14 +238,14 @@ async def _abort_call(
 
 
 def _list_key_releases(executed_actions: Sequence[Action]) -> Iterator[Action]:
-    """Yields what lets go of the keys that are still down after some actions."""
+    """Yields the actions that release the keys which are still down, the last pressed first."""
     down = [action.key for action in executed_actions if isinstance(action, KeyDown)]
     up = [action.key for action in executed_actions if isinstance(action, KeyUp)]
     yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
 
 
 async def _look_between(step: Step, settle: float) -> Observation:
-    """A look between two calls, written down like any other."""
+    """Take a look between two calls and log it like any other."""
     started = time.monotonic()
     observation = await step.environment.observe(settle=settle)
     seconds = time.monotonic() - started
@@ -249,7 +255,7 @@ async def _look_between(step: Step, settle: float) -> Observation:
 
 
 def _with_target_look(call: GroundedCall, actions: Sequence[StepAction]) -> GroundedCall:
-    """The call with the look on which its targets were known when it was done."""
+    """Returns the call with the look on which its targets were last grounded."""
     first = next(action for action in actions if action.full_call is call)
     return replace(call, target_look=first.call.target_look or call.target_look)
 
@@ -269,7 +275,7 @@ def _build_acted_event(call: GroundedCall, outcome: Outcome) -> Acted:
 
 
 def _find_stop_reason(call: GroundedCall, outcome: Outcome, number: int) -> str:
-    """Returns why nothing can follow a call that was made; empty where something can."""
+    """Returns why no other call can follow this one; empty if one can."""
     if not outcome.ok:
         detail = outcome.error or outcome.output or f"exit status {outcome.exit_code}"
         return f"action {number} failed: {detail}"
@@ -279,7 +285,7 @@ def _find_stop_reason(call: GroundedCall, outcome: Outcome, number: int) -> str:
 
 
 def combine_outcomes(executed_calls: Sequence[ExecutedCall], stopped: str) -> Outcome:
-    """Returns the outcome of a whole sequence: as good as its worst call, ended as its last one."""
+    """Returns the outcome of a sequence: it failed if any call did, and ends as the last one."""
     outcomes = [call.outcome for call in executed_calls]
     last = outcomes[-1]
     if len(executed_calls) == 1:

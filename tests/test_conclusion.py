@@ -763,5 +763,5 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     assert acted_on is not None
     assert acted_on.image != before.image
     page, shown = render_report(run), step_text(run, 1)
-    assert "The screen had changed by the time of the act" in page
-    assert f"just before it: {run.image(acted_on.image)}" in shown
+    assert "The screen changed before the action" in page
+    assert f"just before acting: {run.image(acted_on.image)}" in shown

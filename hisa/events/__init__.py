@@ -1,11 +1,11 @@
 """The typed events of a run log: everything that happens in a run is one of these.
 
 The loop and the parts around it emit them; the log writes them, and reports, resuming and exports
-read them back. A run's ``events.jsonl`` holds one JSON object a line: ``{"v": 1, "type": …, "at":
-…, "step": …}`` plus the fields of its class. Fields are only ever added, with defaults; a change
-of meaning is a new type. ``step`` is 0 before the first step. Images are named by the SHA-256 of
-their PNG. Secrets are taken out where the log writes, so an event that is read back, or shown,
-holds none that were found. Start with `event_base.py`, then `step_events.py` and `run_events.py`.
+read them. A run's ``events.jsonl`` has one JSON object per line: ``{"v": 1, "type": …, "at": …,
+"step": …}`` and the fields of its class. Fields are only ever added, with defaults; a change of
+meaning is a new type. ``step`` is 0 before the first step. Pictures are named by the SHA-256 of
+their PNG. The log removes the secrets that it finds before it writes an event. Start with
+`event_base.py`, then `step_events.py` and `run_events.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every event has, and the records that several of them hold."""
+"""The base of all events, and the records that several events contain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class EventBase(BaseModel):
-    """When it happened, and at which step; each kind of event has a ``type`` of its own."""
+    """The time and the step of an event; each kind of event has a ``type`` of its own."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
     v: int = EVENT_VERSION
@@ -38,7 +38,7 @@ class PatternUse(BaseModel):
     score: float
     source_run: str = ""
     shown: bool = True
-    """Whether the advice mentions it; those mentioned come first, in the order of their marks."""
+    """Whether the advice cites it; the cited ones come first, in the order of their marks."""
 
 
 class PlannedCall(BaseModel):
@@ -58,15 +58,15 @@ class ElementFound(BaseModel):
     role: str
     name: str = ""
     value: str = ""
-    """What stands in it; never of a password."""
+    """Its text or value; never that of a password field."""
     states: tuple[str, ...] = ()
     box: tuple[float, float, float, float]
     neighbours: tuple[ElementFound, ...] = ()
-    """The nearest others that have words."""
+    """The nearest other elements with words."""
 
 
 class PlaceFound(BaseModel):
-    """A placeholder and where it was found, in image pixels."""
+    """A description and the place where it was found, in image pixels."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
     description: str
@@ -76,8 +76,8 @@ class PlaceFound(BaseModel):
     source: str = ""
     """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
-    """What was chosen, as the grounder names it."""
+    """The name that the grounder gives to what it chose."""
     element: ElementFound | None = None
-    """What was chosen, or lies at the point; None where no element is known there."""
+    """The element that was chosen, or the one at the point; None if no element is known there."""
     chosen: bool = False
-    """Whether ``element`` was chosen; else a point was, and this lies there."""
+    """Whether ``element`` was chosen; if not, a point was, and ``element`` is the one there."""

@@ -1,4 +1,4 @@
-"""The event of a decision: whether a call may be made, by which rule, and who allowed it."""
+"""The event of a policy decision: whether a call may be made, by which rule, and who allowed it."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from hisa.events.event_base import EventBase
 __all__ = ["NO_RULE", "Decided"]
 
 NO_RULE = "no rule applies"
-"""Stands in place of a rule where none is about a call."""
+"""Put in place of a rule if no rule applies to a call."""
 
 
 class Decided(EventBase):
-    """The policy decided on a call, before anything of it was done."""
+    """The policy decided on a call, before any of it was done."""
 
     type: Literal["decided"] = "decided"
     tool: str
     what: str
-    """What was to be done: the command, the act, or the tool with its input."""
+    """What was to be done: the command, the action, or the tool with its input."""
     verdict: Verdict
-    """What the rules say."""
+    """The verdict of the rules."""
     rule: str = ""
-    """The rules that decided, in words; `NO_RULE` where none did."""
+    """The rules that decided, in words; `NO_RULE` if none did."""
     why: str = ""
-    """What the rules' writer says of them."""
+    """The reason that the writer of the rules gives."""
     about: tuple[str, ...] = ()
-    """The parts of the call that the verdict is about, where it is not "allow"."""
+    """The parts of the call that caused the verdict, if it is not "allow"."""
     facts: tuple[str, ...] = ()
     """What was known of the call: commands, files, addresses, effects, applications."""
     allowed: bool
-    """Whether it went on to be done; in a dry run, whether it would have without asking."""
+    """Whether the call was allowed; in a dry run, whether it would have been without asking."""
     asked: bool = False
     """Whether a person was asked."""
     answer: Literal["", "once", "kind", "stop", "refuse", "earlier", "nobody"] = ""
-    """The person's; kind: for the whole run; earlier: so allowed before; nobody: none could be
-    asked."""
+    """The person's answer. kind: allowed for the whole run. earlier: allowed so before. nobody: no
+    person could be asked."""
     dry_run: bool = False
-    """Nothing was done, whatever the verdict."""
+    """Whether this was a dry run: nothing was done, whatever the verdict."""
     kinds: tuple[str, ...] = ()
-    """What the person was asked about: allowed for the whole run by the answer "kind"."""
+    """The kinds that the person was asked about; "kind" allows them for the whole run."""
 
     @property
     def is_notable(self) -> bool:
-        """Whether it is more than a call that no rule is about, and that went on."""
+        """Whether a rule applied, the call was refused, or this was a dry run."""
         return not self.allowed or self.dry_run or self.rule != NO_RULE

@@ -1,4 +1,4 @@
-"""Events of a run as a whole: its start, its models, its end."""
+"""Events of a run as a whole: its start, its model calls, its end."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class RunStarted(EventBase):
     instruction: str
     domain: str
     models: dict[str, str] = Field(default_factory=dict)
-    """Role to model name; one that is no language model is named as what it is."""
+    """The model of each role; what is not a language model is named by what it is."""
     environment: str = ""
     hooks: tuple[str, ...] = ()
     """The names of the run's hooks, in the order in which they are called."""
 
 
 class RunResumed(EventBase):
-    """A run goes on after it was cut off."""
+    """A run was resumed after it was interrupted."""
 
     type: Literal["run_resumed"] = "run_resumed"
     desktop: Literal["reattached", "replayed", "fresh"] = "fresh"
@@ -53,7 +53,7 @@ class RunResumed(EventBase):
 
 
 class Instructed(EventBase):
-    """The setup found what the task's words are, such as those that a page draws."""
+    """The setup found out the task's instruction, such as one that a page draws."""
 
     type: Literal["instructed"] = "instructed"
     instruction: str
@@ -68,50 +68,51 @@ class Noted(EventBase):
 
 
 class Guidance(EventBase):
-    """Level 3: what was retrieved and the advice made of it."""
+    """Level 3: the patterns and rules that were recalled, and the advice made of them."""
 
     type: Literal["guidance"] = "guidance"
     patterns: tuple[PatternUse, ...] = ()
     sops: tuple[str, ...] = ()
     advice: str = ""
     left_out: tuple[str, ...] = ()
-    """Rules that bind here and did not fit the advice."""
+    """Rules that bind here but did not fit into the advice."""
     waiting: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Rules that enter once a word on the screen begins as one of theirs."""
+    """Rules that are added to the advice once a word on the screen begins with one of these."""
 
 
 class RuleEntered(EventBase):
-    """A rule entered the advice, since what it speaks of came to the screen."""
+    """A rule was added to the advice, because what it speaks of appeared on the screen."""
 
     type: Literal["rule_entered"] = "rule_entered"
     rule: str
 
 
 class ModelAsked(EventBase):
-    """A request leaves for a model; one for each try. `hisa.runs.turns` puts it together again."""
+    """A request is sent to a model; one event for each try. `hisa.runs.turns` rebuilds it."""
 
     type: Literal["model_asked"] = "model_asked"
     role: str
     model: str
     turn: str = ""
-    """The call's name, which its answer or failure has too."""
+    """The name of the call; its `ModelCalled` or `ModelFailed` event has the same."""
     attempt: int = 1
     api: str = ""
-    """The protocol of ``body``: "chat", "responses"; empty: it left on no wire that is known."""
+    """The protocol of ``body``: "chat" or "responses"; empty: no known protocol."""
     body: dict[str, Any] = Field(default_factory=dict)
-    """As it was sent, but for pictures (``{"$image": SHA-256}``) and what is long: texts
-    (``{"$text": SHA-256}``) and other values (``{"$json": SHA-256}``)."""
+    """The body as it was sent, but with hashes for pictures (``{"$image": SHA-256}``), long texts
+    (``{"$text": SHA-256}``) and other long values (``{"$json": SHA-256}``)."""
     texts: dict[str, str] = Field(default_factory=dict)
-    """What ``body`` names by hash, where this process named it for the first time."""
+    """The texts of hashes in ``body`` that this process uses for the first time."""
     corrects: str = ""
-    """The turn whose reply could not be used."""
+    """If this asks again after an unusable reply: the turn of that reply."""
     reason: str = ""
+    """Why that reply could not be used."""
     effort: str = ""
-    """How hard it asks the model to think; empty: as the model does by itself."""
+    """The reasoning effort that is asked for; empty: the model's default."""
 
 
 class ModelCalled(EventBase):
-    """A model answered."""
+    """A model replied."""
 
     type: Literal["model_called"] = "model_called"
     role: str
@@ -121,20 +122,20 @@ class ModelCalled(EventBase):
     tokens_out: int
     images: int = 0
     usd: float | None = None
-    """None where the price is not known."""
+    """The cost in US dollars; None if the price is not known."""
     seconds: float = 0.0
     finish: str = ""
     reply: str = ""
     served: str = ""
     policy: str = ""
     tokens: str = ""
-    """The file in the run's folder with token ids and log-probs; empty: the server gave none."""
+    """The file in the run's folder with token ids and log-probs; empty: the server sent none."""
     cached_in: int = 0
-    """Of ``tokens_in``: what the server took from its cache."""
+    """The part of ``tokens_in`` that the server took from its cache."""
     reasoning_out: int = 0
-    """Of ``tokens_out``: what the model thought and did not say."""
+    """The part of ``tokens_out`` that is reasoning, which is not in the reply."""
     effort: str = ""
-    """How hard it was asked to think; empty: as it does by itself."""
+    """The reasoning effort that was asked for; empty: the model's default."""
 
 
 FailureKind = Literal[
@@ -151,7 +152,7 @@ FailureKind = Literal[
 
 
 class ModelFailed(EventBase):
-    """A model call failed; it is tried again where ``retry_in`` is set."""
+    """A model call failed; if ``retry_in`` is set, it is tried again after so many seconds."""
 
     type: Literal["model_failed"] = "model_failed"
     role: str
@@ -164,28 +165,28 @@ class ModelFailed(EventBase):
 
 
 class Confirmed(EventBase):
-    """A person was asked."""
+    """A person was asked to confirm an action."""
 
     type: Literal["confirmed"] = "confirmed"
     what: str
     allowed: bool
     answer: Literal["", "once", "kind", "stop", "refuse"] = ""
-    """kind: this, and everything of its kind for the rest of the run."""
+    """The person's answer. kind: this, and all of its kind for the rest of the run."""
     word: str = ""
-    """What the person said to the agent."""
+    """What the person wrote to the agent."""
 
 
 class PersonActed(EventBase):
-    """A person steered the run from outside, or acted on its machine with the agent parked."""
+    """A person controlled the run, or acted on its machine while the agent was paused."""
 
     type: Literal["person_acted"] = "person_acted"
     did: Literal["paused", "resumed", "stopped", "took_over", "acted", "gave_back"]
     text: str = ""
-    """Of "acted": the acts, as source; of "gave_back": what changed meanwhile, in one line."""
+    """For "acted", the actions as source; for "gave_back", what changed meanwhile, in one line."""
     error: str = ""
-    """Why an act was refused or failed; empty: it was done."""
+    """Why an action was refused or failed; empty: it was done."""
     seconds: float = 0.0
-    """Of "resumed" and "gave_back": how long the agent was parked."""
+    """For "resumed" and "gave_back", how long the agent was paused."""
 
 
 class PersonAsked(EventBase):
@@ -197,7 +198,7 @@ class PersonAsked(EventBase):
     choices: tuple[str, ...] = ()
     answer: str = ""
     by: Literal["person", "default", "nobody"]
-    """Whose answer it is; nobody: none came in time, and there was no default."""
+    """Who gave the answer; nobody: there was none in time, and no default."""
     seconds: float = 0.0
 
 
@@ -210,11 +211,11 @@ class Induced(EventBase):
     lesson: str
     superseded: str | None = None
     confirmed: bool = False
-    """It was known; this run taught the same again."""
+    """Whether the pattern was known, and this run taught the same again."""
 
 
 class Failed(EventBase):
-    """Something broke."""
+    """A part of HiSA, the machine or a check raised an error."""
 
     type: Literal["failed"] = "failed"
     where: str
@@ -225,14 +226,14 @@ class Failed(EventBase):
 
 
 class Evaluated(EventBase):
-    """The task's check was asked."""
+    """The task's check was carried out."""
 
     type: Literal["evaluated"] = "evaluated"
     score: float | None
     detail: str = ""
     score_state: ScoreState = "unscored"
     judged_by: str = ""
-    """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
+    """Whose metrics were used; see `hisa.outcomes.endings.Scoring`."""
     partial: float | None = None
     """See `hisa.outcomes.endings.Scoring`."""
 
@@ -246,7 +247,7 @@ class RunFinished(EventBase):
     score: float | None = None
     score_state: ScoreState = "unscored"
     score_detail: str = ""
-    """Why the score is what it is, or why there is none."""
+    """The reason for the score, or for having none."""
     partial: float | None = None
     """See `Evaluated`."""
 

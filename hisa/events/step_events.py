@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Observed(EventBase):
-    """Level 0: a look at the desktop."""
+    """Level 0: a look at the desktop. Sizes are in pixels of the picture and of the screen."""
 
     type: Literal["observed"] = "observed"
     image: str
@@ -49,20 +49,26 @@ class Observed(EventBase):
     window: str = ""
     windows: tuple[str, ...] = ()
     elements: int | None = None
-    """The number of elements; None where nothing tells them."""
+    """The number of elements; None if the machine does not tell them."""
     elements_sha256: str = ""
-    """The file with them in the run's ``elements``; empty where none were read."""
+    """The name of the file with the elements in the run's ``elements``; empty if none were read."""
     seconds: float = 0.0
     complete: bool = True
-    """False: some of the elements could not be read in time."""
+    """False if some of the elements could not be read in time."""
     undrawn: tuple[str, ...] = ()
-    """What is there, was waited for and is not in the picture yet."""
+    """What exists and was waited for, but is not yet in the picture."""
 
     @classmethod
     def of(
         cls, observation: Observation, *, file_names: tuple[str, str], seconds: float
     ) -> Observed:
-        """The event of a look that took ``seconds``, with the names of its picture and elements."""
+        """Returns the event of a look.
+
+        Args:
+            observation: the look.
+            file_names: the names of its picture and of its elements, from `RunLog.keep`.
+            seconds: how long the look took.
+        """
         active = observation.active
         return cls(
             image=file_names[0],
@@ -81,7 +87,7 @@ class Observed(EventBase):
 
 
 class PlanRejected(EventBase):
-    """A planner reply that does not fit the schema."""
+    """A reply of the planner does not fit the schema."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
     turn: str = ""
@@ -103,11 +109,11 @@ class Planned(EventBase):
     following: tuple[PlannedCall, ...] = ()
     """Further calls that were decided on the same look."""
     note: str | None = None
-    """What the planner wants to keep; see `hisa.state.notes`."""
+    """The planner's note for later; see `hisa.state.notes`."""
 
     @property
     def sequence(self) -> tuple[PlannedCall, ...]:
-        """Every call, in order."""
+        """All calls of the reply, in order."""
         first = PlannedCall(
             tool=self.tool,
             input=self.input,
@@ -118,13 +124,13 @@ class Planned(EventBase):
 
 
 class Sampled(EventBase):
-    """One of several replies that the planner was asked for at a step."""
+    """One of several replies that were sampled for a step."""
 
     type: Literal["sampled"] = "sampled"
     n: int
-    """Counts from 1 within the step."""
+    """The number of the sample in its step, from 1."""
     key: str = ""
-    """Equal ones would do the same; empty where the reply is unusable."""
+    """Samples with the same key would do the same; empty if the reply is unusable."""
     tool: str = ""
     input: Any = ""
     description: str = ""
@@ -132,7 +138,7 @@ class Sampled(EventBase):
     following: tuple[PlannedCall, ...] = ()
     """Further calls of the same reply."""
     error: str = ""
-    """Why there is no usable reply."""
+    """Why the reply is unusable; empty if it is usable."""
 
 
 class Judged(EventBase):
@@ -141,23 +147,23 @@ class Judged(EventBase):
     type: Literal["judged"] = "judged"
     turn: str = ""
     candidates: tuple[int, ...]
-    """The samples on its list, by their ``n``; of equal ones the first."""
+    """The samples on the judge's list, by their ``n``; of equal ones only the first."""
     index: int | None = None
-    """Counts from 1 on that list; None: it picks none, or its answer is no judgement."""
+    """The position on that list, from 1; None: the judge picks none, or its reply is unusable."""
     explaining: str = ""
     invalid: str = ""
-    """Why the answer is no judgement; empty where it is one."""
+    """Why the judge's reply is unusable; empty if it is usable."""
 
 
 ChosenBy = Literal["agreement", "judge", "votes", "alone", "nobody"]
 
 
 class Chosen(EventBase):
-    """A decision between samples is made.
+    """One of several samples was chosen.
 
-    agreement: all samples would do the same. judge: it picked. votes: no judge decided,
-    and what most samples would do was taken. alone: there was one usable sample. nobody: there
-    was none.
+    ``by`` says how. agreement: all samples would do the same. judge: the judge picked one. votes:
+    no judge decided, so the most frequent one was taken. alone: only one sample was usable. nobody:
+    no sample was usable.
     """
 
     type: Literal["chosen"] = "chosen"
@@ -166,11 +172,11 @@ class Chosen(EventBase):
     samples: int
     usable: int
     distinct: int
-    """Different ones among the usable ones."""
+    """The number of different samples among the usable ones."""
     widened: Literal["", "constant", "disagreement", "none_good"] = ""
-    """Why more than the first two were sampled; empty: they were enough."""
+    """Why more than the first two were sampled; empty: two were enough."""
     detail: str = ""
-    """Why no judge decided, where one was asked."""
+    """Why the judge did not decide, if one was asked."""
 
 
 class ElementsRead(EventBase):
@@ -178,17 +184,16 @@ class ElementsRead(EventBase):
 
     type: Literal["elements_read"] = "elements_read"
     elements: int | None = None
-    """The number of elements; None where nothing tells them."""
+    """The number of elements; None if the machine does not tell them."""
     elements_sha256: str = ""
-    """The file with them in the run's ``elements``; empty where none were read."""
-    """None where the machine cannot tell them."""
+    """The name of the file with the elements in the run's ``elements``; empty if none were read."""
     complete: bool = True
-    """False: some could not be read in time."""
+    """False if some of the elements could not be read in time."""
     seconds: float = 0.0
 
 
 class Grounded(EventBase):
-    """Placeholders resolved."""
+    """The descriptions of a call were turned into places."""
 
     type: Literal["grounded"] = "grounded"
     places: tuple[PlaceFound, ...]
@@ -198,7 +203,7 @@ class Grounded(EventBase):
 
 
 class GroundingFailed(EventBase):
-    """The described element was not found."""
+    """No place was found for a description."""
 
     type: Literal["grounding_failed"] = "grounding_failed"
     description: str
@@ -223,14 +228,16 @@ GroundingVerdict = Literal[
 
 
 class GroundingTried(EventBase):
-    """One step of a cascade of grounders: who looked for a place, and what became of it.
+    """One step of a cascade of grounders: who looked for a place, and the result.
 
-    sure: taken, no model is asked. unsure: the model is asked. agreed: the elements bear the
-    model's point out, it is taken. doubted: they do not. repeated: nothing speaks against a point
-    that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
-    cannot be asked; what the elements found by themselves is taken, if anything. offered: a model
-    gets a list to pick from; chosen, none: what it picked. trusted: it was measured, and right by
-    ``score``; distrusted: too seldom, or nobody measured it, and it is not asked.
+    - sure: the elements' place is taken, and no model is asked. unsure: the model is asked.
+    - agreed: the elements confirm the model's point, which is taken. doubted: they do not.
+    - repeated: the model gave the same point twice and nothing contradicts it; it is taken.
+    - no_point: the model's reply is not a point.
+    - unavailable: the model cannot be asked; the elements' place is taken, if there is one.
+    - offered: a model gets a list to pick from. chosen, none: what it picked.
+    - trusted: the model is asked, as its measured accuracy is ``score``. distrusted: the model is
+      not asked, as its accuracy is too low or was never measured.
     """
 
     type: Literal["grounding_tried"] = "grounding_tried"
@@ -239,82 +246,84 @@ class GroundingTried(EventBase):
     """"elements" or the grounding model's name."""
     verdict: GroundingVerdict
     x: float | None = None
-    """The place, in image pixels; None where there is none."""
+    """The place, in image pixels; None if there is none."""
     y: float | None = None
     score: float | None = None
-    """How well what lies there fits, by the elements."""
+    """How well the element at the place fits; for "trusted", the measured accuracy."""
     label: str = ""
-    """What lies there."""
+    """The name of the element at the place."""
     detail: str = ""
-    """Why it was not taken."""
+    """Why the place was not taken."""
     part: tuple[int, int, int, int] | None = None
-    """Left, top, right, bottom in image pixels of what was shown enlarged; None: everything."""
+    """The box that was shown enlarged: left, top, right, bottom in image pixels; None: all."""
     closer: tuple[int, int, int, int] | None = None
-    """The same of what is shown next."""
+    """The box that is shown next."""
     offered: tuple[tuple[float, float], ...] = ()
-    """The middles of the things on the list that a model picks from, in its order."""
+    """The centres of the elements on the list that a model picks from, in its order."""
     seconds: float = 0.0
 
 
 class HeldBack(EventBase):
-    """A call was not made again; the `Acted` after it says so."""
+    """A call was refused as a repetition; the `Acted` event after it says why."""
 
     type: Literal["held_back"] = "held_back"
     inputs: tuple[Any, ...]
-    """What would have run, of a sequence each; with places as far as they were looked for."""
+    """The input of each call that would have run; with coordinates if its target was grounded."""
     steps: tuple[int, ...]
-    """Those that had tried it."""
+    """The numbers of the steps that had tried the same."""
 
 
 class Acted(EventBase):
-    """A tool ran."""
+    """A tool ran, or a call was refused."""
 
     type: Literal["acted"] = "acted"
     tool: str
     input: Any
-    """What ran: source regenerated in image pixels, or the command."""
+    """The input that ran: source with coordinates in image pixels, a command, or arguments."""
     points: tuple[tuple[float, float], ...] = ()
-    """Where it clicked, in image pixels."""
+    """The points that it clicked, in image pixels."""
     ok: bool
     output: str = ""
     error: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     ends: ExitStatus | None = None
-    """How the run ended, where this was the agent's word that it does."""
+    """The exit status, if the agent ended the run by this; else None."""
 
 
 class SequenceStopped(EventBase):
-    """The rest of a sequence was not made."""
+    """The rest of a sequence was not done."""
 
     type: Literal["sequence_stopped"] = "sequence_stopped"
     made: int
-    """Calls of the sequence that were made."""
+    """The number of calls that were done."""
     of: int
-    """Calls that were planned."""
+    """The number of calls that were planned."""
     reason: str
+    """Why the sequence stopped."""
 
 
 class Abstracted(EventBase):
-    """Level 1: one abstracted step."""
+    """Level 1: a step has its line."""
 
     type: Literal["abstracted"] = "abstracted"
     line: str
-    """The whole line the planner will read."""
+    """The whole line that the planner will read."""
     result: str
+    """The part of the line after "Result:"."""
     roi: tuple[int, int, int, int] | None = None
-    """Left, top, right, bottom in image pixels; None where nothing changed."""
+    """The changed box: left, top, right, bottom in image pixels; None if nothing changed."""
     asked_model: bool = False
     verdict: StepVerdict | None = None
-    """What was seen of the step; None where nobody judged it."""
+    """The verdict on the step; None if it was not judged."""
     moved: bool = False
     """Whether the screen had changed since the step before was judged."""
     refocused: bool = False
-    """Whether another element had the focus after it."""
+    """Whether another element had the focus after the step."""
 
 
 class LoopDetected(EventBase):
-    """The same action on the same screen again and again."""
+    """The same action was repeated on the same screen."""
 
     type: Literal["loop_detected"] = "loop_detected"
     action: str
@@ -322,7 +331,7 @@ class LoopDetected(EventBase):
 
 
 class Refined(EventBase):
-    """Level 2: the refined context."""
+    """Level 2: the new context, which covers the steps ``first`` to ``last``."""
 
     type: Literal["refined"] = "refined"
     text: str
@@ -331,7 +340,7 @@ class Refined(EventBase):
 
 
 class StepFinished(EventBase):
-    """A step is complete and safe on disk; ``seconds`` by phase."""
+    """A step is complete and logged; ``seconds`` has the time of each phase."""
 
     type: Literal["step_finished"] = "step_finished"
     seconds: dict[str, float] = Field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""What a step and a run came to, in a closed set of words.
+"""The outcomes of a step and of a run, as closed sets of words.
 
-State manager, log, report and benches all ask here, so that a verdict, an ending and a success
-mean the same everywhere. Start with `verdicts.py` (what was seen of a step) and `endings.py` (how
-a run ends, and what counts as a success).
+State manager, log, report and benches all use these, so that a verdict, an ending and a success
+mean the same everywhere. Start with `verdicts.py` (the verdict on a step) and `endings.py` (how a
+run ends, and what counts as a success).
 """

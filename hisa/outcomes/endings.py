@@ -1,7 +1,7 @@
-"""How a run ends: the closed words for its end and its score, and what counts as a success.
+"""How a run ends: the closed sets of words for its end and its score, and what is a success.
 
-Everybody who has to know asks here: the exit status of the command line, the credit of patterns,
-the records and tables of a bench, and what is printed.
+All that depends on a run's end uses these: the exit status of the command line, the credit of
+patterns, the records and tables of a bench, and what is printed.
 """
 
 from __future__ import annotations
@@ -48,49 +48,54 @@ ExitStatus = Literal[
 ]
 """How a run ended; a run always ends with exactly one of these.
 
-"ended": the task is over by itself, as a page's episode is that took an answer; its score says
-whether that was right.
+"ended": the task is over by itself, such as a page's episode that has taken an answer. The score
+says whether it was right.
 
-A machine that the agent's own act ended, as is proved by what its watchdog saw, is
-"agent_broke_machine": a result like any other, with score 0. Every other broken machine, and one of
-which that cannot be told, is "environment_error": no score, and tried again.
+"agent_broke_machine": the machine's watchdog proves that the agent's own act ended the machine.
+This is a result like any other, with score 0. If the machine broke in any other way, or it is not
+known how, the run ends with "environment_error": it has no score and is tried again.
 """
 
 FINAL: tuple[ExitStatus, ...] = ("succeeded", "infeasible", "agent_broke_machine")
-"""Ends after which there is nothing to go on with."""
+"""Exit statuses after which a run cannot be resumed."""
 
 Ending = ExitStatus | Literal["refused", "defect"]
-"""The last state of a log: an exit status, or the error that the caller of the run was given:
+"""The last state of a log: an exit status, or the kind of the error that was raised to the caller:
 "refused" (the task or a setting cannot be used) or "defect" (an error in HiSA or in a plug-in)."""
 
 RunStatus = Ending | Literal["running", "unfinished"]
-"""An ending, or why there is none yet: "running" while a process writes the log, "unfinished" where
-it was killed."""
+"""An ending, or why there is none yet: "running" while a process writes the log, "unfinished" if
+that process was killed."""
 
 ScoreState = Literal["scored", "no_check", "score_failed", "unscored"]
 """"scored": there is a score; "no_check": the task has no check; "score_failed": the check could
-not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke."""
+not be carried out; "unscored": nothing was scored, as the run was stopped or the machine broke."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """The result of scoring: ``value`` in 0..1 where it is "scored", and one line why."""
+    """The result of scoring: ``value`` (0 to 1, if "scored") and one line that gives the reason."""
 
     state: ScoreState
     value: float | None = None
     detail: str = ""
     judged_by: str = ""
-    """Whose metrics were asked: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
+    """Whose metrics were used: "OSWorld's own …", "ours …"; empty: no metric of a benchmark."""
     partial: float | None = None
-    """How much of the task is done, in 0..1 by the weights of its checks; None: not known. It never
-    decides what a success is."""
+    """The part of the task that is done, 0 to 1 by the weights of its checks; None: not known. It
+    does not matter for success."""
 
 
 def is_success(status: RunStatus, score_state: ScoreState, score: float | None) -> bool:
-    """Whether a run did its task: wholly by its check, so partial credit is none.
+    """Whether a run did its whole task; partial credit is no success.
 
-    Without a check it is the agent's own word, "succeeded"; who prints that says that it is a
-    claim. Where a check was not carried out nothing is known, and that is no success.
+    Without a check it is the agent's own claim, "succeeded", and outputs must call it a claim. If
+    the check could not be carried out, nothing is known, and that is no success.
+
+    Args:
+        status: how the run ended, or that it has not.
+        score_state: whether there is a score, or why there is none.
+        score: the score, 0 to 1; None if there is none.
     """
     if score_state == "no_check":
         return status == "succeeded"
@@ -98,10 +103,10 @@ def is_success(status: RunStatus, score_state: ScoreState, score: float | None) 
 
 
 def says_nothing(status: RunStatus, steps: int) -> bool:
-    """Whether a run says nothing about its agent, and is worth making again.
+    """Whether a run says nothing about its agent, so that it should be repeated.
 
-    A machine broke, or a model or a limit ended the run before its first step was done: then all
-    that is there was made by the task's setup.
+    That is so if the machine broke, or if a model or a limit ended the run before its first step
+    was done: then only the task's setup has changed the machine.
     """
     return status == "environment_error" or (status in ("model_error", "budget") and not steps)
 
@@ -114,12 +119,12 @@ class Result:
     status: ExitStatus
     message: str = ""
     score: float | None = None
-    """In 0..1, where ``score_state`` is "scored"; else None."""
+    """The score, 0 to 1; None unless ``score_state`` is "scored"."""
     steps: int = 0
-    """Steps begun; 0 where none was done."""
+    """The number of steps that were started; 0 if none was done."""
     score_state: ScoreState = "unscored"
     score_detail: str = ""
-    """One line why the score is what it is, or why there is none."""
+    """The reason for the score, or for having none, in one line."""
     judged_by: str = ""
     """See `Scoring`."""
     partial: float | None = None
@@ -133,31 +138,31 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ActingTime:
-    """When the agent acted, in seconds since the machine was started (as of CLOCK_BOOTTIME)."""
+    """The time in which the agent acted, in seconds since the host booted (CLOCK_BOOTTIME)."""
 
     first: float
     last: float = math.inf
 
     @classmethod
     def from_now(cls) -> Self:
-        """It acts from this moment on."""
+        """Returns the time from this moment on."""
         return cls(time.clock_gettime(time.CLOCK_BOOTTIME))
 
     def until_now(self) -> Self:
-        """It acted until this moment."""
+        """Returns the time until this moment."""
         return replace(self, last=time.clock_gettime(time.CLOCK_BOOTTIME))
 
     def covers(self, moment: float) -> bool:
-        """Whether a moment lies in it."""
+        """Whether a moment lies in this time."""
         return self.first <= moment <= self.last
 
 
 def ending_of(error: Exception, acted: ActingTime | None = None) -> Ending:
-    """The end of a run that this error ended.
+    """Returns the ending of a run that an error ended.
 
     Args:
-        error: by its type alone, but for a limit that was passed.
-        acted: when the agent acted; None: it did not.
+        error: the error; only its type counts, except for `LimitPassed`.
+        acted: the time in which the agent acted; None if it did not act.
     """
     match error:
         case LimitPassed(since=float(since)) if acted is not None and acted.covers(since):

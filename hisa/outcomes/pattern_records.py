@@ -1,4 +1,4 @@
-"""Lessons of finished runs, as they are kept and retrieved: records without behaviour."""
+"""The lessons of finished runs, as they are stored and retrieved: records without behaviour."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Literal
 __all__ = ["Pattern", "PatternHit", "Scope", "StepSummary"]
 
 Scope = Literal["application", "family", "page"]
-"""Every task of an application (domain), one kind of task, or one page or dialog."""
+"""Where a lesson holds: in all tasks of an application (domain), in one kind of task ("family"), or
+on one page or dialog."""
 
 
 @dataclass(frozen=True)
 class Pattern:
     """A lesson from a finished run (HiSA, section 3.3.3).
 
-    ``uses`` counts runs that cited the lesson, not those merely advised with it.
+    ``uses`` counts the runs that cited the lesson, not all whose advice had it.
     """
 
     id: str
@@ -35,21 +36,22 @@ class Pattern:
     scope: Scope = "family"
     """Where the lesson holds; decides how it is retrieved."""
     other_conditions: tuple[str, ...] = ()
-    """Further kinds of tasks it belongs to, inherited from what it superseded or confirmed."""
+    """Further kinds of tasks that it applies to, from patterns that it superseded or that confirmed
+    it."""
     scored: int = 0
-    """Runs among ``uses`` that had a score; ``wins`` counts among these."""
+    """The number of runs among ``uses`` that had a score; ``wins`` counts the won ones of these."""
     confirmed: int = 0
-    """Further runs that taught the same."""
+    """The number of further runs that taught the same."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Every kind of task it belongs to; its own first."""
+        """All kinds of tasks that it applies to; its own first."""
         return tuple(text for text in (self.condition, *self.other_conditions) if text)
 
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """A step that was done, as far as patterns are credited by it."""
+    """Thought and line of a step; its thought may cite patterns."""
 
     thought: str
     line: str

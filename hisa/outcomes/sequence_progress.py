@@ -1,4 +1,4 @@
-"""How a step's line says how much of a sequence of actions was made."""
+"""The sentence in a step's line on how much of a sequence was done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ __all__ = ["describe_sequence_progress"]
 
 
 def describe_sequence_progress(executed: int, planned: int, reason: str = "") -> str:
-    """A sentence on how many of a sequence's actions were made, and why not more."""
+    """Returns a sentence on how many actions of a sequence were done, and why not more.
+
+    Args:
+        executed: the number of actions that were done.
+        planned: the number of actions of the sequence.
+        reason: why the sequence stopped; used if some, but not all, were done.
+    """
     if executed == planned:
         return f"All {planned} actions were made."
     if not executed:

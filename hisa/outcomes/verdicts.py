@@ -1,4 +1,4 @@
-"""The verdict on a step: what was seen of it, and the words with which its line begins."""
+"""The verdict on a step, and the words with which its result begins."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Literal
 __all__ = ["DIALOG_APPEARED", "VERDICT_WORDS", "StepVerdict", "split_verdict", "verdict_words"]
 
 StepVerdict = Literal["succeeded", "changed", "no_change", "unexpected", "failed"]
-"""What was seen of a step.
+"""What is claimed of a step.
 
-* ``succeeded``: the effect that was intended was seen, or reported by the tool.
-* ``changed``: the screen changed, and nobody judged whether as intended: its facts are told.
-* ``no_change``: no pixel changed, no file of the user was seen to be written, nor the field with
-  the focus to change.
-* ``unexpected``: something else than intended was seen: a message, a window that is gone.
-* ``failed``: the tool reported a failure, or the intended effect was seen not to come.
+* ``succeeded``: the intended effect was seen, or the tool reported it.
+* ``changed``: the screen changed, and it was not judged whether as intended; the result says what
+  changed.
+* ``no_change``: no pixel changed, no file of the user was seen to be written, and the field with
+  the focus was not seen to change.
+* ``unexpected``: something other than intended was seen, such as a message or a closed window.
+* ``failed``: the tool reported a failure, or the intended effect was seen to be missing.
 """
 
 VERDICT_WORDS: Mapping[StepVerdict, str] = {
@@ -29,16 +30,16 @@ VERDICT_WORDS: Mapping[StepVerdict, str] = {
 
 
 DIALOG_APPEARED = "that came up"
-"""How a result says that a dialog was what was not expected: the step itself may have worked."""
+"""Part of a result whose surprise is a dialog: the step itself may have worked."""
 
 
 def verdict_words(verdict: StepVerdict) -> str:
-    """``succeeded``, ``changed``, ``no visible change``, ``unexpected`` or ``failed``."""
+    """Returns ``succeeded``, ``changed``, ``no visible change``, ``unexpected`` or ``failed``."""
     return VERDICT_WORDS[verdict].removesuffix(".").lower()
 
 
 def split_verdict(result: str) -> tuple[StepVerdict | None, str]:
-    """The verdict that a result begins with, and what follows it; None where there is none."""
+    """Returns the verdict that a result begins with, None if there is none, and the rest."""
     for verdict, words in VERDICT_WORDS.items():
         if result.startswith(words):
             return verdict, result[len(words) :].strip()

@@ -1,6 +1,7 @@
-"""Lessons of finished runs and house rules: level 3 of the state (HiSA, section 3.3).
+"""Lessons of finished runs and rules written by people: level 3 of the state (HiSA, section 3.3).
 
-The conclusion of a run has `induction.py` find lessons in its log; the next run recalls those that
-fit, and `synthesis.py` makes advice of them together with the rules in `patterns_db`. Start with
-`memory.py`, which a run calls; `stores/` keep patterns, `embedders/` give them their vectors.
+When a run has ended, `induction.py` asks a model for lessons from its steps. The next run recalls
+those that fit its task, and `synthesis.py` turns them into advice, which follows the rules of
+`patterns_db`. Start with `memory.py`, which a run calls; `stores/` keep patterns, `embedders/` turn
+their texts into vectors.
 """

@@ -1,11 +1,12 @@
-"""Storing new patterns: what says the same as an older one supersedes it (HiSA, section 3.3.3).
+"""Stores new patterns; one that says the same as an older one supersedes it (HiSA, section 3.3.3).
 
-Retrieval vectors stand for kinds of tasks, so several lessons of one kind share one. Whether two
-patterns say the same is therefore decided on the vectors of their lessons. Candidates are the
-`CANDIDATES` nearest by any of the new one's texts. The same words again are no new pattern: the
-older one is confirmed. A warning never replaces a way that worked, nor the other way round: that
-two lessons are alike says nothing of whether they agree. Either way no kind of task is lost by
-which the lesson was found before.
+- Whether two patterns say the same is decided on the vectors of their lessons. The vectors for
+  retrieval stand for kinds of tasks, so different lessons may share one.
+- A new pattern is compared with the `CANDIDATES` older ones nearest to any of its texts.
+- If the lesson has the same words as an older one, the older pattern is confirmed instead.
+- A warning never supersedes a way that worked, nor the other way round: two lessons may be alike
+  and yet say the opposite.
+- The kinds of tasks by which the older pattern was found are kept in all cases.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from hisa.protocols import Embedder, Pattern
 __all__ = ["CANDIDATES", "CONDITIONS", "StoredPattern", "remember"]
 
 CANDIDATES = 20
-"""Older patterns compared by their lessons, at the price of an embedding each."""
+"""Most older patterns whose lessons are compared; each costs an embedding."""
 CONDITIONS = 8
-"""Kinds of tasks that a pattern keeps; the newest stay. A vector each in every search."""
+"""Most kinds of tasks that a pattern keeps: the newest. Each is a vector in every search."""
 
 
 @dataclass(frozen=True)
 class StoredPattern:
-    """A pattern, and the older ones it superseded, closest first.
+    """A stored pattern, and the older ones that it superseded, closest first.
 
-    ``confirmed``: it is an older one, which a further run taught again.
+    If ``confirmed`` is True, it is an older pattern that another run has taught again.
     """
 
     pattern: Pattern
@@ -41,13 +42,13 @@ class StoredPattern:
 def remember(
     store: VectorStore, patterns: Sequence[Pattern], *, embedder: Embedder, threshold: float
 ) -> tuple[StoredPattern, ...]:
-    """Store patterns that belong together; they do not supersede each other.
+    """Store the patterns of one run; they do not supersede each other.
 
     Args:
-        store: where to.
-        patterns: new ones.
-        embedder: the one that filled the store.
-        threshold: cosine similarity of lessons from which an older one counts as the same.
+        store: the store to put them into.
+        patterns: the new patterns.
+        embedder: the embedder that filled the store.
+        threshold: least cosine similarity (-1 to 1) at which two lessons say the same.
 
     Raises:
         StoreError: the store cannot be written.
@@ -70,7 +71,7 @@ def remember(
 
 
 class _Vectors:
-    """Vectors by their texts, each embedded once."""
+    """The vectors of texts; each text is embedded once."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -100,7 +101,7 @@ def _store_pattern(
     vectors: _Vectors,
     threshold: float,
 ) -> StoredPattern:
-    """The pattern stored, or an older one confirmed; ``older`` loses what was superseded."""
+    """Store a pattern, or confirm an older one; removes the superseded ones from ``older``."""
     mine = pattern.domain, pattern.kind
     near = [old for old in older.values() if (old.domain, old.kind) == mine]
     equal = next((old for old in near if same_words(old.lesson, pattern.lesson)), None)
@@ -131,7 +132,7 @@ def _store_pattern(
 def _same(
     pattern: Pattern, older: Sequence[Pattern], vectors: _Vectors, threshold: float
 ) -> tuple[Pattern, ...]:
-    """Older patterns whose lessons are as close as ``threshold``, closest first."""
+    """Returns the older patterns whose lessons are as close as ``threshold``, closest first."""
     (lesson,) = vectors.of([pattern.lesson])
     places = vectors.of([old.lesson for old in older])
     scored = [(cosine(lesson, place), old) for place, old in zip(places, older, strict=True)]
@@ -140,7 +141,7 @@ def _same(
 
 
 def _merge_conditions(pattern: Pattern, others: Sequence[Pattern]) -> Pattern:
-    """The pattern with the kinds of tasks of the others among its own, its first one first."""
+    """Returns the pattern with the kinds of tasks of the others added; its own first one stays."""
     own, more = pattern.conditions, [text for other in others for text in other.conditions]
     conditions = list(dict.fromkeys([*own, *more]))
     if len(conditions) > CONDITIONS:

@@ -1,7 +1,7 @@
-"""A run's steps within a number of tokens, for a model that learns from them.
+"""Shortens the steps of a run to a number of tokens, for a model that learns from them.
 
-What went wrong teaches most, with the step before it and the one after; then how the run ended
-and how it began. What is left out is counted by how it ended, in its place.
+Steps that went wrong teach most, with the step before and the step after; then come the end of the
+run and its beginning. In place of steps that are left out, a line counts them by their verdicts.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from hisa.outcomes.verdicts import StepVerdict, split_verdict, verdict_words
 __all__ = ["STEPS_TOKENS", "excerpt", "step_numbers", "verdict"]
 
 STEPS_TOKENS = 3500
-"""Tokens of the steps, so that with instructions and task a request stays within 6,000."""
+"""Most tokens of the steps: with instructions and task a request then stays within 6,000."""
 _LINE_TOKENS = 400
-"""Longest line; a step's own limit is lower unless raised by a setting."""
+"""Most tokens of a line; the limit of a step's line is lower, unless a setting raises it."""
 _FIRST, _LAST = 5, 10
 _STEP = re.compile(r"\AStep (\d+):")
 
 
 def step_numbers(lines: Sequence[str]) -> dict[int, str]:
-    """Lines of steps, keyed by the step number that they begin with."""
+    """Returns the lines of steps by the step number that they begin with."""
     matches = ((_STEP.match(line), line) for line in lines)
     return {int(match[1][:9]): line for match, line in matches if match}
 
 
 def verdict(line: str) -> StepVerdict | None:
-    """Returns the verdict in a step's line; None where the line has none."""
+    """Returns the verdict in a step's line; None if the line has none."""
     return split_verdict(line.rpartition(" | Result: ")[2])[0]
 
 
 def _flat(line: str) -> str:
-    """One line; one that is too long keeps its beginning and its end."""
+    """Returns a text on one line; if it is too long, its beginning and its end."""
     text = " ".join(line.split())
     while estimate_tokens(text) > _LINE_TOKENS:
         room = len(text) * 3 // 8
@@ -45,7 +45,7 @@ def _flat(line: str) -> str:
 
 
 def _by_worth(lines: Sequence[str]) -> Iterator[int]:
-    """Indices of lines, the most informative first; an index may occur more than once."""
+    """Yields indices of lines, the most informative first; an index may occur more than once."""
     count = len(lines)
     wrong = [place for place in range(count) if verdict(lines[place]) != "succeeded"]
     yield from range(count - 1, max(-1, count - 4), -1)
@@ -58,7 +58,7 @@ def _by_worth(lines: Sequence[str]) -> Iterator[int]:
 
 
 def excerpt(lines: Sequence[str], limit: int) -> list[str]:
-    """The lines in their order, within ``limit`` tokens; gaps say what is left out."""
+    """Returns lines in their order, within ``limit`` tokens; gaps say how many are left out."""
     flat = [_flat(line) for line in lines]
     order = list(dict.fromkeys(_by_worth(flat)))
 

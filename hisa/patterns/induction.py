@@ -1,7 +1,8 @@
-"""Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6).
+"""Induction: learns at most three patterns from the steps of a run (HiSA, appendix A.6).
 
-Each lesson names the steps that it was seen in. One that praises a step which failed, changed
-nothing or did something unexpected is refused; so is one that warns of what went wrong but once.
+Each lesson names the steps that it rests on. A lesson of success is refused if one of these steps
+failed, changed nothing or did something unexpected. A lesson of failure is refused if fewer than
+two of them went wrong.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from hisa.text.prompts import render
 __all__ = ["MOST", "induce", "new_id"]
 
 MOST = 3
-"""Patterns of one run (HiSA, appendix A.6)."""
-TRIED = 2  # what goes wrong less often is not warned of: "after multiple attempts" (HiSA, A.6)
+"""Most patterns of one run (HiSA, appendix A.6)."""
+TRIED = 2  # steps that must go wrong for a warning: "after multiple attempts" (HiSA, A.6)
 _REPLY_CHARS = 20_000  # chosen by hand
 _TASK_TOKENS = 1000
-"""An instruction longer than that is shown by its beginning."""
+"""Most tokens of the instruction; of a longer one the beginning is shown."""
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -51,15 +52,15 @@ class _Reply(BaseModel):
 
 
 def new_id() -> str:
-    """Twelve hexadecimal digits."""
+    """Returns a random id of twelve hexadecimal digits."""
     return secrets.token_hex(6)
 
 
 def _parse_reply(text: str) -> _Reply:
-    """The reply, checked.
+    """Returns the reply, checked.
 
     Raises:
-        InvalidReply: with what is wrong and what is allowed.
+        InvalidReply: the text says what is wrong and what is allowed.
     """
     if len(text) > _REPLY_CHARS:
         raise InvalidReply(f"{len(text)} characters; at most {_REPLY_CHARS}")
@@ -73,7 +74,7 @@ def _parse_reply(text: str) -> _Reply:
 
 
 def _fault(item: _Lesson, lines: dict[int, str]) -> str:
-    """Returns why the steps of a lesson do not bear it out; empty where they do."""
+    """Returns why the steps of a lesson do not support it; empty if they do."""
     unknown = [str(number) for number in item.steps if number not in lines]
     if unknown:
         return f"no step {', '.join(unknown)} is shown"
@@ -104,7 +105,7 @@ def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
 
 
 async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> list[_Lesson]:
-    """Returns what is sound of a reply, which is asked for again where nothing is."""
+    """Returns the lessons that their steps support; asks again once if none is."""
     first = await model.complete(request)
     try:
         return _sound(_parse_reply(first.text), lines)
@@ -128,19 +129,20 @@ def _sound(reply: _Reply, lines: dict[int, str]) -> list[_Lesson]:
 async def induce(
     model: Model, task: Task, *, run_id: str, lines: Sequence[str]
 ) -> tuple[Pattern, ...]:
-    """Patterns of a run, not yet stored; where no step could bear a lesson out nothing is asked.
+    """Ask a model for the patterns of a run; they are not yet stored.
 
-    A lesson that only says the task again, or its own condition, is dropped.
+    The model is not asked if no step could support a lesson. A lesson that only repeats the task,
+    or its own condition, is dropped.
 
     Args:
-        model: the state role's.
-        task: what was to be done.
-        run_id: where they come from.
-        lines: the abstracted steps, of which at most `STEPS_TOKENS` are shown; the score is no
-            part of this.
+        model: the state role's model.
+        task: what the agent had to do.
+        run_id: the run that the patterns are learned from.
+        lines: the line of each step; the model is shown at most `STEPS_TOKENS` of them, and never
+            the score.
 
     Raises:
-        InvalidReply: no usable answer, asked twice.
+        InvalidReply: no usable reply, though asked twice.
         ModelUnavailable, BudgetExceeded: from the model.
     """
     shown = excerpt(lines, STEPS_TOKENS)
@@ -155,7 +157,7 @@ async def induce(
 
 
 def _pattern(item: _Lesson, domain: str, run_id: str) -> Pattern:
-    """Returns the pattern of a lesson, in harmless text."""
+    """Returns the pattern of a lesson; its text is cleaned and binds nobody."""
     return Pattern(
         id=new_id(),
         domain=domain,
@@ -171,7 +173,7 @@ def _pattern(item: _Lesson, domain: str, run_id: str) -> Pattern:
 
 
 def _repeats(pattern: Pattern, task: Task) -> bool:
-    """Whether a lesson has nothing but the words of the task or of a part of it, in their order."""
+    """Whether a lesson only repeats the words of the task, a part of it, or its condition."""
     words = wordings(pattern.lesson)
     texts = (task.instruction, generalise(task.instruction), *pattern.conditions)
     return any(f" {words} " in f" {wordings(text)} " for text in texts)

@@ -1,4 +1,4 @@
-"""Level 3 of the state: what is recalled before a run and learned after it (HiSA, 3.3.3)."""
+"""Level 3 of the state: recalls advice before a run and learns after it (HiSA, 3.3.3)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from hisa.text.prompts import data_folder
 __all__ = ["PatternMemory", "open_memory", "open_sops", "open_store"]
 
 _MARGIN = 0.1
-"""The next task of a family is further from the condition than the one it was learned from."""
+"""Added to the threshold, as another task of the family is further from a condition than the task
+that it was learned from."""
 
 
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="patterns")
-"""One thread for all runs of a process: each new one would keep a heap of its own for good."""
+"""One thread for all runs of a process: the heap of each further thread would never be freed."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
 async def _apart(call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-    """The result of what blocks, called in the worker."""
+    """Call a blocking function in the worker thread and return its result."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_worker, partial(call, *args, **kwargs))
 
@@ -51,13 +52,13 @@ class PatternMemory:
     """Recalls advice and learns patterns; everything that blocks runs in a thread.
 
     Args:
-        store: where patterns are.
-        embedder: the one that filled it.
-        model: the state role's.
-        settings: what is stored and recalled.
-        state: its ``advice_tokens`` and ``lesson_tokens``.
-        emit: takes events.
-        sops: rules of all domains.
+        store: the patterns.
+        embedder: the embedder that filled the store.
+        model: the state role's model.
+        settings: how many patterns are recalled, and from which similarity on.
+        state: its ``advice_tokens`` limits the rules, its ``lesson_tokens`` the lessons.
+        emit: records events.
+        sops: the rules of all domains.
     """
 
     def __init__(
@@ -88,10 +89,10 @@ class PatternMemory:
     # ------------------------------------------------------------ before a run
 
     async def recall(self, task: Task) -> Advice:
-        """The nearest patterns and the rules of the task's domain, made into advice.
+        """Returns advice made of the nearest patterns and the rules of the task's domain.
 
-        Rules that speak of what the task does not wait until it is on the screen. What cannot be
-        recalled is left out, and an event says why: no run ends by it.
+        A rule with ``when:`` words that the task does not mention waits until one of them is on
+        the screen. If recalling fails, the run goes on without, and an event says why.
         """
         nothing: tuple[PatternHit, ...] = ()
         hits = await self._unless_it_fails("retrieval", _apart(self._retrieve, task), nothing)
@@ -149,7 +150,14 @@ class PatternMemory:
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
-        """Patterns of the run's steps, stored; none where the model gives no usable answer in time.
+        """Learn patterns from the steps of a run, store and return them.
+
+        If the model gives no usable reply in time, nothing is learned and an event says so.
+
+        Args:
+            task: what the agent had to do.
+            run_id: the run that the patterns are learned from.
+            lines: the line of each step, in order.
 
         Raises:
             StoreError: the store cannot be written.
@@ -178,11 +186,11 @@ class PatternMemory:
         )
 
     def _findable(self, pattern: Pattern, task: Task) -> Pattern:
-        """The pattern with a condition that its own task, and so a similar one, retrieves.
+        """Returns the pattern with a condition by which its own task, or a similar one, finds it.
 
-        Where even the task it was learned from does not come near the conditions, the clause of
-        the task that is nearest to the lesson becomes one more of them: the skill that the lesson
-        is about, without the rest of the task.
+        If not even the task that it was learned from is near its conditions, one more is added:
+        the clause of the task that is nearest to the lesson. That clause names the skill that the
+        lesson is about, without the rest of the task.
         """
         wide = pattern.scope == "application"
         least = self._thresholds.application if wide else self._thresholds.recalled
@@ -201,14 +209,14 @@ class PatternMemory:
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use of each pattern that the run cited, and a win of one.
+        """Count a use of each pattern that a step cites, and whether the run was won.
 
-        A pattern superseded since then passes it on to its successor.
+        If the pattern has been superseded since, its successor is credited.
 
         Args:
-            ids: patterns of the advice in its order.
-            steps: of the run.
-            won: None where the run has no score.
+            ids: the patterns of the advice, in its order.
+            steps: the steps of the run.
+            won: whether the run was a success; None if it has no score.
 
         Raises:
             StoreError: the store cannot be written.
@@ -231,7 +239,7 @@ class PatternMemory:
                     )
 
     def _successor(self, pattern_id: str) -> Pattern | None:
-        """The pattern, or the active one that replaced it."""
+        """Returns the pattern, or the active one that superseded it."""
         visited_ids = set()
         pattern = self.store.get(pattern_id)
         while pattern and pattern.superseded_by and pattern.id not in visited_ids:
@@ -262,11 +270,11 @@ def _event(item: StoredPattern) -> Induced:
 
 
 def open_store(settings: PatternSettings, embedder: Embedder | None = None) -> VectorStore:
-    """The store of the settings; nothing is made or checked before its first operation.
+    """Open the store of the settings; nothing is created or checked before its first operation.
 
     Raises:
         ConfigError: unknown embedder.
-        StoreError: its package is missing, or the server's address is none.
+        StoreError: a package is missing, or ``patterns.url`` is not an address.
     """
     chosen = embedder or open_embedder(settings.embedder)
     if settings.engine == "server":
@@ -279,10 +287,10 @@ def open_store(settings: PatternSettings, embedder: Embedder | None = None) -> V
 
 
 def open_sops(settings: PatternSettings) -> tuple[Sop, ...]:
-    """The rules that ship and those of ``patterns.sops``.
+    """Returns the rules that ship with HiSA and those of ``patterns.sops``.
 
     Raises:
-        ConfigError: a file is wrong, with file and line.
+        ConfigError: a file is wrong; the text names file and line.
     """
     own = settings.sops
     shipped = load_sops(data_folder("patterns_db"))
@@ -292,10 +300,17 @@ def open_sops(settings: PatternSettings) -> tuple[Sop, ...]:
 def open_memory(
     settings: PatternSettings, state: StateSettings, model: Model, emit: Emit
 ) -> PatternMemory:
-    """Store, embedder and rules of the settings.
+    """Open the memory with the store, embedder and rules of the settings.
+
+    Args:
+        settings: the store, the embedder and the user's rules.
+        state: the token limits of advice and lessons.
+        model: the state role's model, which writes advice and lessons.
+        emit: records events.
 
     Raises:
-        ConfigError: also where the rules that a user marked MUST have no room.
+        ConfigError: an unknown embedder, a wrong file of rules, or rules marked MUST that do not
+            fit into ``state.advice_tokens``.
         StoreError: see `open_store`.
     """
     embedder = open_embedder(settings.embedder)
@@ -308,7 +323,7 @@ def open_memory(
 
 
 def _check_binding(sops: Sequence[Sop], limit: int) -> None:
-    """Refuse rules that always enter whole, and cannot."""
+    """Refuse rules marked MUST that do not fit: they are always shown whole."""
     for domain in {domain for sop in sops if sop.own for domain in sop.domains}:
         own = [sop for sop in sops if sop.own]
         binding = [rule for rule in rules_for(own, domain) if rule.startswith("MUST")]

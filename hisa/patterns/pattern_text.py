@@ -1,10 +1,11 @@
-"""Text of patterns: which text is embedded for one, and how a model's text is made safe.
+"""The text of patterns: which text is embedded, and how a model's text is made safe.
 
-A query is the instruction of a task, so what is embedded for a pattern is the kind of task it
-applies to (its conditions), in the words of an instruction. A lesson says how, an instruction says
-what, and their vectors are far apart: `benchmarks/patterns.py --texts` prints how far. An
-instruction of several steps names several skills, so each of its clauses is searched by as well.
-Two patterns say the same when their *lessons* are close; see `hisa.patterns.dedup`.
+A query is the instruction of a task. So the text that is embedded for a pattern is its conditions:
+the kinds of tasks that it applies to, worded like an instruction. A lesson says how to do
+something, an instruction says what to do, and their vectors are far apart:
+`benchmarks/patterns.py --texts` prints how far. An instruction with several steps names several
+skills, so each of its clauses is a query too. Two patterns say the same if their *lessons* are
+close; see `hisa.patterns.dedup`.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ __all__ = [
 ]
 
 DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
-"""What a domain is called in whole."""
+"""Matches the whole name of a domain."""
 
 LESSON_CHARS = 500
-"""Longest lesson, condition, actions or expected result, in characters."""
+"""Most characters of a lesson, a condition, actions or an expected result."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|'[^'\n]{2,}'(?!\w)")
 _FILE = re.compile(r"(?:~|\.{1,2})?/[\w./~-]+|\b[\w-]+\.[A-Za-z]\w{1,4}\b")
@@ -43,14 +44,14 @@ _NUMBER = re.compile(r"(?<![\w])\d+(?:[.:,]\d+)*[.)]?(?![\w])")
 _TAG = re.compile(r"</?\w+>")
 _CLAUSE_END = re.compile(r"(?<=[.;])\s+|,? and |, |\n+")
 _CLAUSES = 12
-"""Clauses of an instruction that are searched by; each costs an embedding."""
+"""Most clauses of an instruction that are queries; each costs an embedding."""
 _MARKED = re.compile(r"\A\W*[Mm]ust\b\s*[:!]|\bMUST\b")
 _LEADING = re.compile(r"\A\W*must\b[\s:!,.-]*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
 def clean(text: str, limit: int = LESSON_CHARS) -> str:
-    """One line without control characters or line breaks, at most ``limit`` characters."""
+    """Returns a text on one line, without control characters, of at most ``limit`` characters."""
     printable_chars = (
         " " if unicodedata.category(char)[0] in "CZ" else char for char in text[: limit * 20]
     )
@@ -58,18 +59,21 @@ def clean(text: str, limit: int = LESSON_CHARS) -> str:
 
 
 def block(text: str, limit: int = 4000) -> str:
-    """Several clean lines, ``limit`` characters at most, none of which is a section's tag."""
+    """Returns the lines of a text, cleaned and without tags of prompt sections.
+
+    At most ``limit`` characters.
+    """
     lines = (clean(line, limit) for line in text[: limit * 4].splitlines())
     return "\n".join(line for line in lines if line and not _TAG.fullmatch(line))[:limit]
 
 
 def sentences(text: str) -> list[str]:
-    """The text, split after sentence ends."""
+    """Returns the sentences of a text; a semicolon ends one too."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part]
 
 
 def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters: whole sentences where they fit, else whole words and "…"."""
+    """Returns at most ``limit`` characters: whole sentences, or else whole words and "…"."""
     if len(text) <= limit:
         return text
     beginning = ""
@@ -82,7 +86,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def generalise(instruction: str) -> str:
-    """The instruction without its values: quotes, files, addresses and numbers."""
+    """Returns the instruction without its values: quotes, files, addresses and numbers."""
     text = _URL.sub("a page", instruction)
     text = _QUOTED.sub("a text", text)
     text = _FILE.sub("a file", text)
@@ -90,37 +94,37 @@ def generalise(instruction: str) -> str:
 
 
 def clauses(instruction: str) -> list[str]:
-    """The parts of an instruction without its values, those of a single word left out."""
+    """Returns the clauses of an instruction, without its values and without single words."""
     parts = (part.strip(" .;,") for part in _CLAUSE_END.split(generalise(instruction)))
     return [part for part in dict.fromkeys(parts) if len(part.split()) > 1][:_CLAUSES]
 
 
 def query_texts(instruction: str) -> list[str]:
-    """Returns the texts to search by: the instruction, the same without its values, its clauses.
+    """Returns the queries for a task: the instruction, the same without values, its clauses.
 
-    Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its
-    vector away from the tasks of its own family; without them the two texts are alike.
+    Conditions speak of kinds of tasks. The values of one task ("passport", a path) pull its vector
+    away from others of its family; without the values, two tasks of a family read alike.
     """
     return list(dict.fromkeys((instruction, generalise(instruction), *clauses(instruction))))
 
 
 def retrieval_texts(pattern: Pattern) -> tuple[str, ...]:
-    """Returns the texts to embed for a pattern: its conditions, or its lesson where it has none."""
+    """Returns the texts to embed for a pattern: its conditions, or its lesson if it has none."""
     return pattern.conditions or (pattern.lesson,)
 
 
 def same_words(first: str, second: str) -> bool:
-    """Whether two texts differ in nothing but case, spaces and punctuation."""
+    """Whether two texts differ only in case, spaces and punctuation."""
     return wordings(first) == wordings(second)
 
 
 def wordings(text: str) -> str:
-    """The words of a text without regard to case, spaces and punctuation."""
+    """Returns the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def unbinding(text: str) -> str:
-    """The text without the words that mark a rule; only the rules of people bind."""
+    """Returns the text without the word MUST: only rules that people wrote are binding."""
     plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if not _MARKED.search(plain):
         return text

@@ -1,8 +1,8 @@
 """Selects the patterns for a task, by their scope.
 
-- ``family``, ``page``: one of its conditions is near the task.
-- ``application``: a clause of the task is near it, and nearer to no other lesson of the
-  application.
+- ``family``, ``page``: selected if one of the pattern's conditions is near the task.
+- ``application``: selected if a clause of the task is near it and nearer to no other lesson of
+  the application.
 """
 
 from __future__ import annotations
@@ -19,15 +19,21 @@ from hisa.protocols import Embedder, PatternHit, Scope, Task
 __all__ = ["WIDE", "retrieve", "search"]
 
 WIDE = 2
-"""Places among the hits that lessons of the whole application take from those of the task."""
+"""Most hits that lessons of the whole application take from lessons of the task's family."""
 _TIE = 0.0001
-"""Cosines that differ by less are equal: lessons of one condition, and rounding in a store."""
+"""Cosines that differ by less are equal: lessons that share a condition, rounded by the store."""
 
 
 def retrieve(
     store: VectorStore, embedder: Embedder, task: Task, *, settings: PatternSettings
 ) -> tuple[PatternHit, ...]:
-    """At most ``settings.top`` patterns of the task's domain, nearest first.
+    """Returns at most ``settings.top`` patterns of the task's domain, nearest first.
+
+    Args:
+        store: the patterns.
+        embedder: the embedder that filled the store.
+        task: its instruction and domain are used.
+        settings: the number of patterns, and the similarity from which on one fits.
 
     Raises:
         StoreError: the store cannot be read.
@@ -57,7 +63,15 @@ def search(
     limit: int,
     threshold: float,
 ) -> tuple[PatternHit, ...]:
-    """The patterns nearest to a task with that instruction, whatever their scope.
+    """Returns the patterns nearest to an instruction, whatever their scope, nearest first.
+
+    Args:
+        store: the patterns.
+        embedder: the embedder that filled the store.
+        text: the instruction of a task.
+        domain: only patterns of this domain; None: of all domains.
+        limit: most patterns.
+        threshold: least cosine similarity, -1 to 1.
 
     Raises:
         StoreError: the store cannot be read.
@@ -77,7 +91,10 @@ def _best(
     threshold: float,
     margin: float = math.inf,
 ) -> dict[str, PatternHit]:
-    """Hits by pattern, each at its nearest query; of a query those within a margin of its best."""
+    """Returns the best hit of each pattern over all queries.
+
+    Of each query only the hits count whose score is within ``margin`` of its best one.
+    """
     best: dict[str, PatternHit] = {}
     for vector in queries:
         hits = store.search(vector, domain=domain, scope=scope, limit=limit, threshold=threshold)

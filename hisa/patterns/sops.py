@@ -1,10 +1,16 @@
 """Standard operating procedures: rules of a domain that people wrote and that bind the agent.
 
-A Markdown file a domain: its name, or a ``domains:`` line, says which, a ``words:`` line how its
-tasks speak (see `hisa.tasks.domains`), and each line that begins with ``- `` is one rule. Lines
-before the first rule are for people; indented lines go on with the rule above. One that begins
-with ``when:`` names what the rule speaks of: it enters the advice once a word of the task or of
-the screen begins so. A rule without it enters always::
+There is one Markdown file for each domain:
+
+- The file's name is the domain, unless a ``domains:`` line names others.
+- A ``words:`` line has the words by which a task of the domain is known; see `hisa.tasks.domains`.
+- Each line that begins with ``- `` is a rule; indented lines continue the rule above.
+- An indented line that begins with ``when:`` is a condition: the rule is added to the advice as
+  soon as a word of the task or on the screen begins with one of these words. A rule without it is
+  always in the advice.
+- Lines before the first rule are for people.
+
+::
 
     # Spreadsheets
     domains: calc, excel
@@ -30,16 +36,16 @@ __all__ = ["RULE_CHARS", "RulesSection", "Sop", "conditions", "load_sops", "rend
 __all__ += ["rules_for"]
 
 RULE_CHARS = 300
-"""Longest rule, in characters."""
+"""Most characters of a rule."""
 _RULES = 20  # chosen by hand
 _GENERAL = "general"
 
 
 @dataclass(frozen=True)
 class Sop:
-    """The rules of one file. ``general`` among the domains: they bind everywhere.
+    """The rules of one file. With ``general`` among its domains they bind in every domain.
 
-    ``own``: the user wrote it; it does not ship.
+    ``own`` is True if the user wrote the file, and False if it ships with HiSA.
     """
 
     file: Path
@@ -47,9 +53,9 @@ class Sop:
     rules: tuple[str, ...]
     own: bool = False
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By rule: beginnings of words of which one must be in the task or on the screen."""
+    """By rule: beginnings of words; one must occur in the task or on the screen."""
     words: tuple[str, ...] = ()
-    """Words and phrases by which a task of the domain is known."""
+    """Words and phrases by which a task of the domain is recognised."""
 
 
 def _bad(file: Path, line: int, message: str) -> ConfigError:
@@ -60,21 +66,23 @@ def _domains(file: Path, line: int, names: Iterable[str]) -> tuple[str, ...]:
     domains = tuple(name.strip() for name in names)
     for name in domains:
         if not DOMAIN.fullmatch(name):
-            raise _bad(file, line, f"domain {name!r}: want lower-case letters, digits and _")
+            raise _bad(file, line, f"domain {name!r}: allowed are lower-case letters, digits and _")
     return domains
 
 
 def _rule(file: Path, line: int, text: str) -> str:
     rule = clean(text, RULE_CHARS * 2)
     if not 0 < len(rule) <= RULE_CHARS:
-        raise _bad(file, line, f"a rule of {len(rule)} characters; want 1 to {RULE_CHARS}")
+        raise _bad(
+            file, line, f"the rule has {len(rule)} characters; allowed are 1 to {RULE_CHARS}"
+        )
     return rule
 
 
 def _conditions(file: Path, line: int, words: Iterable[str], key: str = "when") -> tuple[str, ...]:
     cleaned_words = tuple(clean(word).casefold() for word in words if word.strip())
     if not cleaned_words:
-        raise _bad(file, line, f"{key}: names no word")
+        raise _bad(file, line, f"'{key}:' has no word")
     return cleaned_words
 
 
@@ -108,18 +116,18 @@ def _load(file: Path) -> Sop:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _bad(file, 1, f"not readable: {error}") from error
+        raise _bad(file, 1, f"cannot be read: {error}") from error
     sop = _from_markdown(file, text)
     if not 0 < len(sop.rules) <= _RULES:
-        raise _bad(file, 1, f"{len(sop.rules)} rules; want 1 to {_RULES}")
+        raise _bad(file, 1, f"the file has {len(sop.rules)} rules; allowed are 1 to {_RULES}")
     return sop
 
 
 def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
-    """Every ``*.md`` of the folders, by name within each.
+    """Load every ``*.md`` file of some folders, in the order of their names.
 
     Raises:
-        ConfigError: a folder is missing or a file is wrong, with file and line.
+        ConfigError: a folder is missing, or a file is wrong; the text names file and line.
     """
     sops: list[Sop] = []
     for folder in folders:
@@ -129,7 +137,7 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
             )
         files = sorted(folder.iterdir())
         for file in files:
-            if file.suffix in {".yaml", ".yml"}:  # rules bind: none is left out silently
+            if file.suffix in {".yaml", ".yml"}:  # rules bind: none may be ignored silently
                 raise _bad(file, 1, "rules are written in Markdown: NAME.md")
         markdown = (file for file in files if file.suffix == ".md" and file.stem != "README")
         sops += [replace(_load(file), own=own) for file in markdown]
@@ -137,9 +145,10 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
 
 
 def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
-    """The rules that bind in a domain, each once: the user's first, then those of the domain.
+    """Returns the rules that bind in a domain, each once.
 
-    Of the user's those that are marked MUST come before the others.
+    The user's rules marked MUST come first, then the user's other rules, then those that ship;
+    among these, rules of the domain come before general ones.
     """
     pairs = [(rule, sop) for sop in _binding(sops, domain) for rule in sop.rules]
     pairs.sort(key=lambda pair: not (pair[1].own and pair[0].startswith("MUST")))
@@ -147,7 +156,7 @@ def rules_for(sops: Iterable[Sop], domain: str) -> tuple[str, ...]:
 
 
 def conditions(sops: Iterable[Sop], domain: str) -> dict[str, tuple[str, ...]]:
-    """Returns what rules of a domain wait for; none for those that the user marked MUST."""
+    """Returns the ``when:`` words of the rules of a domain; the user's MUST rules never wait."""
     words_by_rule: dict[str, tuple[str, ...]] = {}
     for sop in _binding(sops, domain):
         for rule, words in sop.when.items():
@@ -163,14 +172,20 @@ def _binding(sops: Iterable[Sop], domain: str) -> list[Sop]:
 
 @dataclass(frozen=True)
 class RulesSection:
-    """The lines of rules, and the rules that did not fit."""
+    """Rules as lines of advice, and the rules that did not fit."""
 
     text: str = ""
     left_out: tuple[str, ...] = ()
 
 
 def render_rules(rules: Sequence[str], *, domain: str, limit: int) -> RulesSection:
-    """Each rule whole, in its order, as long as there is room within ``limit`` tokens."""
+    """Returns the rules as lines: each whole, in order, as long as there is room.
+
+    Args:
+        rules: the rules that bind.
+        domain: the domain, for the command that lists what did not fit.
+        limit: most tokens of the lines.
+    """
     all_lines = [_line(rule) for rule in rules]
     if _tokens(all_lines) <= limit:
         return RulesSection("\n".join(all_lines))

@@ -1,7 +1,8 @@
-"""Synthesis: retrieved lessons made into short advice (HiSA, appendix A.7).
+"""Synthesis: turns retrieved lessons into short advice (HiSA, appendix A.7).
 
-Rules are shown to the model, so that no lesson goes against one, but are not its to pass on. Each
-line of its answer begins with the marks of the lessons that it is made of, which the planner cites.
+The model is shown the rules too, so that no advice contradicts one, but it does not repeat them.
+Each line of its reply begins with the marks of the lessons that it is made of ("[p1, p3]"); the
+planner cites these marks when it follows the advice.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ _LEADING = re.compile(rf"(?:{_MARKS.pattern}[\s,;]*)+")
 
 @dataclass(frozen=True)
 class CitedAdvice:
-    """Lines of advice, and the lessons that they cite in the order of their marks."""
+    """Lines of advice, and the lessons that they cite, in the order of their marks."""
 
     text: str = ""
     hits: tuple[PatternHit, ...] = ()
 
 
 def mark(number: int) -> str:
-    """Returns the mark that cites the pattern at that place of the advice, counted from 1."""
+    """Returns the mark that cites the pattern at that place of the advice, from 1 on: "p1"."""
     return f"p{number}"
 
 
 def find_citations(thought: str) -> frozenset[str]:
-    """The marks that a thought names."""
+    """Returns the marks that a thought cites."""
     groups = _CITATION.findall(thought)
     return frozenset(cited_mark for group in groups for cited_mark in re.findall(r"p\d+", group))
 
 
 def is_cited(number: int, steps: Sequence[StepSummary]) -> bool:
-    """Whether a step cites the pattern at that place of the advice."""
+    """Whether a step cites the pattern at that place of the advice, from 1 on."""
     return any(mark(number) in find_citations(step.thought) for step in steps)
 
 
@@ -86,9 +87,9 @@ def _request(
 
 
 def _split_bullets(text: str) -> list[str]:
-    """One bullet a line; other lines continue the bullet above, and prose before is dropped.
+    """Returns the bullets of a reply; a line without a bullet continues the one above.
 
-    An answer without any bullet is one bullet.
+    Prose before the first bullet is dropped. A reply without any bullet is one bullet.
     """
     bullets: list[str] = []
     for line in text[:20_000].splitlines():
@@ -105,7 +106,10 @@ def _join_bullets(bullets: Sequence[str]) -> str:
 
 
 def limit_bullets(text: str, limit: int) -> str:
-    """At most `BULLETS` bullets within ``limit`` tokens, whole but for a first that is too long."""
+    """Returns at most `BULLETS` whole bullets within ``limit`` tokens.
+
+    Only a first bullet that is too long by itself is cut.
+    """
     shown_bullets: list[str] = []
     bullets = _split_bullets(text)[:BULLETS]
     for bullet in bullets:
@@ -118,7 +122,7 @@ def limit_bullets(text: str, limit: int) -> str:
 
 
 def _marks(line: str) -> frozenset[str]:
-    """The marks that a line, with or without its bullet, begins with."""
+    """Returns the marks that a line, with or without its bullet, begins with."""
     match = _LEADING.match(_BULLET.sub("", line).lstrip())
     return frozenset(re.findall(r"p\d+", match[0])) if match else frozenset()
 
@@ -131,11 +135,17 @@ async def synthesise(
     rules: Sequence[str],
     limit: int,
 ) -> CitedAdvice:
-    """Advice from lessons in at most ``limit`` tokens; without a call where there are none.
+    """Ask a model to turn lessons into advice; without lessons it is not asked.
 
-    An answer that is too long is cut; where no line says which lesson it comes from, the lessons
-    themselves are the advice. Marks are given anew, in the order of the lessons
-    that are told of.
+    A reply that is too long is cut. If none of its lines has a mark, the lessons themselves are
+    the advice. The marks are then renumbered, so that the lessons that are cited count from 1.
+
+    Args:
+        model: the state role's model.
+        instruction: the instruction of the task.
+        hits: the retrieved patterns, nearest first.
+        rules: the rules that bind, for the model to respect.
+        limit: most tokens of the advice.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
@@ -154,13 +164,13 @@ async def synthesise(
 
 
 def _plain(line: str, marks: frozenset[str]) -> str:
-    """The line with its known marks in front, and nothing else in it that looks like one."""
+    """Returns the line with its known marks in front, and no other text that looks like a mark."""
     known = sorted(_marks(line) & marks, key=lambda cited_mark: int(cited_mark[1:]))
     return f"[{', '.join(known)}] {unbinding(_MARKS.sub('', line).strip())}"
 
 
 def _renumber_marks(text: str, hits: Sequence[PatternHit]) -> CitedAdvice:
-    """The lines, their marks renumbered by the lessons that they cite."""
+    """Returns the advice with its marks renumbered from 1, and the lessons that it cites."""
     named = sorted(
         {int(cited_mark[1:]) for line in text.splitlines() for cited_mark in _marks(line)}
     )

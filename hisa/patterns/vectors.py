@@ -1,4 +1,4 @@
-"""Vectors that come from outside: checked, and made unit length."""
+"""Checks vectors that come from outside and scales them to length 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["cosine", "unit"]
 
 
 def unit(vector: Iterable[float]) -> list[float]:
-    """The vector at length 1.
+    """Returns the vector scaled to length 1.
 
     Raises:
         StoreError: it has no direction (empty, all zero, infinite or not a number).
@@ -19,10 +19,10 @@ def unit(vector: Iterable[float]) -> list[float]:
     values = [float(value) for value in vector]
     length = math.sqrt(math.fsum(value * value for value in values))
     if not math.isfinite(length) or length == 0.0:
-        raise StoreError(f"a vector of {len(values)} numbers has length {length!r}, wanted above 0")
+        raise StoreError(f"a vector of {len(values)} numbers has length {length!r}, not above 0")
     return [value / length for value in values]
 
 
 def cosine(first: Iterable[float], second: Iterable[float]) -> float:
-    """Cosine similarity of two unit vectors."""
+    """Returns the cosine similarity of two unit vectors."""
     return math.fsum(a * b for a, b in zip(first, second, strict=True))

@@ -3,7 +3,7 @@
 The loop hands every event to `log.py`, which writes it at once: one folder with a manifest, an
 append-only log and pictures by hash, readable and resumable after a kill. Everything else here is
 a reader. Start with `log.py` and `run_reader.py`; `report.py` makes the page, and
-`resume.py` goes on with a run.
+`resume.py` finds where to resume a run.
 """
 
 from __future__ import annotations

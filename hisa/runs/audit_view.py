@@ -1,4 +1,4 @@
-"""The decisions of a run, in order, with who allowed what; for the terminal and as plain data."""
+"""Lists the policy's decisions in a run, and who made them, for the terminal and as plain data."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def decision_tone(decided: Decided) -> str:
 
 
 def describe_decision(decided: Decided) -> str:
-    """A decision on one line: verdict, rule, and who allowed it."""
+    """Returns a decision on one line: verdict, rule, and who decided."""
     about = f" {'; '.join(decided.about)}" if decided.about else ""
     return f"{decided.verdict}: {decided.rule} ({who_allowed(decided)}){about}"
 
 
 def audit_lines(run: Run) -> Iterator[Text]:
-    """Yields one block a decision, a line a question to a person and an act of one, and sums."""
+    """Yields a block for each decision, a line for each answer and act of a person, and totals."""
     for event in run.events:
         match event:
             case Decided():
@@ -94,7 +94,7 @@ def _counts(decisions: list[Decided]) -> dict[str, Any]:
 
 
 def audit_json(run: Run) -> dict[str, Any]:
-    """All decisions of a run, questions to a person and a person's own acts, and the sums."""
+    """Returns all decisions of a run, a person's answers and acts, and totals, as plain data."""
     decisions = [event for event in run.events if isinstance(event, Decided)]
     return {
         "run": run.id,

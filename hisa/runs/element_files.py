@@ -1,4 +1,4 @@
-"""The elements of a look as plain data, and back."""
+"""Turns the elements of a look into plain data and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXTS = ("name", "text", "label", "app", "window", "description")
 
 
 def plain_element(element: Element) -> dict[str, Any]:
-    """An element as JSON holds it: what is empty is left out, and what a password field holds."""
+    """Returns an element as JSON data, without empty fields and without the text of passwords."""
     box = element.box
     plain: dict[str, Any] = {
         "role": element.role,
@@ -33,11 +33,11 @@ def plain_element(element: Element) -> dict[str, Any]:
 
 
 def read_elements(path: Path) -> tuple[Element, ...]:
-    """The elements of a file that a run keeps; boxes are in screen space.
+    """Returns the elements of a run's elements file; their boxes are in screen space.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is damaged.
+        OSError: the file cannot be read.
+        ValueError: the file is damaged.
     """
     try:
         return tuple(_element(dict(plain)) for plain in json.loads(path.read_text("utf-8")))

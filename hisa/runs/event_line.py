@@ -1,7 +1,7 @@
-"""One event as one bounded line of JSON.
+"""Writes an event as one line of JSON of limited size.
 
-Replies of models and output of commands are part of events, so anything may come: megabytes,
-lone surrogates, nesting without end. Whatever comes, the line is valid JSON of bounded size.
+Events contain replies of models and output of commands, so they may hold anything: megabytes, lone
+surrogates, endless nesting. The line is valid JSON of limited size in any case.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from hisa.text.safe_text import encodable
 __all__ = ["FIELD_LIMIT", "LINE_LIMIT", "encode", "is_cut"]
 
 FIELD_LIMIT = 20_000
-"""Characters of one text."""
+"""Most characters of one text."""
 LINE_LIMIT = 100_000
-"""Characters of all texts of one event together."""
+"""Most characters of all texts of one event together."""
 ITEM_LIMIT = 1_000  # chosen by hand
 DEPTH_LIMIT = 40  # chosen by hand
 _MARK = " more characters were cut]"
 
 
 def is_cut(text: str) -> bool:
-    """Whether a text of the log is not whole."""
+    """Whether a text of the log was cut."""
     return text.endswith(_MARK)
 
 
 def encode(event: Event) -> bytes:
-    """The event's line, newline included."""
+    """Returns the line of an event, with its newline."""
     try:
         line = event.model_dump_json().encode()
-    except ValueError:  # lone surrogates, endless nesting, values that JSON does not know
+    except ValueError:  # lone surrogates, endless nesting, values that JSON does not have
         line = b""
     if not line or len(line) > FIELD_LIMIT:
         plain = _Cutter().value(dict(event), 0)
@@ -42,7 +42,7 @@ def encode(event: Event) -> bytes:
 
 
 class _Cutter:
-    """Copies plain data within the limits; one cutter an event."""
+    """Copies plain data within the limits; each event needs a new cutter."""
 
     def __init__(self) -> None:
         self.left = LINE_LIMIT

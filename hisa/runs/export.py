@@ -1,7 +1,7 @@
-"""Model calls of runs for other programs: JSON lines, or a format that a package announces.
+"""Exports the model calls of runs: as JSON lines, or in a format that a package registers.
 
-A package announces one as ``runs.export.NAME`` in ``hisa.commands``: a function of the turns, of a
-list of their runs, and of the path; it returns the path.
+A package registers a format as ``runs.export.NAME`` in the entry-point group ``hisa.commands``: a
+function that takes the turns, a list of their runs and the path to write to, and returns the path.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def select_turns(
     """Yields the model calls of runs, in order.
 
     Args:
-        runs: whose calls.
-        min_score: only of runs that were scored, and not below this; an unscored one is not 0.
-        complete_only: only what was answered, not redacted and not cut, of runs whose machine
-            did not fail.
+        runs: the runs, in order.
+        min_score: only calls of runs with at least this score, 0 to 1; an unscored run does not
+            count as 0. None: of all runs.
+        complete_only: only calls that were answered and are neither redacted nor cut, of runs
+            whose machine did not fail.
     """
     for turn in (turn for run in runs for turn in turns(run)):
         scored = min_score is None or (turn.score is not None and turn.score >= min_score)
@@ -47,8 +48,15 @@ def export_runs(
 ) -> Path:
     """Write the chosen turns of runs in a format; returns the file or folder.
 
+    Args:
+        runs: the runs, in order.
+        kind: the format: "jsonl", or one that a package registers.
+        output: the file or folder to write; None: ``turns.KIND`` in the first run's folder.
+        min_score: see `select_turns`.
+        complete_only: see `select_turns`.
+
     Raises:
-        UsageError: no such format, no run, or nothing that the format takes.
+        UsageError: no such format, no run, or no turn that the format can hold.
     """
     if not runs:
         raise UsageError("there is no run to export", fix="hisa runs ls")
@@ -70,7 +78,7 @@ def export_runs(
 
 
 def export_turns(chosen: Iterable[Turn], path: Path) -> Path:
-    """Write model calls to a file, one JSON object a line; see `hisa.runs.turns.Turn`.
+    """Write model calls to a file, one JSON object per line; see `hisa.runs.turns.Turn`.
 
     Raises:
         UsageError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Why a run failed, by class, kept with it: ComputerRL's (4.4), and OS-Catalyst's of sequences."""
+"""Keeps the class of a run's failure: ComputerRL's (4.4), and OS-Catalyst's for sequences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FILES = {"failure.json": FAILURES, "sequence_failure.json": SEQUENCE_FAILURES}
 
 
 class Failure(BaseModel):
-    """The class of a run's failure, who gave it ("hand", or a model), and why; empty without."""
+    """The class of a run's failure, who gave it ("hand", or a model), and why; empty if none."""
 
     kind: str = ""
     by: str = ""
@@ -39,7 +39,7 @@ class Failure(BaseModel):
 
 
 def failure_of(run: Path, classes: Mapping[str, str] = FAILURES) -> Failure:
-    """Returns the class of these kept in a run's folder; an empty one where there is none."""
+    """Returns the failure that is kept in a run's folder, of one kind of classes; empty if none."""
     try:
         return Failure.model_validate_json((run / _file(classes)).read_bytes())
     except (OSError, ValidationError):
@@ -47,11 +47,15 @@ def failure_of(run: Path, classes: Mapping[str, str] = FAILURES) -> Failure:
 
 
 def keep_failure(run: Path, failure: Failure) -> None:
-    """Keep it in the run's folder. Raises: UsageError where its class is none of both kinds."""
+    """Keep a failure in the run's folder.
+
+    Raises:
+        UsageError: its class is in neither `FAILURES` nor `SEQUENCE_FAILURES`.
+    """
     classes = next((known for known in _FILES.values() if failure.kind in known), None)
     if classes is None:
         fix = f"one of {', '.join([*FAILURES, *SEQUENCE_FAILURES])}"
-        raise UsageError(f"{failure.kind!r} is no class of failures", fix=fix)
+        raise UsageError(f"{failure.kind!r} is not a class of failures", fix=fix)
     replace_file(run / _file(classes), failure.model_dump_json().encode("utf-8", "replace"))
 
 

@@ -1,6 +1,7 @@
-"""Which files of a machine a run made, and which are asked for. Runs there, with Python alone.
+"""Lists the files that a run made on a machine, and those that match patterns.
 
-It only reads names and sizes, and its work is bounded: so many files, so many folders.
+It runs on that machine, with Python alone. It only reads names and sizes, and the numbers of files
+and folders that it reads are limited.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from typing import Any
 __all__ = ["MAX_FILES", "listing"]
 
 MAX_FILES = 200
-"""Files listed of the home folder, and as many of each pattern: more than a person reads."""
+"""Most files that are listed of the home folder, and of each pattern: more than a person reads."""
 _MAX_FOLDERS = 1000  # chosen by hand
 _MAX_DEPTH = 8  # chosen by hand
 
 
 def listing(since: int | None, patterns: Iterable[str]) -> dict[str, Any]:
-    """Files as JSON has them.
+    """Returns lists of files as JSON data.
 
     Args:
-        since: nanoseconds since 1970; files of the home folder that were made or changed later
-            are listed, those in hidden folders left out. None: no such list.
-        patterns: of file names as a shell has them, ``**`` for any folders; a folder stands for
-            all below it; what is not absolute is below the home folder.
+        since: nanoseconds since 1970: files of the home folder that were made or changed later
+            are listed, except in hidden folders. None: no such list.
+        patterns: file names as a shell has them, with ``**`` for any folders. A folder stands for
+            all files below it; a relative name is below the home folder.
     """
     home = os.path.expanduser("~")
     changed_files = (
@@ -54,7 +55,7 @@ def _find_changed(home: str, since: int) -> Iterator[dict[str, Any]]:
 
 
 def _is_own(place: str, name: str) -> bool:
-    """Whether a folder is the home's own: not hidden, and not one of the host that is shared."""
+    """Whether a folder belongs to the home: not hidden, and not a mounted folder of the host."""
     return not name.startswith(".") and not os.path.ismount(os.path.join(place, name))
 
 
@@ -64,7 +65,7 @@ def _find_matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
     known_paths = set()
     for path in paths:
         if path != full and os.path.islink(path) and os.path.isdir(path):
-            continue  # nobody asked for what it leads to
+            continue  # a linked folder was not asked for
         for file_path in _below(path, hidden=True) if os.path.isdir(path) else [path]:
             about = _plain(file_path)
             if about is not None and file_path not in known_paths:
@@ -73,7 +74,7 @@ def _find_matches(home: str, pattern: str) -> Iterator[dict[str, Any]]:
 
 
 def _describe_file(path: str, size: int) -> dict[str, Any]:
-    """A file; a name that is not valid text is written with its bytes escaped."""
+    """Returns a file as JSON data; if its name is not valid text, its bytes are escaped."""
     shown = os.fsencode(path).decode("utf-8", "backslashreplace")
     return {"path": shown, "size": size, "text": shown == path}
 

@@ -1,17 +1,17 @@
-"""Writing a run: one folder, one manifest, one append-only log, pictures by hash.
+"""Writes a run: one folder, one manifest, one append-only log, pictures by hash.
 
     runs/<id>/run.json            what the run is and how it ended; replaced as a whole
     runs/<id>/events.jsonl        one event a line, only ever appended to
     runs/<id>/images/<sha256>.png pictures, written once
-    runs/<id>/tokens/<turn>.json  token ids and log-probs of a model call, where a server gives them
+    runs/<id>/tokens/<turn>.json  token ids and log-probs of a model call, if the server sends them
     runs/<id>/elements/<sha256>.json the elements of a look, written once
     runs/<id>/lock                held by the one process that writes
 
-Secrets are taken out here, of everything that is written and of the events that `RunLog.emit` gives
-back for others to show. Folder and files are their owner's alone.
+Secrets are removed here, from everything that is written and from the events that `RunLog.emit`
+returns for others to show. Only the owner can read folder and files.
 
-Every event is with the operating system when `RunLog.emit` returns: a process killed at any moment
-loses at most the event it was writing.
+Every event has been handed to the operating system when `RunLog.emit` returns: a process killed at
+any moment loses at most the event it was writing.
 """
 
 from __future__ import annotations
@@ -62,24 +62,24 @@ from hisa.text.redact import Redactor
 __all__ = ["RunLog", "key_variables", "new_id"]
 
 _REWRITE = 1.0
-"""Seconds between two writings of the manifest for finished steps alone. Replacing a file makes the
-file system write it out, some milliseconds each; the events hold the truth in the meantime."""
+"""Least seconds between two writings of the manifest if only steps were finished. Each writing
+takes the file system some milliseconds; in the meantime the events have what is new."""
 _LOCK_TRIES = 5  # chosen by hand
 _LOCK_PAUSE = 0.02
-"""Readers hold the lock for an instant to see whether a run is alive; a writer tries again."""
+"""Seconds until a writer tries again: a reader holds the lock only for an instant, to test it."""
 
 
 def new_id(at: float | None = None) -> str:
-    """A name that sorts by time: ``20261121-034512-7f3a`` (UTC)."""
+    """Returns a run id that sorts by time: ``20261121-034512-7f3a`` (UTC)."""
     moment = datetime.fromtimestamp(time.time() if at is None else at, UTC)
     return f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 class RunLog:
-    """The log of one run; use `create` or `reopen`, and close it (it is a context manager).
+    """The log of one run; open it by `create` or `reopen`, and close it (a context manager).
 
-    ``id`` is the run's name, ``folder`` where it lies. ``step`` is the number given to events that
-    carry 0; the agent sets it. Call `emit` from one thread only.
+    ``id`` is the id of the run, and ``folder`` its folder. ``step`` is set by the agent; events
+    with step 0 get this number. Call `emit` from one thread only.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, lock: Lock) -> None:
@@ -96,7 +96,7 @@ class RunLog:
         self._failed: LogFailed | None = None
         self._listeners: list[Callable[[Event], object]] = []
         self._elements: tuple[tuple[Element, ...] | None, str] = None, ""
-        """Those of the newest look, and their name: most looks repeat the one before."""
+        """The elements of the newest look, and their file: most looks repeat the one before."""
 
     @classmethod
     def create(
@@ -112,16 +112,16 @@ class RunLog:
         """Start a run in a new folder under ``root``.
 
         Args:
-            root: the folder of all runs; made where there is none.
-            task: what the agent is asked to do.
+            root: the folder of all runs; created if it does not exist.
+            task: what the agent has to do.
             settings: the effective settings, as plain JSON data.
-            models: role to model name.
+            models: the name of the model of each role.
             environment: the environment's name.
             seed: the run's seed.
 
         Raises:
-            UsageError: the folder cannot be made.
-            LogFailed: nothing can be written into it; it is gone again.
+            UsageError: the folder cannot be created.
+            LogFailed: nothing can be written into the folder, which is removed again.
         """
         folder = _new_folder(root)
         manifest = Manifest(
@@ -145,14 +145,14 @@ class RunLog:
 
     @classmethod
     def reopen(cls, folder: Path) -> RunLog:
-        """Go on with a run that was killed or stopped.
+        """Open the log of a run that was killed or stopped, to resume it.
 
-        A last line that was cut off is moved to ``events.jsonl.torn``; totals are counted again
-        from the events; the manifest says "at work" again and counts one more resume. ``step`` is
+        An incomplete last line is moved to ``events.jsonl.torn``. The totals are counted again from
+        the events. In the manifest the run has no end any more, and one more resume. ``step`` is
         the last complete step.
 
         Raises:
-            UsageError: no such run, or another living process writes it.
+            UsageError: there is no such run, or another running process is writing it.
         """
         manifest = read_manifest(folder)
         lock = _lock(folder)
@@ -170,23 +170,23 @@ class RunLog:
         """Keep these values out of everything that is written from now on, the manifest included.
 
         Args:
-            shown: by value, in each form that it may have, what is written in its place.
+            shown: for each value, in every form that it may have, the text to write in its place.
 
         Raises:
-            LogFailed: the manifest cannot be written anew.
+            LogFailed: the manifest cannot be written again.
         """
         self._redactor.hide(shown)
         self._write_manifest()
 
     def emit(self, event: Event, /) -> Event:
-        """Append an event; it is with the operating system on return (some microseconds).
+        """Append an event; it has been handed to the operating system on return (microseconds).
 
-        The event comes back with its step and without its secrets, as it was written but for what
-        was cut.
+        Returns the event with its step and without its secrets. It is as it was written, except
+        that long texts are not cut.
 
         Raises:
-            LogFailed: the disk refuses it; nothing of it stays in the file. From then on every
-                event is refused: a log has no holes.
+            LogFailed: the event cannot be written; nothing of it stays in the file. From then on
+                every event is refused, so that the log has no gaps.
         """
         if self._failed is not None:
             raise self._failed
@@ -212,23 +212,23 @@ class RunLog:
         return event
 
     def listen(self, *listeners: Callable[[Event], object]) -> None:
-        """Pass each event on from now on, as it was written."""
+        """Call these with each event from now on, after it was written."""
         self._listeners += listeners
 
     async def save(self, picture: Screenshot, /) -> str:
-        """Keep a picture under its hash; one that is there already is not written again."""
+        """Save a picture under its hash, once; returns the hash."""
         if picture.is_quick:
             return self._save(picture)
         return await asyncio.to_thread(self._save, picture)
 
     async def keep_tokens(self, turn: str, tokens: TurnTokens, text: str, /) -> str:
-        """Keep the tokens of a model call; returns the file's name in the run's folder.
+        """Save the tokens of a model call; returns the file's name in the run's folder.
 
         Args:
-            turn: the call's name.
-            tokens: what the server gave.
-            text: what they stand for. Where something in it is secret nothing is kept, and the name
-                is empty: ids cannot be searched for it.
+            turn: the name of the call.
+            tokens: what the server sent.
+            text: the text of these tokens. If it contains a secret, nothing is saved and the name
+                is empty, because token ids cannot be searched for the secret.
         """
         if self._redactor.data(text) != text:
             return ""
@@ -236,9 +236,9 @@ class RunLog:
         return await asyncio.to_thread(self._keep, f"{TOKENS}/{turn}.json", known_fields)
 
     async def keep(self, observation: Observation, /) -> tuple[str, str]:
-        """Keep a look's picture and its elements, each under its hash; both are returned.
+        """Save the picture and the elements of a look, each under its hash.
 
-        The second is empty where the look has no elements.
+        Returns both hashes; the second one is empty if the look has no elements.
         """
         picture = await self.save(observation.screenshot)
         if observation.elements != self._elements[0]:
@@ -276,9 +276,15 @@ class RunLog:
         settings: Mapping[str, Any] | None = None,
         prompts: Mapping[str, str] | None = None,
     ) -> None:
-        """Write what became known after the start, such as the handle of the desktop.
+        """Add to the manifest what became known after the start; None leaves a field as it is.
 
-        Settings are taken where the run was begun without any: a resumed run keeps its own.
+        Args:
+            environment: the environment's name.
+            models: the name of the model of each role.
+            desktop: the handle by which the desktop is found again.
+            results: the files that the run made and those that were fetched.
+            settings: the effective settings. A run that has settings keeps them, as a resumed one.
+            prompts: the beginning of the SHA-256 of each prompt file.
         """
         if settings is not None and not self.manifest.settings:
             self.manifest.settings = dict(settings)
@@ -299,7 +305,7 @@ class RunLog:
         if self._file.closed:
             return
         if self._behind:
-            with suppress(LogFailed):  # the events hold what it would say
+            with suppress(LogFailed):  # all that it would say is in the events
                 self._write_manifest()
         self._file.close()
         self._lock.release()
@@ -335,7 +341,7 @@ class RunLog:
                 self.step = event.step
 
     def _is_due(self) -> bool:
-        """Whether a finished step is worth a writing of the manifest."""
+        """Whether it is time to write the manifest for a finished step."""
         now = time.monotonic()
         due = now >= self._stepped_at + _REWRITE
         self._stepped_at = now if due else self._stepped_at
@@ -398,18 +404,18 @@ def _lock(folder: Path) -> Lock:
     holder = Lock.holder(folder / LOCK)
     raise UsageError(
         f"run {folder.name!r} is being written by a living process (pid {holder})",
-        fix=f"wait for it or stop it; to look at it: {command_on(folder, 'show')}",
+        fix=f"wait until it ends, or stop it; to look at the run: {command_on(folder, 'show')}",
     )
 
 
 def _close_to_others(folder: Path) -> None:
-    """A run that an older version left readable for everybody."""
+    """Make a run folder private that an older version left readable for everybody."""
     with suppress(OSError):
         folder.chmod(PRIVATE_FOLDER)
 
 
 def key_variables(settings: Mapping[str, Any]) -> set[str]:
-    """Variables that the settings name as the place of a key or secret, or put into commands."""
+    """Returns the variables from which settings take a key or a secret, or that commands use."""
     models, by_name = settings.get("models") or {}, settings.get("secrets") or {}
     roles = [role for role in models.values() if isinstance(role, Mapping)]
     named = {str(role["api_key_env"]) for role in roles if role.get("api_key_env")}

@@ -1,4 +1,4 @@
-"""What a run is, on one page: ``run.json``, and the totals that a fold over its events gives."""
+"""The manifest of a run, ``run.json``, and the totals that are counted from its events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Record(BaseModel):
 
 
 class TaskRecord(_Record):
-    """The task as it was given."""
+    """The task of a run, as plain data."""
 
     id: str
     instruction: str
@@ -45,37 +45,38 @@ class TaskRecord(_Record):
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:
-        """A task's plain data."""
+        """Returns the plain data of a task."""
         return cls.model_validate(task, from_attributes=True)
 
     def task(self) -> Task:
-        """The task again."""
+        """Returns the task."""
         lists = {"setup": tuple(self.setup), "results": tuple(self.results)}
         return Task(**(dict(self) | lists))
 
 
 class FetchedFile(_Record):
-    """A file that was brought home."""
+    """A file that was fetched from the machine."""
 
     path: str
-    """Where it was on the machine, as it can be printed."""
+    """Its path on the machine, in printable characters."""
     place: str
-    """Where it is in the run folder."""
+    """Its path in the run folder."""
     size: int
+    """Its size in bytes."""
 
 
 class ResultsRecord(_Record):
-    """What the run made on its machine."""
+    """The files that a run made on its machine."""
 
     since: int | None = None
     """The machine's time when the run began, in nanoseconds since 1970."""
     made: list[str] = []
-    """Files of its home folder that were made or changed since, as they can be printed."""
+    """Files of the home folder that were made or changed since then, in printable characters."""
     more: bool = False
-    """Whether there are more than are listed."""
+    """Whether more files were made than are listed."""
     fetched: list[FetchedFile] = []
     missed: list[str] = []
-    """What was asked for and not brought home, each with its reason."""
+    """What the task asked for and was not fetched, each with its reason."""
 
 
 class Totals(_Record):
@@ -84,41 +85,41 @@ class Totals(_Record):
     steps: int = 0
     """Complete steps."""
     seconds: float = 0.0
-    """Time the run was at work; the gap between a crash and a resume is left out."""
+    """Seconds that the run worked; the time between a crash and a resume is not counted."""
     roles: dict[str, RoleTotals] = {}
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out of all roles."""
+        """Input and output tokens of all roles."""
         return self.tokens_in + self.tokens_out
 
     @property
     def tokens_in(self) -> int:
-        """Of all roles."""
+        """Input tokens of all roles."""
         return sum(role.tokens_in for role in self.roles.values())
 
     @property
     def cached_in(self) -> int:
-        """Of ``tokens_in``: what came from the servers' caches."""
+        """The part of ``tokens_in`` that servers took from their caches."""
         return sum(role.cached_in for role in self.roles.values())
 
     @property
     def tokens_out(self) -> int:
-        """Of all roles."""
+        """Output tokens of all roles."""
         return sum(role.tokens_out for role in self.roles.values())
 
     @property
     def usd(self) -> float:
-        """Money of all priced calls."""
+        """Cost of all calls whose price is known, in US dollars."""
         return sum(role.usd for role in self.roles.values())
 
     @property
     def unpriced(self) -> int:
-        """Calls whose price is not known."""
+        """The number of calls whose price is not known."""
         return sum(role.unpriced for role in self.roles.values())
 
     def add(self, event: Event, previous_at: float) -> None:
-        """Count one event that came after another at ``previous_at`` (seconds since 1970)."""
+        """Count an event; ``previous_at`` is the time of the one before, in seconds since 1970."""
         if not isinstance(event, RunResumed):
             self.seconds += max(0.0, event.at - previous_at)
         if isinstance(event, ModelCalled):
@@ -130,7 +131,8 @@ class Totals(_Record):
 class Manifest(_Record):
     """The content of ``run.json``.
 
-    The events are the truth: after a crash ``totals`` here may lack the step in flight.
+    If it differs from the events, the events are right: after a crash, ``totals`` may lack the
+    last step.
     """
 
     v: int = MANIFEST_VERSION
@@ -143,28 +145,28 @@ class Manifest(_Record):
     """The beginning of the SHA-256 of each prompt file."""
     seed: int = 0
     models: dict[str, str] = {}
-    """Role to model name."""
+    """The name of the model of each role."""
     environment: str = ""
     started_at: float
     finished_at: float | None = None
     exit_status: Ending | None = None
-    """None while the run is at work, and for good where it was killed."""
+    """None while the run goes on, and if it was killed."""
     message: str = ""
     score: float | None = None
     totals: Totals = Totals()
     desktop: dict[str, Any] = {}
-    """What is needed to attach to the desktop again."""
+    """The handle by which the desktop is found again."""
     resumed: int = 0
     results: ResultsRecord = ResultsRecord()
     score_state: ScoreState = "unscored"
-    """What ``score`` is."""
+    """Whether there is a score, or why there is none."""
     score_detail: str = ""
-    """Why the score is what it is, or why there is none."""
+    """The reason for the score, or for having none."""
     partial: float | None = None
     """See `hisa.events.Evaluated`."""
 
     def finish(self, event: RunFinished) -> None:
-        """Take over how the run ended."""
+        """Copy the end of the run from its event."""
         self.finished_at = event.at
         self.exit_status = event.exit_status
         self.message = event.message
@@ -174,7 +176,7 @@ class Manifest(_Record):
         self.partial = event.partial
 
     def write(self, path: Path) -> None:
-        """Replace the file as a whole: a reader sees the old one or the new one."""
+        """Replace the file as a whole: a reader sees the old content or the new one."""
         replace_file(path, self.model_dump_json(indent=1).encode())
 
 

@@ -1,4 +1,4 @@
-"""Screenshots made small enough to travel inside a page."""
+"""Compresses screenshots, so that a page can contain them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Picture:
 
 
 def embed(paths: Iterable[tuple[str, Path]]) -> dict[str, Picture]:
-    """Pictures by name; files that are no whole picture are left out."""
+    """Returns pictures by name; files that are not complete pictures are left out."""
     with ThreadPoolExecutor() as pool:
         pictures = pool.map(lambda item: (item[0], _picture(item[1])), paths)
         return {name: picture for name, picture in pictures if picture is not None}
@@ -43,13 +43,13 @@ def _picture(path: Path) -> Picture | None:
 
 
 def as_picture(image: Image.Image) -> Picture:
-    """An RGB image as a picture for a page."""
+    """Returns an RGB image as a picture for a page."""
     thumbnail = image.copy()
     thumbnail.thumbnail(THUMBNAIL)
     return Picture(
         width=image.width,
         height=image.height,
-        # Drawn screens are smallest without loss, photographs with a loss nobody sees.
+        # Drawn screens are smallest without loss, photographs with an invisible loss.
         data=min(
             _webp(image, lossless=True, quality=20, method=1),
             _webp(image, quality=80, method=2),

@@ -15,7 +15,7 @@
     const ratio = copy.querySelector("svg").viewBox.baseVal;
     copy.style.setProperty("--ratio", ratio.width / ratio.height);
     const caption = document.createElement("p");
-    caption.textContent = shots[index].dataset.label + "  (← → other pictures, Esc closes)";
+    caption.textContent = shots[index].dataset.label + "  (← → for other pictures, Esc to close)";
     zoom.replaceChildren(copy, caption);
     if (!zoom.open) zoom.showModal();
   }

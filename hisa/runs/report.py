@@ -1,8 +1,8 @@
-"""A run as one self-contained page of HTML.
+"""Renders a run as one self-contained page of HTML.
 
-The page loads nothing, works without scripts, and carries a content security policy under which
-only its own script runs: the texts in it come from models and from screens. Each picture is stored
-once and shown wherever it is needed.
+The page loads nothing and works without scripts. Its content security policy lets only its own
+script run, because its texts come from models and screens. Each picture is stored once and shown
+wherever it is needed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Mark:
 
 
 def write_report(run: Run, path: Path) -> Path:
-    """Write the page of ``run`` to ``path`` (a folder: ``report.html`` in it).
+    """Write the page of a run to a file; if ``path`` is a folder, to ``report.html`` in it.
 
     Raises:
         UsageError: the file cannot be written.
@@ -70,7 +70,7 @@ def write_report(run: Run, path: Path) -> Path:
 
 
 def render_report(run: Run) -> str:
-    """The page as text."""
+    """Returns the page of a run as HTML."""
     pictures = embed(_list_pictures(run))
     names = {sha: f"i{number}" for number, sha in enumerate(pictures, 1)}
     script = _text("report.js")
@@ -93,12 +93,12 @@ def render_report(run: Run) -> str:
 
 
 def render_steps(run: Run, after: int, address: Callable[[str], str]) -> str:
-    """The steps after a number, as a part of a page that fetches the pictures itself.
+    """Returns the steps after a number as HTML, for a page that fetches the pictures itself.
 
     Args:
-        run: whose steps they are; one that is not finished is one of them.
-        after: number of the last step that is left out.
-        address: of a picture, by its hash.
+        run: the run; an unfinished step is shown too.
+        after: the number of the last step that is left out.
+        address: returns the address of a picture, given its hash.
     """
     records = (record for record in run.steps if record.number > after)
     looks = {look.image: look for record in records for look in _looks(record) if look}
@@ -116,7 +116,7 @@ def _looks(record: StepRecord) -> tuple[Observed | None, ...]:
 
 
 def _list_pictures(run: Run) -> list[tuple[str, Path]]:
-    """Names and files of the pictures that are shown, in the order of the steps."""
+    """Returns names and files of the pictures that are shown, in the order of the steps."""
     looks = [look for record in run.steps for look in _looks(record) if look]
     looks = looks or [event for event in run.events if isinstance(event, Observed)][-1:]
     paths = {look.image: run.image(look.image) for look in looks}
@@ -161,7 +161,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _text(name: str) -> str:
-    """A file of the page that is trusted as it is."""
+    """Returns a file of the page that is inserted without escaping."""
     from markupsafe import Markup
 
     return Markup((_HERE / name).read_text(encoding="utf-8"))
@@ -178,7 +178,7 @@ def _clicks(record: StepRecord) -> list[_Mark]:
 
 
 def _boxes(record: StepRecord) -> list[_Mark]:
-    """The boxes of what was chosen to act on."""
+    """Returns marks for the elements that were chosen to act on."""
     look, elements = record.before, [p.element for p in record.places if p.chosen]
     return [_box(element.box, look) for element in elements if element] if look else []
 
@@ -194,7 +194,7 @@ def _box(box: tuple[float, float, float, float], look: Observed) -> _Mark:
 
 
 def _roi(record: StepRecord) -> _Mark | None:
-    """The box of changed pixels."""
+    """Returns the mark of the changed region."""
     look = record.before
     if look is None or record.abstracted is None or record.abstracted.roi is None:
         return None
@@ -202,7 +202,7 @@ def _roi(record: StepRecord) -> _Mark | None:
 
 
 def _roles(record: StepRecord) -> dict[str, Totals]:
-    """Tokens and money of one step."""
+    """Returns tokens and cost of one step by role."""
     roles: dict[str, Totals] = {}
     for call in record.calls:
         roles.setdefault(call.role, Totals()).add(call)

@@ -1,9 +1,9 @@
-"""What a run made on its machine: listed at its end, and brought home where it was asked for.
+"""Lists the files that a run made on its machine, and fetches those that the task asks for.
 
     runs/<id>/files/Documents/hi.txt           from the home folder of the machine's user
     runs/<id>/files/outside-home/etc/hosts     from anywhere else
 
-A machine is hostile: names are made safe, sizes are limited, and nothing of this ends a run.
+The machine is not trusted: names are made safe and sizes are limited. No failure here ends a run.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from hisa.text.safe_text import safe_name
 __all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "Results"]
 
 FILES = "files"
-"""The folder inside a run folder."""
+"""The folder for fetched files inside a run folder."""
 MAX_FILE = 100_000_000
-"""Bytes of one file that is brought home: documents and recordings fit, disk images do not."""
+"""Most bytes of one fetched file: documents and recordings fit, disk images do not."""
 MAX_TOTAL = 500_000_000
-"""Bytes of all of them."""
+"""Most bytes of all fetched files together."""
 _SECONDS = 20.0
-"""For one command that reads names; a home folder of 1000 folders takes under a second."""
+"""Time-out of a command that reads names; a home of 1000 folders takes under a second."""
 _ANSWER_CHARACTERS = 2_000_000  # chosen by hand
 _MAX_NAME = 255
-"""Bytes of one part of a path that file systems take."""
+"""Most bytes of one part of a path in a file system."""
 _ENDING = re.compile(r"(?<=.)(?:\.[\w-]{1,16}){1,2}\Z")
-"""What tells the kind of a file, as in ``.tar.gz``; 16: ``.code-workspace``, of the longest."""
+"""Matches the ending of a file name, such as ``.tar.gz``; 16 is for ``.code-workspace``."""
 
 
 class _File(BaseModel):
@@ -66,13 +66,14 @@ class _Answer(BaseModel):
 
 
 class Results(Hook):
-    """The files of one run: the time is marked before its first step, files come home at its end.
+    """Notes the time before the first step of a run, and fetches files at its end.
 
     Args:
-        task: names what is brought home.
-        environment: the machine itself, without anybody who is asked before a command.
-        log: the run, whose folder takes the files and whose manifest names them.
-        small: bytes of a file that comes home unasked where the run made it; 0: none does.
+        task: its ``results`` are the files to fetch.
+        environment: the machine itself, so that no person is asked before its commands.
+        log: the run: its folder gets the files, and its manifest lists them.
+        small: most bytes of a file that the run made and that is fetched without being asked for;
+            0: no such file is.
     """
 
     name = "results"
@@ -84,18 +85,18 @@ class Results(Hook):
         self._log = log
 
     async def before_plan(self, step: Step) -> None:
-        """Mark the time before the first step."""
+        """Note the machine's time before the first step."""
         if step.number == 1:
             await self.mark()
 
     async def on_end(self, run: Run) -> None:
-        """Bring files home."""
+        """List and fetch the files."""
         await self.fetch_results()
 
     async def mark(self) -> None:
-        """Note the machine's time: what is made there later was made by the run.
+        """Note the machine's time: files that are made later were made by the run.
 
-        A machine that somebody keeps is not listed: its files are there afterwards.
+        Only on a machine that is thrown away: on any other the files can still be seen afterwards.
         """
         if not {"throw_away", "execute"} <= self._environment.capabilities:
             return
@@ -105,12 +106,12 @@ class Results(Hook):
             self._log.amend(results=ResultsRecord(since=int(output)))
 
     async def fetch_results(self) -> None:
-        """List what was made and fetch what was asked for; what is missing is written down."""
+        """List the files that were made, fetch those asked for, and record what failed."""
         since = self._log.manifest.results.since
         if since is None and not self._patterns:
             return
         record = ResultsRecord(since=since)
-        if not self._log.manifest.totals.steps:  # what is there is the setup's
+        if not self._log.manifest.totals.steps:  # the files there were made by the setup
             record.missed = [
                 f"{safe_name(pattern)}: no step was done" for pattern in self._patterns
             ]
@@ -161,25 +162,25 @@ class Results(Hook):
                 known.add(file.path)
                 left -= await self._fetch(file, answer.home, record, left=left)
         small = (f for f in answer.made.files if 0 < f.size <= self._small and f.path not in known)
-        unasked = ResultsRecord()  # nobody misses one of these
+        unasked = ResultsRecord()  # if one of these cannot be fetched, it is not reported
         for file in islice(small, 8):  # chosen by hand
             left -= await self._fetch(file, answer.home, unasked, left=left)
         record.fetched += unasked.fetched
 
     async def _fetch(self, file: _File, home: str, record: ResultsRecord, *, left: int) -> int:
-        """Bring one file home; returns its size in bytes, 0 where it was left behind."""
+        """Fetch one file; returns its size in bytes, 0 if it was not fetched."""
         name, limit = safe_name(file.path), min(left, MAX_FILE)
         if not file.text:
             record.missed.append(f"{name}: its name is no text")
             return 0
         if file.size > limit:
-            record.missed.append(f"{name}: {file.size} bytes, and {limit} are left to bring home")
+            record.missed.append(f"{name}: {file.size} bytes, but at most {limit} are fetched")
             return 0
         try:
             data = await self._environment.read_file(file.path, limit=limit)
             place = _place(file.path, home)
             await asyncio.to_thread(_write, self._log.folder / place, data)
-        except OSError as error:  # also a name that cannot be sent, or is longer than disks take
+        except OSError as error:  # also for a name that cannot be sent, or is too long for the disk
             record.missed.append(f"{name}: {error.strerror or error}")
             return 0
         record.fetched.append(FetchedFile(path=name, place=str(place), size=len(data)))
@@ -187,7 +188,7 @@ class Results(Hook):
 
 
 def _place(path: str, home: str) -> Path:
-    """Returns the path, within the run folder, for a file of the machine; never outside of it."""
+    """Returns the path for a file of the machine, relative to the run folder and never outside."""
     pure, base = PurePosixPath(path), PurePosixPath(home)
     inside = pure.is_relative_to(base)
     parts = pure.relative_to(base).parts if inside else ("outside-home", *pure.parts)
@@ -196,7 +197,7 @@ def _place(path: str, home: str) -> Path:
 
 
 def _safe(part: str) -> str:
-    """One name as a disk and a terminal take it; a changed one has a hash before its ending."""
+    """Returns a name that is safe for disk and terminal; a changed name gets a hash."""
     encoding = sys.getfilesystemencoding()
     name = safe_name(part).replace("\\", "_").encode(encoding, "replace")
     if name.decode(encoding) == part and len(name) <= _MAX_NAME:
@@ -210,6 +211,6 @@ def _safe(part: str) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a file there as a whole, readable by this user alone."""
+    """Write a file as a whole, readable only by this user."""
     path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     replace_file(path, data)

@@ -1,4 +1,4 @@
-"""Where a run that was cut off goes on, and how a fresh desktop is brought there."""
+"""Finds the point from which an interrupted run is resumed, and replays a run up to it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _COMMAND_SECONDS = 120.0  # chosen by hand
 
 @dataclass(frozen=True)
 class ReplayAct:
-    """Something that was done, to be done again on a fresh desktop.
+    """Something that was done, to be repeated on a fresh desktop.
 
-    ``input`` is in image pixels (or the command); ``image`` is the size of that image and
-    ``screen`` that of the desktop, both in pixels. ``is_complete`` is False where the log cut it,
-    ``redacted`` is True where the log took a secret out of it.
+    ``input`` is a command, or source with coordinates in image pixels. ``image`` is the size of
+    that image and ``screen`` that of the desktop, both in pixels. ``is_complete`` is False if the
+    log cut the input, and ``redacted`` is True if the log removed a secret from it.
     """
 
     step: int
@@ -54,11 +54,11 @@ class ReplayAct:
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """What is needed to go on.
+    """All that is needed to resume a run.
 
     ``events`` are those of the run's start and of complete steps, in order: enough to rebuild the
-    state. ``acts`` is what the run's present desktop has seen. ``calls`` is every answered model
-    call, those of cut-off steps included, because they cost money.
+    state. ``acts`` are all that were done on the run's present desktop. ``calls`` are all answered
+    model calls, including those of interrupted steps, because they cost money too.
     """
 
     task: Task
@@ -69,13 +69,13 @@ class ResumePoint:
     calls: tuple[ModelCalled, ...]
     desktop: Mapping[str, Any]
     decisions: tuple[Decided, ...] = ()
-    """Every decision of the policy, those of cut-off steps included."""
+    """All decisions of the policy, including those of interrupted steps."""
     end_outcome: Outcome | None = None
-    """What the last complete step came to, where that ended the run: it has only to be scored."""
+    """The outcome of the last complete step if it ended the run, which is then only scored."""
 
 
 def resume_point(run: Run) -> ResumePoint:
-    """Returns the point from which ``run`` goes on; writes nothing."""
+    """Returns the point from which a run is resumed; writes nothing."""
     records = run.steps
     dropped = {id(e) for record in records if record.finished is None for e in record.events}
     return ResumePoint(
@@ -92,10 +92,10 @@ def resume_point(run: Run) -> ResumePoint:
 
 
 def require_no_secrets(point: ResumePoint) -> None:
-    """Whether a run can go on with the task and the settings that its log holds.
+    """Check that the log has the task and the settings of a run without gaps.
 
     Raises:
-        UsageError: a secret was taken out of one of them; the agent would use the mark in its
+        UsageError: a secret was removed from one of them; the agent would use the mark in its
             place.
     """
     task = point.task
@@ -108,8 +108,8 @@ def require_no_secrets(point: ResumePoint) -> None:
     lacking = [name for name, value in parts.items() if holds_redacted(value)]
     if lacking:
         raise UsageError(
-            f"the run cannot go on: its {' and its '.join(lacking)} held a secret, and a log keeps "
-            f"no secrets ({REDACTED} stands there)",
+            f"the run cannot be resumed: its {' and its '.join(lacking)} held a secret, and the "
+            f"log has {REDACTED} in its place",
             fix="start the task again with hisa run",
         )
 
@@ -128,7 +128,7 @@ def _find_end_outcome(records: tuple[StepRecord, ...]) -> Outcome | None:
 
 
 def _drop_unfinished(events: tuple[Event, ...], dropped: set[int]) -> tuple[Event, ...]:
-    """Events up to the last complete step, without those of steps that were cut off."""
+    """Returns the events up to the last complete step, without those of interrupted steps."""
     last = max((i for i, e in enumerate(events) if isinstance(e, StepFinished)), default=-1)
     return tuple(
         e
@@ -181,20 +181,20 @@ def _is_uncut(value: Any) -> bool:
 
 
 async def replay(acts: Sequence[ReplayAct], environment: Environment, *, settle: float) -> int:
-    """Do the acts in order, letting the screen come to rest after each; no model is asked.
+    """Repeat the acts in order, and let the screen settle after each; no model is asked.
 
-    Tools that only look, and those of servers, which are not on the desktop, are passed over.
+    Tools that only look, and tools of servers, which do not act on the desktop, are left out.
 
     Args:
-        acts: from `resume_point`.
-        environment: a fresh one, at the task's initial state.
+        acts: the acts, from `resume_point`.
+        environment: a fresh machine, at the task's initial state.
         settle: longest wait after each act, in seconds.
 
     Returns:
-        How many acts were done.
+        The number of acts that were done.
 
     Raises:
-        EnvironmentFailed: an act cannot be done again, or the machine does not answer.
+        EnvironmentFailed: an act cannot be repeated, or the machine does not answer.
     """
     count = 0
     for act in acts:
@@ -211,8 +211,8 @@ async def _repeat_act(act: ReplayAct, environment: Environment) -> bool:
         raise EnvironmentFailed(f"step {act.step} cannot be replayed: its input was cut in the log")
     if act.redacted:
         raise EnvironmentFailed(
-            f"step {act.step} cannot be replayed: its input held a secret, and a log keeps no "
-            "secrets",
+            f"step {act.step} cannot be replayed: its input held a secret, which the log does not "
+            "have",
             fix="start the task again with hisa run",
         )
     match act.tool, act.input:
@@ -231,7 +231,7 @@ async def _repeat_act(act: ReplayAct, environment: Environment) -> bool:
 
 
 async def _call_again(name: str, arguments: Any, step: int, environment: Environment) -> bool:
-    """Call a toolkit's or a plug-in's tool again; returns whether there was something to do."""
+    """Call the tool of a toolkit or plug-in again; returns whether it was called."""
     able = {*environment.capabilities, "person"}
     registry = ToolRegistry(capabilities=able)
     tool = registry.find(name)

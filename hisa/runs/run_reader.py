@@ -1,4 +1,4 @@
-"""Reading a run, whatever state it was left in. Nothing of it is ever executed."""
+"""Reads a run, whatever state it was left in. Nothing in it is ever executed."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class EventReader(Iterator[Event]):
     """Yields the events of a log.
 
-    ``skipped`` counts lines that are no known event (written by a newer or older version, or
-    damaged), ``torn`` says whether the last line was cut off.
+    ``skipped`` counts the lines that are not a known event (written by a newer or older version, or
+    damaged). ``torn`` says whether the last line is incomplete.
     """
 
     def __init__(self, path: Path) -> None:
@@ -87,13 +87,13 @@ class EventReader(Iterator[Event]):
 
 
 def read_events(path: Path) -> EventReader:
-    """The events of an ``events.jsonl``, or of the run folder that holds one."""
+    """Returns the events of an ``events.jsonl``, or of the run folder that contains one."""
     return EventReader(path / EVENTS if path.is_dir() else path)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run as found on disk: its manifest, its events, and views of them."""
+    """A run as it is on disk: its manifest, its events, and views of them."""
 
     folder: Path
     manifest: Manifest
@@ -104,12 +104,12 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The run's name."""
+        """The id of the run."""
         return self.manifest.id
 
     @property
     def status(self) -> RunStatus:
-        """The exit status; "running" or "unfinished" where the run has not ended."""
+        """The exit status; "running" or "unfinished" if the run has not ended."""
         ended = self._end_event
         if ended is not None:
             return ended.exit_status
@@ -117,17 +117,17 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        """Whether it came to an end; learning from it may still go on."""
+        """Whether the run has ended; learning from it may still go on."""
         return self._end_event is not None
 
     @property
     def message(self) -> str:
-        """The last word of the run."""
+        """The reason why the run ended; empty if it has not."""
         return "" if self._end_event is None else self._end_event.message
 
     @property
     def score(self) -> float | None:
-        """In 0..1; None where there is none: see ``scoring``."""
+        """The score, 0 to 1; None if there is none, see ``scoring``."""
         return self.scoring.value
 
     @property
@@ -142,7 +142,7 @@ class Run:
 
     @cached_property
     def scoring(self) -> Scoring:
-        """The score, or why there is none, since the run was last taken up."""
+        """The score, or why there is none, since the run was started or last resumed."""
         scoring = Scoring("unscored")
         for event in reversed(self.events):
             match event:
@@ -152,7 +152,7 @@ class Run:
                     )
                     if event.score_detail:
                         break
-                case Evaluated():  # all there is of a run that was killed before its end
+                case Evaluated():  # the score of a run that was killed before its end
                     return Scoring(
                         event.score_state, event.score, event.detail, partial=event.partial
                     )
@@ -164,12 +164,12 @@ class Run:
 
     @cached_property
     def steps(self) -> tuple[StepRecord, ...]:
-        """The steps in the order they ran, those that were cut off included."""
+        """The steps in the order in which they ran, including interrupted ones."""
         return group(self.events)
 
     @cached_property
     def totals(self) -> Totals:
-        """Sums over the events: right also where a crash left the manifest behind."""
+        """Totals of the events, which are right even if a crash left the manifest behind."""
         totals, last_at = Totals(), self.manifest.started_at
         for event in self.events:
             totals.add(event, last_at)
@@ -178,29 +178,29 @@ class Run:
 
     @property
     def guidance(self) -> Guidance | None:
-        """Advice the run began with."""
+        """The advice that the run began with."""
         return next((e for e in self.events if isinstance(e, Guidance)), None)
 
     @property
     def induced(self) -> tuple[Induced, ...]:
-        """Patterns learned."""
+        """The patterns learned from the run."""
         return tuple(e for e in self.events if isinstance(e, Induced))
 
     @property
     def failures(self) -> tuple[Failed, ...]:
-        """The recorded failures, oldest first."""
+        """The logged errors, oldest first."""
         return tuple(e for e in self.events if isinstance(e, Failed))
 
     @property
     def last_step(self) -> int:
-        """Number of the last complete step; 0 where there is none."""
+        """The number of the last complete step; 0 if there is none."""
         return max((e.step for e in self.events if isinstance(e, StepFinished)), default=0)
 
     def image(self, sha256: str) -> Path | None:
-        """The file of a picture; None where it is missing or the name is not a hash.
+        """Returns the file of a picture; None if it is missing or the name is not a hash.
 
-        A part of another picture is cut out again when it is first asked for, and must come out as
-        it was.
+        A picture that is part of another one is cut out of it when it is first asked for, and must
+        have the same hash.
         """
         if not _SHA256.fullmatch(sha256):
             return None
@@ -218,13 +218,13 @@ class Run:
         picture = Screenshot.from_png(full_path.read_bytes())
         boxes = [BoundingBox(*box) for box in record["boxes"]]
         all_of_it = BoundingBox(0, 0, picture.size.width, picture.size.height)
-        inside = all(all_of_it.intersection(box) == box for box in boxes)  # anybody may write it
+        inside = all(all_of_it.intersection(box) == box for box in boxes)  # the file is untrusted
         if inside and (part := picture.join_parts(boxes)).sha256 == path.stem:
             replace_file(path, part.png)
 
     @property
     def _end_event(self) -> RunFinished | None:
-        """The end of the run, unless it was taken up again after it."""
+        """The end of the run, unless it was resumed afterwards."""
         for event in reversed(self.events):
             if isinstance(event, RunFinished):
                 return event
@@ -234,10 +234,10 @@ class Run:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The content of ``run.json``.
+    """Returns the content of ``run.json``.
 
     Raises:
-        UsageError: it is missing or not a manifest.
+        UsageError: the file is missing or is not a manifest.
     """
     path, ls = folder / MANIFEST, command_in(folder.parent, "ls")
     try:
@@ -251,7 +251,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def list_runs(root: Path) -> list[Path]:
-    """All run folders under ``root``, newest first."""
+    """Returns all run folders in ``root``, newest first."""
     if not root.is_dir():
         return []
     folders = [f for f in root.iterdir() if _ID.fullmatch(f.name) and (f / MANIFEST).is_file()]
@@ -259,10 +259,10 @@ def list_runs(root: Path) -> list[Path]:
 
 
 def find_run(name: str, root: Path) -> Path:
-    """The folder of a run named by its id, by the beginning of its id, or by ``latest``.
+    """Returns the folder of a run: by its id, the beginning or end of its id, or ``latest``.
 
     Raises:
-        UsageError: none or several fit, or the name is not an id.
+        UsageError: no run or several runs match, or the name cannot be an id.
     """
     folders, ls = list_runs(root), command_in(root, "ls")
     if not folders:
@@ -285,12 +285,12 @@ def find_run(name: str, root: Path) -> Path:
 
 
 def command_on(folder: Path, verb: str = "resume") -> str:
-    """Returns the command that does something with a run, whichever folder its run folder is in."""
+    """Returns the command ``hisa runs VERB ID`` for a run, wherever its folder is."""
     return command_in(folder.parent, f"{verb} {folder.name}")
 
 
 def command_in(root: Path, words: str) -> str:
-    """Returns ``hisa runs WORDS`` for the folder that runs are in."""
+    """Returns the command ``hisa runs WORDS`` for the runs in a folder."""
     where = "" if root == Path("runs") else f"--set run.folder={shlex.quote(str(root))} "
     return f"hisa {where}runs {words}"
 
@@ -304,11 +304,12 @@ def _readable(folder: Path) -> bool:
 
 
 def load_run(name: str | Path, root: Path | None = None) -> Run:
-    """A run by its folder, or by its name under ``root`` (see `find_run`).
+    """Load a run by its folder, or by its name in ``root`` (see `find_run`).
 
     Args:
-        name: a `Path` is a folder, as is a text with a separator where no root is given.
-        root: where run folders are; None: ``runs``.
+        name: a name of a run. A `Path` is the run's folder; so is a text with a "/" if no root is
+            given.
+        root: the folder with the run folders; None: ``runs``.
 
     Raises:
         UsageError: there is no such run, or its manifest is damaged.
@@ -324,5 +325,5 @@ def load_run(name: str | Path, root: Path | None = None) -> Run:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a living process writes the run."""
+    """Whether a running process is writing the run."""
     return is_locked(folder / LOCK)

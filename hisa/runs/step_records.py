@@ -1,4 +1,4 @@
-"""The events of a run, grouped into the steps of the agent's loop."""
+"""Groups the events of a run into the steps of the agent's loop."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ __all__ = ["StepRecord", "group"]
 class StepRecord:
     """One step: what was seen, decided, done and noted.
 
-    ``before`` is the look the planner decided on, ``acted_on`` the one just before the act, where
-    the planner took its time, and ``after`` the last look since the act.
-    ``acts`` are several where the planner's reply was a sequence, and ``stopped`` says why the rest
-    of one was not made.
-    ``finished`` says that the step is complete; ``interrupted`` that the run was cut off in it
-    and taken up again, so that a later record has the same number. ``person`` is what a person did
-    since the step before; after the last step also what was done then.
+    - ``before`` is the look that the planner decided on, ``acted_on`` the look just before the
+      action if planning took long, and ``after`` the last look since the action.
+    - ``acts`` has several entries if the planner's reply was a sequence; ``stopped`` says why the
+      rest of it was not done.
+    - ``finished`` is set if the step is complete. ``interrupted`` is True if the run was
+      interrupted in this step and resumed, so that a later record has the same number.
+    - ``person`` is what a person did since the step before; for the last step, also after it.
     """
 
     number: int
@@ -81,20 +81,20 @@ class StepRecord:
 
     @property
     def seconds(self) -> float:
-        """Seconds that it took: the sum of its phases, or from its first event to its last."""
+        """Seconds that the step took: the sum of its phases, or from first to last event."""
         if self.finished is not None and self.finished.seconds:
             return sum(self.finished.seconds.values())
         return self.events[-1].at - self.events[0].at if self.events else 0.0
 
     @property
     def acted(self) -> Acted | None:
-        """The last thing that a tool did; None where none did anything."""
+        """The last act of a tool; None if there is none."""
         return self.acts[-1] if self.acts else None
 
     @property
     def places(self) -> list[PlaceFound]:
         """The places of what the planner described, in the order in which they were used."""
-        ran = [act.input for act in self.acts]  # they are found at once, in any order
+        ran = [act.input for act in self.acts]  # places are found at the same time, in any order
 
         def usage_index(grounded: Grounded) -> int:
             return ran.index(grounded.input) if grounded.input in ran else len(ran)
@@ -107,7 +107,7 @@ class StepRecord:
 
     @property
     def tool(self) -> str:
-        """Name of the tool, or how many calls were planned; empty before the plan."""
+        """The name of the tool, or "sequence of N"; empty before the plan."""
         if self.planned is None:
             return ""
         count = 1 + len(self.planned.following)
@@ -115,24 +115,24 @@ class StepRecord:
 
     @property
     def judged_from(self) -> Observed | None:
-        """The look that the step's effect was told from."""
+        """The look that the look after the step was compared with."""
         return self.acted_on or self.before
 
     @property
     def verdict(self) -> StepVerdict | None:
-        """The verdict on the step: "failed" where its tool did; None where it was not judged."""
+        """The verdict on the step: "failed" if its tool failed; None if it was not judged."""
         if self.failures or any(not act.ok for act in self.acts):
             return "failed"
         return self.abstracted.verdict if self.abstracted is not None else None
 
     @property
     def planner_tokens(self) -> int:
-        """Input tokens of the planner call whose reply was taken; the last one."""
+        """Input tokens of the last planner call, whose reply was used."""
         return next((c.tokens_in for c in reversed(self.calls) if c.role == "planner"), 0)
 
     @property
     def source(self) -> str:
-        """The input that ran or was to run, as text; empty before anything was planned."""
+        """The input that ran, or was planned, as text; empty before the plan."""
         inputs = [act.input for act in self.acts]
         if not inputs and self.planned is not None:
             inputs = [self.planned.input, *(call.input for call in self.planned.following)]
@@ -140,7 +140,7 @@ class StepRecord:
         return texts[0] if len(texts) == 1 else by_number(texts, between="\n")
 
     def take(self, event: Event) -> None:
-        """Add an event of this step."""
+        """Add an event to this step."""
         self.events.append(event)
         if isinstance(event, Observed):
             if self.planned is None:
@@ -184,10 +184,10 @@ _LIST_FIELDS: Mapping[type, str] = {
 
 
 def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
-    """The steps in the order they ran.
+    """Returns the steps in the order in which they ran.
 
-    Events of step 0 and those that follow the last step (scoring) or the end of the run (learning)
-    belong to none, but those of a person between two steps belong to the later one.
+    Events of step 0, of scoring and of learning belong to no step. What a person did between two
+    steps belongs to the later one.
     """
     records: list[StepRecord] = []
     finished: set[int] = set()

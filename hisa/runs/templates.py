@@ -1,4 +1,4 @@
-"""Templates of the pages that HiSA writes: every value is escaped, an unknown name is an error."""
+"""Templates of the pages that HiSA writes: values are escaped, and an unknown name is an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["templates"]
 
 
 def templates(folder: Path) -> jinja2.Environment:
-    """Loads templates of ``folder``; filters and globals are the page's own to add."""
+    """Returns an environment for the templates of a folder; the page adds filters and globals."""
     import jinja2
 
     return jinja2.Environment(

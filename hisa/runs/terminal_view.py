@@ -1,4 +1,4 @@
-"""A run in a terminal. Texts of models are printed without anything that could steer it."""
+"""Shows a run in a terminal. Texts of models are printed without control characters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["head", "run_json", "run_table", "step_json", "step_text", "summary",
 
 
 def table(rows: Sequence[Mapping[str, object]], *, cut: Sequence[str] = ()) -> Table:
-    """Rows of equal keys as a table; ``cut``: columns that give way where the line is too long."""
+    """Returns rows with the same keys as a table; the columns in ``cut`` are cut if need be."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in rows[0]:
         grid.add_column(name, no_wrap=name not in cut, min_width=10 if name in cut else None)
@@ -38,7 +38,7 @@ def _cell(value: object, *, in_full: bool) -> Text:
 
 
 def run_table(rows: list[tuple[Manifest, str]]) -> Table:
-    """Manifests and their statuses as a table."""
+    """Returns manifests and their statuses as a table."""
     cells = [
         {
             "run": manifest.id,
@@ -55,14 +55,14 @@ def run_table(rows: list[tuple[Manifest, str]]) -> Table:
 
 
 def _score(manifest: Manifest) -> str:
-    """Empty while the run has no end."""
+    """Returns the score, or why there is none; empty while the run goes on."""
     if manifest.score is not None:
         return f"{manifest.score:.2f}"
     return "" if manifest.exit_status is None else wording.score(manifest.score_state, None)
 
 
 def head(run: Run) -> Iterator[Text]:
-    """The task of a run, how it ended, and its sums."""
+    """Yields the task of a run, how it ended, and its totals."""
     yield Text(printable(run.manifest.task.instruction), "bold")
     status = Text(run.status, wording.STYLES[wording.tone(run.status)])
     if run.ended or run.score is not None:
@@ -77,7 +77,7 @@ def head(run: Run) -> Iterator[Text]:
 
 
 def summary(run: Run) -> Iterator[Text | Table]:
-    """The head of a run and one line a step."""
+    """Yields the head of a run and one line for each step."""
     yield from head(run)
     if run.guidance is not None and run.guidance.advice:
         yield Text("\nAdvice", "bold")
@@ -91,7 +91,9 @@ def summary(run: Run) -> Iterator[Text | Table]:
         label = "confirmed" if pattern.confirmed else "learned"
         yield Text(f"{label} ({pattern.kind}) {one_line(pattern.lesson, 160)} [{pattern.pattern}]")
     if run.torn or run.skipped:
-        yield Text(f"log: {run.skipped} lines not understood, last line torn: {run.torn}", "yellow")
+        torn = "yes" if run.torn else "no"
+        note = f"log: {run.skipped} lines could not be read; last line incomplete: {torn}"
+        yield Text(note, "yellow")
 
 
 def _facts(run: Run) -> str:
@@ -121,12 +123,12 @@ def _step_line(record: StepRecord) -> dict[str, object]:
 
 def _state(record: StepRecord) -> str:
     if record.interrupted:
-        return "cut off, then resumed"
+        return "interrupted, then resumed"
     return "" if record.finished else "in flight"
 
 
 def step_text(run: Run, number: int) -> str:
-    """Everything of one step, as plain text.
+    """Returns all that is known of one step, as plain text.
 
     Raises:
         UsageError: the run has no such step.
@@ -135,7 +137,7 @@ def step_text(run: Run, number: int) -> str:
 
 
 def step_json(run: Run, number: int) -> list[dict[str, Any]]:
-    """All events of one step.
+    """Returns all events of one step as plain data.
 
     Raises:
         UsageError: the run has no such step.
@@ -156,7 +158,7 @@ def _find_records(run: Run, number: int) -> list[StepRecord]:
 
 def _lines(run: Run, record: StepRecord) -> Iterator[str]:
     yield f"Step {record.number} {_state(record)}".rstrip()
-    shown = {"before": record.before, "just before it": record.acted_on, "after": record.after}
+    shown = {"before": record.before, "just before acting": record.acted_on, "after": record.after}
     for name, look in shown.items():
         if look is not None:
             path = run.image(look.image)
@@ -186,7 +188,7 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
 
 
 def _decision(record: StepRecord) -> Iterator[str]:
-    """Tells how the call was chosen among several."""
+    """Yields how the call was chosen among several samples."""
     for sample in record.sampled:
         yield f"sample {printable(wording.describe_sample(sample))}"
     for judgement in record.judged:
@@ -197,7 +199,7 @@ def _decision(record: StepRecord) -> Iterator[str]:
 
 def _outcome(record: StepRecord) -> Iterator[str]:
     for missed in record.not_found:
-        yield f"no place: {printable(missed.description)}: {printable(missed.reason)}"
+        yield f"no place found: {printable(missed.description)}: {printable(missed.reason)}"
     for failure in record.model_failures:
         yield f"failed call: {failure.role} {failure.kind} {printable(failure.message)}"
     for reply in record.rejected:
@@ -210,7 +212,7 @@ def _outcome(record: StepRecord) -> Iterator[str]:
         if act.exit_code is not None:
             yield f"exit status: {act.exit_code}"
     if record.stopped is not None:
-        message = f"{record.stopped.made} of {record.stopped.of} made: {record.stopped.reason}"
+        message = f"{record.stopped.made} of {record.stopped.of} done: {record.stopped.reason}"
         yield f"sequence: {printable(message)}"
     if record.abstracted is not None:
         yield f"result: {printable(record.abstracted.result)}"
@@ -230,7 +232,7 @@ def _outcome(record: StepRecord) -> Iterator[str]:
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run and its steps as plain data."""
+    """Returns a run and its steps as plain data."""
     return {
         **run.manifest.model_dump(),
         "status": run.status,

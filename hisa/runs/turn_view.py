@@ -1,4 +1,4 @@
-"""Model calls for the terminal: a line each, or one whole with its pictures' files."""
+"""Shows model calls in a terminal: one line each, or one in full with the files of its pictures."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["show_turns"]
 
 
 def show_turns(run: Run, name: str | None, *, as_json: bool) -> Iterator[str]:
-    """Yields the lines of one model call, or one line of each.
+    """Yields the lines of one model call, or one line for each call.
 
     Args:
-        run: whose they are.
-        name: of the one that is shown whole, or its beginning; None: all, a line each.
-        as_json: yield JSON instead.
+        run: the run that made the calls.
+        name: the name of the call to show in full, or its beginning; None: one line for each.
+        as_json: whether to yield JSON instead.
 
     Raises:
-        UsageError: no call has that name, or several do.
+        UsageError: no call has that name, or several names begin with it.
     """
     chosen = [find_turn(run, name)] if name is not None else list(turns(run))
     if as_json:
@@ -72,7 +72,7 @@ def _message(run: Run, message: dict[str, Any]) -> Iterator[str]:
 
 
 def _show_part(run: Run, part: dict[str, Any]) -> str:
-    """A part that is no text; of a picture the file."""
+    """Returns a part of a message that is not text; for a picture, its file."""
     address = part.get("image_url", part)
     address = address.get("url", address) if isinstance(address, dict) else address
     name = address.get("$image") if isinstance(address, dict) else None

@@ -1,7 +1,7 @@
-"""Model calls as they were sent and answered, put together from the events of a run.
+"""Rebuilds model calls as they were sent and answered, from the events of a run.
 
-A `Turn` is one try of one request, of any role. Nothing of it is rendered again: the body is what
-left, the reply what came, and tokens are the server's own.
+A `Turn` is one try of one request, of any role. Nothing in it is rendered again: the body is what
+was sent, the reply what was received, and the tokens are the server's own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Turn", "find_turn", "turns"]
 
 
 class Turn(BaseModel):
-    """One model call. As JSON it is the record that exports hold."""
+    """One model call. As JSON it is one record of an export."""
 
     model_config = ConfigDict(frozen=True)
     id: str
@@ -38,30 +38,32 @@ class Turn(BaseModel):
     policy: str = ""
     effort: str = ""
     api: str = ""
-    """The protocol of ``request``: "chat" or "responses"; empty: it left on no wire."""
+    """The protocol of ``request``: "chat" or "responses"; empty: it was not sent to a server."""
     request: dict[str, Any]
-    """What was sent, with ``{"$image": SHA-256}`` in the place of each picture."""
+    """The body that was sent, with ``{"$image": SHA-256}`` in place of each picture."""
     reply: str | None = None
-    """As it came; None where none did."""
+    """The reply as it was received; None if there is none."""
     finish: str = ""
     usage: Usage | None = None
     usd: float | None = None
     seconds: float = 0.0
     tokens: TurnTokens | None = None
     failure: str = ""
-    """Why no reply came; also "no answer" where the run was cut off."""
+    """Why there is no reply; "no answer" if the run was interrupted."""
     corrects: str = ""
+    """The id of the turn whose unusable reply this one asks to correct; empty if none."""
     refused: str = ""
+    """Why the reply could not be used; empty if it could."""
     redacted: bool = False
-    """Whether something secret was taken out of what was sent or said."""
+    """Whether a secret was removed from request or reply."""
     cut: bool = False
-    """Whether the log keeps less than was sent or said."""
+    """Whether the log has request or reply only in part."""
     outcome: str = ""
     """How the run ended."""
     score: float | None = None
     score_state: ScoreState = "unscored"
     machine_failed: bool = False
-    """Whether the run's machine failed: then it is no sample of what the model can do."""
+    """Whether the run's machine failed: then the run says nothing about the model."""
 
     @property
     def pictures(self) -> tuple[str, ...]:
@@ -69,18 +71,18 @@ class Turn(BaseModel):
         return tuple(_pictures(self.request))
 
     def require_trainable(self) -> TurnTokens:
-        """The tokens of a sample of reinforcement learning.
+        """Returns the tokens, all of which reinforcement learning needs.
 
         Raises:
-            UsageError: the turn has not all of them. It is fit for cloning all the same.
+            UsageError: some are missing. The turn can still be used for cloning.
         """
         tokens = self.tokens or TurnTokens()
         lacking = [name for name in _NEEDED if getattr(tokens, name) is None]
         if lacking or self.redacted or self.cut:
             why = f"has no {', '.join(lacking)}" if lacking else "is not whole in the log"
             raise UsageError(
-                f"turn {self.id} of run {self.run} {why}: fit for cloning, no sample of RL",
-                fix=f"run with --set models.{self.role}.tokens=true on a server that gives them",
+                f"turn {self.id} of run {self.run} {why}: fit for cloning, but not for RL",
+                fix=f"run with --set models.{self.role}.tokens=true on a server that sends tokens",
             )
         return tokens
 
@@ -89,7 +91,7 @@ _NEEDED = ("prompt_ids", "reply_ids", "logprobs")
 
 
 def turns(run: Run) -> Iterator[Turn]:
-    """Yields the model calls of a run in the order in which they left."""
+    """Yields the model calls of a run in the order in which they were sent."""
     texts = {
         digest: text
         for event in run.events
@@ -104,16 +106,16 @@ def turns(run: Run) -> Iterator[Turn]:
 
 
 def find_turn(run: Run, name: str) -> Turn:
-    """The turn of a name, or of the only name that begins so.
+    """Returns the turn of that name, or the only one whose name begins with it.
 
     Raises:
-        UsageError: there is none, or several.
+        UsageError: no turn or several turns match.
     """
     candidates = [turn for turn in turns(run) if turn.id.startswith(name)]
     exact = [turn for turn in candidates if turn.id == name] or candidates
     if len(exact) == 1:
         return exact[0]
-    why = "no such model call" if not exact else f"{len(exact)} model calls begin so"
+    why = "no such model call" if not exact else f"{len(exact)} model calls begin with it"
     raise UsageError(
         f"turn {name!r} of run {run.id}: {why}", fix=f"{command_on(run.folder, 'show')} --turns"
     )
@@ -179,11 +181,11 @@ def _read_tokens(run: Run, name: str) -> TurnTokens | None:
         fields = json.loads((run.folder / name).read_text("utf-8"))
         return TurnTokens(**{key: tuple(value) for key, value in fields.items()})
     except (OSError, ValueError, TypeError):
-        return None  # taken away or damaged: absent, as where no server gave them
+        return None  # deleted or damaged: as if no server had sent tokens
 
 
 def _answers(run: Run) -> dict[str, ModelCalled | ModelFailed]:
-    """Returns the answer to each request, by turns."""
+    """Returns the reply or failure of each request, by turn."""
     answers: dict[str, ModelCalled | ModelFailed] = {}
     for event in run.events:
         if isinstance(event, ModelCalled | ModelFailed):
@@ -192,7 +194,7 @@ def _answers(run: Run) -> dict[str, ModelCalled | ModelFailed]:
 
 
 def _refusals(run: Run) -> dict[str, str]:
-    """The reasons why replies could not be used, by their turns."""
+    """Returns why replies could not be used, by turn."""
     refused: dict[str, str] = {}
     for event in run.events:
         if isinstance(event, PlanRejected):
@@ -205,7 +207,7 @@ def _refusals(run: Run) -> dict[str, str]:
 
 
 def _restore_texts(value: Any, texts: Mapping[str, str]) -> Any:
-    """A body with its texts, and hashes for pictures."""
+    """Returns a body with its texts put back in; pictures stay hashes."""
     match value:
         case {"$text": str(digest)} if len(value) == 1:
             return texts.get(digest, _GONE)
@@ -222,7 +224,7 @@ def _restore_texts(value: Any, texts: Mapping[str, str]) -> Any:
 
 
 _GONE = "[1 more characters were cut]"
-"""In the place of a text that the log lost."""
+"""Put in place of a text that is missing in the log."""
 
 
 def _pictures(value: Any) -> Iterator[str]:

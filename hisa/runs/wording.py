@@ -1,4 +1,4 @@
-"""Numbers and texts of a run as people read them, and safe to print."""
+"""Formats numbers and texts of a run for people; the results are safe to print."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 STYLES = {"good": "green", "calm": "default", "warn": "yellow", "bad": "red", "live": "blue"}
-"""How a tone looks in a terminal."""
+"""The colour of each tone in a terminal."""
 
 _TONES = {
     "succeeded": "good",
@@ -67,15 +67,15 @@ _VERDICT_TONES: dict[StepVerdict, str] = {
 _TRIED = {
     "sure": "sure",
     "unsure": "not sure",
-    "agreed": "borne out by the elements",
-    "doubted": "not borne out by the elements",
-    "repeated": "answered twice, nothing speaks against it",
+    "agreed": "confirmed by the elements",
+    "doubted": "not confirmed by the elements",
+    "repeated": "answered twice, and nothing contradicts it",
     "no_point": "no point",
     "unavailable": "cannot be asked",
     "offered": "gets a list to pick from",
     "chosen": "picked from the list",
-    "none": "none of the list",
-    "trusted": "measured, and asked",
+    "none": "picked nothing from the list",
+    "trusted": "asked, as its measured accuracy is high enough",
     "distrusted": "not asked",
 }
 _SCORE_STATES: dict[ScoreState, str] = {
@@ -92,17 +92,17 @@ def tone(status: str) -> str:
 
 
 def score(state: ScoreState, value: float | None) -> str:
-    """``score 0.50``; without one ``no check``, ``check failed`` or ``not scored``."""
+    """Returns ``score 0.50``, or without a score ``no check``, ``check failed``, ``not scored``."""
     return f"score {value:.2f}" if value is not None else _SCORE_STATES[state]
 
 
 def partial(score: float | None, share: float | None) -> str:
-    """``, partial score 0.60`` where that differs from the score; else empty."""
+    """Returns ``, partial score 0.60`` if it differs from the score; else an empty text."""
     return "" if share is None or share == score else f", partial score {share:.2f}"
 
 
 def score_tone(state: ScoreState, success: bool) -> str:
-    """Returns the colour of a score; a claim that nothing checks is neither good nor bad."""
+    """Returns the colour of a score; if nothing was checked, it is neither good nor bad."""
     if state == "scored":
         return "good" if success else "bad"
     return "bad" if state == "score_failed" else "calm"
@@ -114,7 +114,7 @@ def verdict_tone(verdict: StepVerdict | None) -> str:
 
 
 def describe_try(step: GroundingTried) -> str:
-    """One step of a search for a place: who, what, where, and what became of it."""
+    """Returns one step of the search for a place in words: who looked, the result and the place."""
     text = f"{step.by}: {_TRIED[step.verdict]}"
     if step.x is not None and step.y is not None:
         score = "" if step.score is None else f", score {step.score:.2f}"
@@ -122,12 +122,12 @@ def describe_try(step: GroundingTried) -> str:
     if step.part is not None:
         text += ", looking closer at ({}, {}) to ({}, {})".format(*step.part)
     if step.offered:
-        text += f", {len(step.offered)} things"
+        text += f", {len(step.offered)} elements"
     return f"{text}: {step.detail}" if step.detail else text
 
 
 def describe_sample(sample: Sampled) -> str:
-    """One of several replies: what it would do."""
+    """Returns one of several samples in words: what it would do."""
     if sample.error:
         return f"{sample.n}: unusable: {sample.error}"
     source = sample.input if isinstance(sample.input, str) else json.dumps(sample.input)
@@ -136,12 +136,12 @@ def describe_sample(sample: Sampled) -> str:
 
 
 def describe_judgement(judgement: Judged) -> str:
-    """The judgement in words, and the samples that it is about."""
+    """Returns a judgement in words, with the samples that it is about."""
     candidates = ", ".join(map(str, judgement.candidates))
     if judgement.invalid:
         return f"no judgement on {candidates}: {judgement.invalid}"
     if judgement.index is None:
-        return f"none good of {candidates}: {judgement.explaining}"
+        return f"none of {candidates} is good: {judgement.explaining}"
     return f"{judgement.candidates[judgement.index - 1]} of {candidates}: {judgement.explaining}"
 
 
@@ -149,7 +149,7 @@ _CHOSEN = {
     "agreement": "the samples agree",
     "judge": "picked by the judge",
     "votes": "no judge decided; what most samples would do",
-    "alone": "the only usable one",
+    "alone": "the only usable sample",
     "nobody": "no sample is usable",
 }
 _WIDENED = {
@@ -161,7 +161,7 @@ _WIDENED = {
 
 
 def describe_choice(decision: Chosen) -> str:
-    """The way in which samples were decided between, in words."""
+    """Returns in words how one of several samples was chosen."""
     which = "" if decision.n is None else f"{decision.n}: "
     counts = f"{decision.samples} samples, {decision.distinct} distinct"
     why = f": {decision.detail}" if decision.detail else ""
@@ -169,7 +169,7 @@ def describe_choice(decision: Chosen) -> str:
 
 
 def person_act(event: PersonActed) -> str:
-    """``a person gave back after 12.0 s: Entry “Name” now reads “Ana”.``, in words."""
+    """Returns what a person did: ``a person gave back after 12.0 s: Entry “Name” now reads …``."""
     lasted = f" after {duration(event.seconds)}" if event.seconds else ""
     error = f" (refused: {event.error})" if event.error else ""
     detail = f": {event.text}" if event.text else ""
@@ -177,7 +177,7 @@ def person_act(event: PersonActed) -> str:
 
 
 def by_person(record: StepRecord) -> list[str]:
-    """Returns a line for each act of a person in a step, with the steps that it came between."""
+    """Returns a line for each act of a person in a step, with the steps that it was between."""
     lines, when = [], f"between steps {record.number - 1} and {record.number}"
     when = when if record.number > 1 else "before step 1"
     for event in record.events:
@@ -189,26 +189,26 @@ def by_person(record: StepRecord) -> list[str]:
 
 
 def count(number: int) -> str:
-    """``1,234``, ``22.3k``, ``1.2M``."""
+    """Returns a number as ``1,234``, ``22.3k`` or ``1.2M``."""
     if number < 10_000:
         return f"{number:,}"
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
 def fresh_and_cached(tokens_in: int, cached_in: int) -> str:
-    """``1,234 in``; with a cache ``34 fresh and 1,200 cached in``."""
+    """Returns ``1,234 in`` or, with a cache, ``34 fresh and 1,200 cached in``."""
     if not cached_in:
         return f"{count(tokens_in)} in"
     return f"{count(tokens_in - cached_in)} fresh and {count(cached_in)} cached in"
 
 
 def thought(reasoning_out: int) -> str:
-    """`` (120 of them thought)``; empty where the server tells of none."""
-    return f" ({count(reasoning_out)} of them thought)" if reasoning_out else ""
+    """Returns `` (120 of them reasoning)``; empty if the server reports no such tokens."""
+    return f" ({count(reasoning_out)} of them reasoning)" if reasoning_out else ""
 
 
 def money(usd: float | None) -> str:
-    """Dollars, with enough digits to see small sums; a dash where the price is not known."""
+    """Returns dollars, with enough digits to see small sums; a dash if the price is not known."""
     if usd is None:
         return "–"
     if usd == 0:
@@ -217,21 +217,27 @@ def money(usd: float | None) -> str:
 
 
 def role_money(usd: float, calls: int, unpriced: int) -> str:
-    """Money of several calls, honest about those without a price."""
+    """Returns the cost of several calls; "≥ $0.12" if the price of some is not known.
+
+    Args:
+        usd: the sum of the known prices, in US dollars.
+        calls: the number of calls.
+        unpriced: the number of calls without a known price.
+    """
     if calls and unpriced == calls:
         return "–"
     return f"≥ {money(usd)}" if unpriced else money(usd)
 
 
 def total_money(roles: dict[str, Totals]) -> str:
-    """Money of all roles."""
+    """Returns the cost of all roles."""
     calls = sum(role.calls for role in roles.values())
     unpriced = sum(role.unpriced for role in roles.values())
     return role_money(sum(role.usd for role in roles.values()), calls, unpriced)
 
 
 def duration(seconds: float) -> str:
-    """``85 ms``, ``3.2 s``, ``2 min 05 s``, ``1 h 02 min``."""
+    """Returns a time as ``85 ms``, ``3.2 s``, ``2 min 05 s`` or ``1 h 02 min``."""
     if seconds < 0.0995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
@@ -245,7 +251,7 @@ def duration(seconds: float) -> str:
 
 
 def clock(at: float) -> str:
-    """A moment in UTC."""
+    """Returns a moment in UTC, from seconds since 1970."""
     try:
         return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
@@ -253,5 +259,5 @@ def clock(at: float) -> str:
 
 
 def one_line(text: str, limit: int = 100) -> str:
-    """The text on one line, cut with an ellipsis."""
+    """Returns the text on one line, cut with an ellipsis."""
     return safe_line(text, limit)

@@ -1,4 +1,4 @@
-"""What goes on by itself on a screen, as a clock and prices do: it is no step's effect."""
+"""Changes that a screen makes by itself, such as a clock or prices: they are no step's effect."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ LookAgain = Callable[[], Awaitable[Observation]]
 """Looks at the screen once more, with its elements."""
 
 _AGAIN = 1.15
-"""Seconds after a step's look in which a clock has gone on by a second."""
+"""Seconds after a step's look within which a clock surely shows another second."""
 _PLACES = 8
-"""Things that change in place at most for a step to have done nothing else; more are a page."""
+"""Most elements that change in place if a step may have done nothing; more are another page."""
 
 
 @dataclass
 class _Place:
-    """A place that changed while nothing was done: how often, and the letters that stayed."""
+    """A place that changed while nothing was done: how often, and the letters that stayed.
+
+    ``letters`` is None once letters changed too.
+    """
 
     box: BoundingBox
     letters: str | None
@@ -38,13 +41,15 @@ class _Place:
 
 
 class BackgroundChanges:
-    """Tells what a step did from what goes on without it.
+    """Separates the effect of a step from what the screen changes by itself.
 
-    What changed twice while nothing was done does so by itself; so does what changed with a step
-    and once more after it. Where only figures change by themselves, other words are an effect.
+    What changed twice while nothing was done changes by itself; so does what changed with a step
+    and once more after it. If only figures change by themselves, new words at the same place are
+    an effect.
 
     Args:
-        again: looks once more where all that a step changed may go on by itself; None: nobody does.
+        again: takes one more look if all that a step changed may change by itself; None: no look
+            is taken.
     """
 
     def __init__(self, again: LookAgain | None = None) -> None:
@@ -53,7 +58,7 @@ class BackgroundChanges:
         self._still = 0.0
 
     def watch(self, earlier: Observation | None, later: Observation | None) -> None:
-        """Note what differs in two looks between which nothing was done."""
+        """Note what differs between two looks when nothing was done between them."""
         if earlier is None or later is None or earlier is later:
             return
         self._still = max(self._still, later.at - earlier.at)
@@ -65,7 +70,7 @@ class BackgroundChanges:
                 self._places.append(place)
 
     def without(self, earlier: Observation | None, later: Observation) -> Observation | None:
-        """The first of two looks, with what goes on by itself as the second has it."""
+        """Returns the first look, with what changes by itself already as on the second look."""
         if earlier is None or earlier is later or not self._places:
             return earlier
         pairs = _find_changes_in_place(earlier, later)
@@ -85,7 +90,15 @@ class BackgroundChanges:
     async def look_before(
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> Observation:
-        """The look before a step, with what went on by itself as the look after it has it."""
+        """Returns the look before a step, with what changes by itself as on the look after it.
+
+        What still differs from ``after`` is then an effect of the step.
+
+        Args:
+            call: what was done.
+            before: the look before it.
+            after: the look after it.
+        """
         before = _without_hover(self.without(before, after) or before, after)
         pairs, self._still = self._find_undecided(call, before, after), 0.0
         if self._again is None or not pairs:
@@ -104,13 +117,13 @@ class BackgroundChanges:
     def _find_undecided(
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> list[tuple[Element, Element]]:
-        """Returns the changes of a step if all of them may go on by themselves and nobody knows."""
+        """Returns a step's changes if each may be a change by itself and none is known to be."""
         pair = full_pair(before, after)
         pairs = _find_changes_in_place(before, after)
         if not (call.actions and pair and 0 < len(pairs) <= _PLACES):
             return []
         if self._still >= _AGAIN and not any(self._place(now.box) for _, now in pairs):
-            return []  # it stood still for longer before the step
+            return []  # it was still for longer than that before the step
         known = {id(element) for both in pairs for element in both}
         changed, come, gone = compare_elements(
             list(before.elements or ()), list(after.elements or ())
@@ -133,7 +146,7 @@ class BackgroundChanges:
 
 
 def _without_hover(before: Observation, after: Observation) -> Observation:
-    """The first look without the highlight of what the pointer has left since then."""
+    """Returns the first look without the hover highlight of an element that the pointer left."""
     if before.cursor is None or after.cursor is None or before.image != after.image:
         return before
     old, new = (
@@ -151,7 +164,7 @@ def _without_hover(before: Observation, after: Observation) -> Observation:
 
 
 def _paste(picture: Screenshot, pixels: Image.Image, box: BoundingBox) -> None:
-    """Paint a part of one picture over another."""
+    """Copy a part of one picture over another."""
     left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
     pixels.paste(picture.pixels.crop((left, top, right, bottom)), (left, top))
 
@@ -159,7 +172,7 @@ def _paste(picture: Screenshot, pixels: Image.Image, box: BoundingBox) -> None:
 def _find_changes_in_place(
     earlier: Observation, later: Observation
 ) -> list[tuple[Element, Element]]:
-    """The elements that say something else in two looks at the same place."""
+    """Returns the elements, before and after, whose words differ at the same place."""
     if not (is_complete(earlier) and is_complete(later)) or changed_mask(earlier, later) is None:
         return []
     pairs, come, gone = compare_elements(list(earlier.elements or ()), list(later.elements or ()))

@@ -1,4 +1,4 @@
-"""What the three levels of the state hand to each other, and memory and looks as they see them."""
+"""The records that the three levels of the state pass to each other, and their protocols."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from hisa.screen.observation import Observation
 __all__ = ["Looks", "Memory", "NewSteps", "ReadsElements"]
 
 Looks = tuple[Observation, Observation]
-"""Before and after a step."""
+"""The look before a step and the look after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSteps:
-    """The steps since a summary was written, and what stands beside it.
+    """The steps since the last summary.
 
-    ``lines`` are cut, so ``thoughts`` has what the planner thought at each, in full; fewer than
-    lines: the lines tell. ``notes`` stand in the prompt by themselves, in the summary's room.
+    ``lines`` may be cut, so ``thoughts`` has the planner's thought of each step in full; for a
+    step without one, its line is read. ``notes`` are shown in the prompt beside the summary and
+    share its room.
     """
 
     lines: Sequence[str]
@@ -31,27 +32,33 @@ class NewSteps:
 
 
 class Memory(Protocol):
-    """Level 3: what is learned from runs and recalled before them."""
+    """Level 3: learns patterns from runs and recalls them before other runs."""
 
     async def recall(self, task: Task) -> Advice:
-        """Patterns and SOPs for this task, made into advice."""
+        """Returns the advice for a task, made of the patterns and SOPs that fit it."""
         ...
 
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
-        """Patterns learned from all lines of a run, stored. The score is never given."""
+        """Learn patterns from all lines of a run, store and return them. Never sees the score.
+
+        Args:
+            task: what the agent had to do.
+            run_id: the run that the patterns are learned from.
+            lines: the line of each step, in order.
+        """
         ...
 
     async def credit(
         self, ids: Sequence[str], *, steps: Sequence[StepSummary], won: bool | None
     ) -> None:
-        """Count a use, and a win or not, of those of these patterns that the steps cite.
+        """Count a use of each of these patterns that a step cites, and whether the run was won.
 
         Args:
-            ids: patterns of the advice in its order.
-            steps: of the run.
-            won: None where the run has no score.
+            ids: the patterns of the advice, in its order.
+            steps: the steps of the run.
+            won: whether the run was a success; None if it has no score.
         """
         ...
 

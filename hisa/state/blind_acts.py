@@ -1,4 +1,4 @@
-"""The hook of a run whose acts are made blindly."""
+"""The hook of a run that acts without comparing the screen with what the planner saw."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ BETWEEN_SECONDS = 2.0
 
 
 class BlindActs(Hook):
-    """Stands in the place of a guard of acts where they are made blindly, for comparisons.
+    """Takes the place of the guard in a run without one, which serves for comparisons.
 
-    Programs get their time between two presses of a call, as from HiSA's own guest between the
-    actions of one request.
+    It gives programs time between two presses of a call, as HiSA's guest does between the actions
+    of one request.
 
     Args:
         settle: longest wait, in seconds, for the screen to stop changing.

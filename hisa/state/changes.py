@@ -1,4 +1,4 @@
-"""What changed on the screen in sentences: windows, values, what came and went, the focus."""
+"""Describes what changed on the screen: windows, values, new and missing elements, the focus."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ __all__ = ["IDLE", "compare_elements", "describe_changes"]
 
 _LOOK = "The look of "
 IDLE = ("The focus is on ", _LOOK)
-"""How sentences begin on what may be no effect at all."""
+"""Beginnings of the sentences about what may be no effect at all."""
 _NAME_CHARS, _VALUE_CHARS, _ROW_CHARS = 40, 48, 110
 _VALUES, _ACTED, _NAMED = 2, 8, 3
-"""Values told at most, values that the step acted on, and things of a list. All six by hand."""
+"""Most other values, values that the step acted on, and elements in a list. All six chosen by
+hand."""
 _LINE_END = " ⏎ "
-"""Shown where two texts differ in their line breaks alone."""
+"""Shown for a line break if two texts differ only in these."""
 _STATES = ("checked", "selected", "expanded", "pressed")
-"""States whose change is a change of what the element says."""
+"""States that are told like a value: a change of them is a change of the element."""
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
-"""Roles that announce the rest; they are named first."""
+"""Roles of what holds the other new elements; these are named first."""
 _WINDOWS = _FIRST - {"menu"}
 _PROSE = frozenset(
     {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
 )
-"""Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
+"""Roles of text; browsers list it twice, as a paragraph and as the text in it."""
 _PROSE_ORDER = {"static": 1, "section": 2, "paragraph": 2, "label": 2, "heading": 3}
-"""Roles of words alone, after what holds a value; of what says the same the first is told."""
+"""Order of the roles that only hold words, after all that hold a value. Of several with the same
+words the first is told."""
 _ENTRIES = frozenset({"list item", "menu item", "option", "table cell", "tree item"})
-"""Roles of what is one of many: other words at its place are another entry."""
+"""Roles of one entry among many: other words at its place mean another entry."""
 _TERMINAL = "terminal"
 _LEAST_PIXELS = 4
-"""Width and height in image pixels below which a colour tells nothing."""
+"""Width and height in image pixels below which it is not checked that a box has one colour."""
 _BULLET = re.compile(r"^\W+")
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
-"""Roles whose name is the title of a window, which is told of the window."""
+"""Roles whose name is the title of a window; the title is told for the window."""
 
 _Identity = tuple[str, str, str, str, tuple[int, int, int, int]]
 _Key = Callable[[Element], object]
@@ -58,18 +60,18 @@ def describe_changes(
     *,
     hidden: Collection[Element] = (),
 ) -> tuple[str, ...] | None:
-    """Sentences, the most informative first; None where nothing can be compared.
+    """Returns sentences, the most informative first; None if nothing can be compared.
 
-    What the step acted on, then windows, values, what came and went, the focus; where none of
-    these changed, the element whose pixels did. Windows are compared wherever they are known,
-    elements only where both looks have all of them.
+    They tell of what the step acted on, then of windows, values, new and missing elements and the
+    focus. If none of these changed, the last resort is the element whose pixels did. Windows are
+    compared whenever they are known, elements only if both looks have all of them.
 
     Args:
         before: the look before the action.
         after: the look after it.
-        roi: the changed box in image space; None where no pixel changed.
-        call: what ran; None: nothing is known of what it acted on.
-        hidden: what was listed until a dialog came, which is no news once that is gone.
+        roi: the changed box in image space; None if no pixel changed.
+        call: what was done; None if it is not known what it acted on.
+        hidden: the elements that a dialog hid: they are not new when it is gone.
     """
     known = is_complete(before) and is_complete(after)
     if not known or roi is None:
@@ -78,7 +80,7 @@ def describe_changes(
         return (*windows, *focus) if known or windows else None
     old, new = _inside(before, roi), _inside(after, roi)
     pairs, come, gone = compare_elements(old, new)
-    listed = {_identity(element)[:4] for element in hidden}  # it was there all the time
+    listed = {_identity(element)[:4] for element in hidden}  # these were there all the time
     pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in listed]
     come, gone = _seen_changes(come, gone)
     come = [element for element in come if _identity(element)[:4] not in listed]
@@ -123,7 +125,7 @@ def _capital(text: str) -> str:
 
 
 def _look_sentence(observation: Observation, roi: BoundingBox) -> list[str]:
-    """The smallest element with a name around a change that no element tells of."""
+    """Names the smallest element around changed pixels that no element's text explains."""
     region = observation.convert_box(roi, "screen")
     around = (
         element
@@ -137,7 +139,10 @@ def _look_sentence(observation: Observation, roi: BoundingBox) -> list[str]:
 
 
 def _select_painted(elements: list[Element], observation: Observation) -> list[Element]:
-    """Those of them that are painted, if any is: others lie under a cover, or await the pointer."""
+    """Returns the elements that are painted, or all if none is.
+
+    What is not painted lies under something else, or appears only under the pointer.
+    """
     return [element for element in elements if not _is_plain(element, observation)] or elements
 
 
@@ -155,7 +160,7 @@ def _is_plain(element: Element, observation: Observation) -> bool:
 def _painted_sentences(
     before: Observation, after: Observation, elements: list[Element]
 ) -> list[str]:
-    """Tells of what was there all the time, and is painted only now."""
+    """Lists what was in the tree all the time but is painted only now, or no longer."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
     sentences: list[str] = []
     for head, first, second in (("New on the screen", before, after), ("Gone", after, before)):
@@ -167,7 +172,7 @@ def _painted_sentences(
 def _selection_sentence(
     call: GroundedCall, before: Observation, after: Observation
 ) -> Iterator[str]:
-    """The text that a step selected: with nothing typed after that, it still is."""
+    """Tells which text a step selected, if selecting it was the last thing that it did."""
     last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
     selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
     if selects and after.selection not in ("", before.selection):
@@ -175,7 +180,7 @@ def _selection_sentence(
 
 
 def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
-    """Tells what stands before another now that it stood behind, in a column or a row."""
+    """Tells of one entry of a column or row that now stands before another, and did not."""
     keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
     known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
     old = {_same_words(e): e for e in before if _same_words(e) in known}
@@ -201,7 +206,7 @@ def _same_words(element: Element) -> tuple[str, str]:
 def _window_sentences(
     before: Observation, after: Observation, come: Sequence[Element], gone: Sequence[Element]
 ) -> Iterator[str]:
-    """Tell what opened and what closed, else the window that came to the front."""
+    """Tells which window opened and which closed, or else which one came to the front."""
     old, new = map(_title, (before, after))
     was, now = (_titles(look, other) for look, other in ((before, after), (after, before)))
     opened, closed = now - was, was - now
@@ -220,13 +225,13 @@ def _window_sentences(
 
 
 def _titles(observation: Observation, other: Observation) -> Counter[str]:
-    """The titles of a look's windows, but for those that bear another in the other look."""
+    """Returns the titles of a look's windows, without windows whose title changed meanwhile."""
     named = {window.id: window.title for window in other.windows}
     return Counter(w.title for w in observation.windows if named.get(w.id, w.title) == w.title)
 
 
 def _title(observation: Observation) -> str:
-    """The title of the window in front; by the elements where no window is known."""
+    """Returns the title of the window in front; from the elements if no window is known."""
     if observation.active is not None:
         return observation.active.title
     frames = (e for e in observation.elements or () if e.role in _TITLED and "active" in e.states)
@@ -242,7 +247,7 @@ def _focus_sentence(before: Observation, after: Observation) -> list[str]:
 
 
 def _inside(observation: Observation, roi: BoundingBox) -> list[Element]:
-    """The elements that the box touches; the box is converted once, not each element."""
+    """Returns the elements that overlap a box; the box is converted once, not each element."""
     region = observation.convert_box(roi, "screen")
     return [
         element
@@ -258,7 +263,7 @@ def _says(element: Element) -> str:
 
 
 def _text(element: Element) -> str:
-    """The text; never that of a password field."""
+    """Returns the element's text; of a password field only its length, as dots."""
     return "•" * len(element.text) if element.role == PASSWORD else element.text
 
 
@@ -274,9 +279,9 @@ def _identity(element: Element) -> _Identity:
 def compare_elements(
     before: list[Element], after: list[Element]
 ) -> tuple[list[_Pair], list[Element], list[Element]]:
-    """The elements that changed, those that came, and those that are gone."""
+    """Returns the elements that changed, those that are new, and those that are gone."""
     gone, come = _without_common(before, after, _identity)
-    # Scrolled or moved: the same element elsewhere says nothing new.
+    # An element that only moved, as by scrolling, is no news.
     gone, come = _without_common(gone, come, lambda e: _identity(e)[:4])
     changed: list[_Pair] = []
     keys: tuple[_Key, ...] = (
@@ -292,7 +297,7 @@ def compare_elements(
 
 
 def _is_entry(element: Element) -> bool:
-    """Whether it is one of many that its words tell from the others."""
+    """Whether an element is one entry of many, and its words are what tells it from the others."""
     has_single_text = element.text in ("", element.name) or not element.name
     return element.role in _ENTRIES and has_single_text and "editable" not in element.states
 
@@ -300,9 +305,9 @@ def _is_entry(element: Element) -> bool:
 def _select_acted_pairs(
     pairs: list[_Pair], call: GroundedCall, observation: Observation
 ) -> list[_Pair]:
-    """Those of the changed elements that the step clicked or typed into, in its order.
+    """Returns the changed elements that the step clicked or typed into, in its order.
 
-    Of several at a clicked place it is the smallest: the others hold it.
+    Of several at a clicked place it is the smallest: the others contain it.
     """
     acted_pairs: list[_Pair] = []
     for place in (*(place.point for place in call.places), *points(call.actions)):
@@ -326,7 +331,7 @@ def _holds(pair: _Pair, at: Point) -> bool:
 def _without_common(
     before: list[Element], after: list[Element], key: _Key
 ) -> tuple[list[Element], list[Element]]:
-    """The elements of either list that have no counterpart in the other."""
+    """Returns the elements of each list that have no counterpart in the other."""
     old, new = [key(element) for element in before], [key(element) for element in after]
     return _select_rest(before, old, Counter(new)), _select_rest(after, new, Counter(old))
 
@@ -344,7 +349,7 @@ def _select_rest(
 
 
 def _pairs(gone: list[Element], come: list[Element], key: _Key) -> list[_Pair]:
-    """Those that are alone under their key on both sides: anything else would be a guess."""
+    """Pairs the elements whose key is unique on both sides: any other pair would be a guess."""
     old, new = [key(element) for element in gone], [key(element) for element in come]
     times, target = (Counter(old), Counter(new)), dict(zip(new, come, strict=True))
     return [
@@ -360,7 +365,7 @@ def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
 
 
 def _value_sentence(pairs: list[_Pair], most: int) -> Iterator[str]:
-    """A sentence on the values that changed; things to which the same befell share a clause."""
+    """Yields a sentence on changed values; elements with the same change share a clause."""
     clauses: dict[str, list[str]] = {}
     changes = [change for pair in _drop_repeats(pairs) for change in _value_changes(*pair)]
     for thing, change in changes[:most]:
@@ -370,7 +375,7 @@ def _value_sentence(pairs: list[_Pair], most: int) -> Iterator[str]:
 
 
 def _drop_repeats(pairs: list[_Pair]) -> Iterator[_Pair]:
-    """Values before words that head others, and of words that say the same the first."""
+    """Yields pairs with values first and headings last; of those with the same words, the first."""
     known_words: set[tuple[str, str]] = set()
     for old, new in sorted(pairs, key=lambda pair: _PROSE_ORDER.get(pair[1].role, 0)):
         words = (_words(old), _words(new))
@@ -393,7 +398,7 @@ def _words(element: Element) -> str:
 
 
 def _value_changes(old: Element, new: Element) -> Iterator[tuple[str, str]]:
-    """The thing that changed and what it is now, for its states and for its text."""
+    """Yields the name of an element and its change: for its states, then for its text."""
     if old.role in _TITLED | {_TERMINAL} or old.role.startswith("document "):
         return
     was, now = (set(_STATES) & element.states for element in (old, new))
@@ -414,7 +419,7 @@ def _value_changes(old: Element, new: Element) -> Iterator[tuple[str, str]]:
 
 
 def _new_rows(old: Element, new: Element) -> str:
-    """The rows that a terminal has written, the last of them where they are many."""
+    """Returns the new rows of a terminal, or the end of them if they are long."""
     if new.role != _TERMINAL:
         return ""
     known = Counter(row.strip() for row in old.text.splitlines())
@@ -426,7 +431,7 @@ def _new_rows(old: Element, new: Element) -> str:
 
 
 def _from_difference(was: str, now: str) -> str:
-    """The new text from shortly before the place where the two part, where they are long."""
+    """Returns the new text; of long texts only from shortly before the first difference on."""
     if len(was) <= _VALUE_CHARS and len(now) <= _VALUE_CHARS:
         return now
     parted = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
@@ -435,7 +440,7 @@ def _from_difference(was: str, now: str) -> str:
 
 
 def _telling(elements: list[Element]) -> list[Element]:
-    """Those that say something, each once, what announces the rest first."""
+    """Returns the elements that have words, each text once; windows, dialogs and menus first."""
     telling = [e for e in elements if any(map(str.isalnum, f"{e.name}{e.label}{e.text}"))]
     telling.sort(key=lambda element: element.role not in _FIRST)
     first: dict[object, Element] = {}
@@ -445,7 +450,7 @@ def _telling(elements: list[Element]) -> list[Element]:
 
 
 def _list_things(head: str, elements: Sequence[Element], earlier_text: str = "") -> Iterator[str]:
-    """A sentence on what came or went, but for windows and for what was just told."""
+    """Yields a sentence on new or missing elements, without windows and what was just told."""
     things = [
         f"{excerpt(element.role, 24)} {name}"
         for element in elements
@@ -462,10 +467,10 @@ def _shown(element: Element) -> str:
 
 
 def _seen_changes(come: list[Element], gone: list[Element]) -> tuple[list[Element], list[Element]]:
-    """Those that came and went for the eye.
+    """Returns the elements that a person would say came and went.
 
-    Over a page or a window that waits for an answer, all else is no longer listed, and is listed
-    again afterwards; it was there all the time, dimmed or not.
+    While a dialog waits for an answer, the tree does not list what lies behind it, and lists it
+    again afterwards; yet it was there all the time, dimmed or not.
     """
     if dialogs := [element for element in come if element.role in DIALOGS]:
         gone = [element for element in gone if element.role in _FIRST]

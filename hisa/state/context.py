@@ -1,4 +1,4 @@
-"""Level 2: the older steps folded into one summary, R_k = Φ(R_{k-1}, new steps) (HiSA, eq. 4)."""
+"""Level 2: folds the older steps into one summary, R_k = Φ(R_{k-1}, new steps) (HiSA, eq. 4)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _RESULT = " | Result: "
 
 
 class ContextRefiner:
-    """Asks a model for the summary, below which values are kept.
+    """Asks a model for the summary, and keeps concrete values in a line below it.
 
     Args:
         model: the state role's model.
-        tokens: hard limit of the summary.
-        by_facts: whether no model is asked: the steps in short are the summary, as of those that a
-            stored program made.
+        tokens: hard limit of the summary with its values.
+        by_facts: whether the summary is written without a model, from the shortened step lines;
+            the steps of a stored program are always summarized so.
     """
 
     def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:
@@ -44,14 +44,14 @@ class ContextRefiner:
     async def refine(
         self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
-        """The summary of steps ``first`` to ``last``.
+        """Returns the summary of steps ``first`` to ``last``.
 
         Args:
-            task: for its instruction.
+            task: the task; the model reads its instruction.
             previous: the summary so far; empty at first.
-            steps: those since then.
-            first: first step the new summary covers.
-            last: last step it covers, that of the last line.
+            steps: the steps since the summary so far.
+            first: number of the first step that the new summary covers.
+            last: number of the last step that it covers: that of the last line.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
@@ -92,14 +92,17 @@ def _build_request(
 
 
 def _without_unproven(line: str) -> str:
-    """The line; its coordinates only where the step had the effect it was for."""
+    """Returns the line, without coordinates unless the step succeeded."""
     if split_verdict(line.partition(_RESULT)[2])[0] == "succeeded":
         return line
     return _AT.sub(lambda match: f"{match[1]}…", line)
 
 
 def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str) -> str:
-    """A summary without a model: the steps in short and, as far as room goes, the old summary."""
+    """Returns a summary made without a model: the shortened steps, then the old summary.
+
+    The old summary is cut to the room that is left.
+    """
     steps = span + "; ".join(map(shorten_line, lines))
     if not previous:
         return cut_at_word(steps, tokens)
@@ -109,7 +112,7 @@ def _own_summary(previous: str, lines: Sequence[str], tokens: int, *, span: str)
 
 
 def shorten_line(line: str) -> str:
-    """Tool, input and result of a history line, without its thought."""
+    """Returns tool, input and result of a step line, without its thought."""
     head, _, result = line.partition(_RESULT)
     call, *fields = head.split(" | ")
     source = next((field[7:] for field in fields if field.startswith("Input: ")), "")
@@ -119,10 +122,10 @@ def shorten_line(line: str) -> str:
 
 
 def _shorten_result(result: str) -> str:
-    """Both ends of a result; of what came and went only the beginning.
+    """Returns beginning and end of a result; if it quotes the screen, only the beginning.
 
-    The beginning of one quotation and the end of another would be read as one, and so would one
-    that the cut leaves open and the next.
+    Cut in the middle, the beginning of one quotation and the end of another would read as one. A
+    quotation that the cut leaves open is closed for the same reason.
     """
     if "“" not in result or result.startswith("Failed."):
         return excerpt(result, 80)

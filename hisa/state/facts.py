@@ -1,4 +1,4 @@
-"""What two looks and the files prove of a step, whatever a model makes of the pictures."""
+"""Facts about a step that two looks and the files prove, whatever a model sees in the pictures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 DIALOGS = frozenset({"alert", "dialog", "file chooser"})
-"""Roles of what asks or tells something and stands above the rest."""
+"""Roles of what asks or tells something above the rest of the screen."""
 _NAMED_FILES = 3
 """A step's line has some 100 tokens for its result; three paths take half of them."""
 
@@ -40,9 +40,12 @@ def is_complete(observation: Observation) -> bool:
 
 
 def field_facts(call: GroundedCall, before: Observation, after: Observation) -> tuple[bool, str]:
-    """Whether the field with the focus changed, and what it is and holds; empty if not known.
+    """Returns whether the field with the focus changed, and a sentence on what it is and holds.
 
-    Only where the elements are known before and after can it have changed.
+    Args:
+        call: what was done; text that it typed must be in the field.
+        before: the look before it. Without all elements here, the field counts as unchanged.
+        after: the look after it. Without all elements here, the sentence is empty.
     """
     old = smallest_focused(before.all_elements or ())
     new = smallest_focused(after.all_elements or ())
@@ -56,7 +59,13 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
 
 
 def held_facts(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Tell which keys were held down while a step acted, and which it left held down."""
+    """Returns which keys were held down while a step acted, and which it left held down.
+
+    Args:
+        call: what was done; a call that neither clicks nor types held nothing down meanwhile.
+        before: the look before it, with the keys that were held down then.
+        after: the look after it, with the keys that are held down now.
+    """
     acting = any(isinstance(act, Click | Drag | Hotkey | Press | Write) for act in call.actions)
     during = [*map(field_text, before.held)] if acting else []
     since = [field_text(name) for name in after.held if name not in before.held]
@@ -65,7 +74,7 @@ def held_facts(call: GroundedCall, before: Observation, after: Observation) -> s
 
 
 def written_facts(written: WrittenPaths) -> str:
-    """Returns a sentence on the files written, or that none was; empty where that is not known."""
+    """Returns a sentence on the files written, or that none was; empty if that is not known."""
     names = [field_text(excerpt(path, 80)) for path in written.paths]
     if not names:
         return "No file in the home folder was written." if written.complete else ""
@@ -77,9 +86,9 @@ def written_facts(written: WrittenPaths) -> str:
 
 
 def _is_effect(call: GroundedCall, old: Element, new: Element) -> bool:
-    """Whether what the focus is on now is more than what it was on, and the step's own doing.
+    """Whether the focused element changed, and the step did it.
 
-    Where the focus moved, what was typed has to be in the field that has it now.
+    If the focus moved, the typed text must be in the element that has it now.
     """
     if _content(old) == _content(new):
         return False
@@ -94,7 +103,7 @@ def _content(element: Element) -> tuple[object, ...]:
 
 
 def smallest_focused(elements: Iterable[Element]) -> Element | None:
-    """The smallest element with the focus: frames and panels claim it for what they hold."""
+    """Returns the smallest element with the focus: frames claim it for what they contain."""
     candidates = [element for element in elements if "focused" in element.states]
     return min(candidates, key=lambda element: element.box.area, default=None)
 
@@ -106,7 +115,7 @@ def is_inside(element: Element, dialog: Element) -> bool:
 
 
 def disabled_facts(call: GroundedCall, observation: Observation) -> str:
-    """Returns a sentence on the disabled thing that was clicked; empty for none, or not known."""
+    """Returns a sentence on the disabled element that was clicked; empty if none is known."""
     clicks = [action for action in call.actions if isinstance(action, Click)]
     if not any("enabled" in element.states for element in observation.elements or ()):
         return ""
@@ -120,24 +129,25 @@ def disabled_facts(call: GroundedCall, observation: Observation) -> str:
 
 
 def letters(text: str) -> str:
-    """A text without signs, with which programs mark what is not saved, and without figures.
+    """Returns the letters of a text.
 
-    Figures count messages and tell the time by themselves.
+    Programs mark what is not saved by signs; figures change by themselves, such as a clock or a
+    count of messages.
     """
     return re.sub(r"[\W\d]", "", text)
 
 
 def quote_text(text: str) -> str:
-    """The beginning of a text as it is told to a planner."""
+    """Returns the beginning of a text in quotes, as a planner reads it."""
     return f"“{field_text(excerpt(text, 60))}”"
 
 
 def is_same(first: Element, second: Element) -> bool:
-    """Whether two looks tell of the same thing, wherever it lies."""
+    """Whether two elements of two looks are the same thing, wherever it lies."""
     return (first.role, first.name, first.label) == (second.role, second.name, second.label)
 
 
 def name_element(element: Element) -> str:
-    """The role and name of an element, as a planner is told."""
+    """Returns the role and name of an element, as a planner reads them."""
     name = element.name or element.label or element.description
     return f"{field_text(element.role)} {quote_text(name)}" if name else field_text(element.role)

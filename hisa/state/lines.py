@@ -17,7 +17,7 @@ from hisa.text.prompt_text import by_number, field_text, guard_fields
 __all__ = ["call_description", "call_input", "history_line"]
 
 _READ = 20_000
-"""Characters of a field that are looked at; no limit on tokens lets more through."""
+"""Characters of a field that are read; no limit on tokens lets more through."""
 
 _GIVES_WAY = (
     ("Thought", 32),
@@ -27,20 +27,21 @@ _GIVES_WAY = (
     ("Description", 0),
     ("Result", 0),
 )
-"""Fields in the order in which they are cut, and the tokens that stay: where the planner stands, a
-click with its coordinates, a verdict with its first sentences. Chosen by hand."""
+"""Fields in the order in which they are cut, and the tokens that are left of each: enough for the
+gist of a thought, a click with its coordinates, a verdict with its first sentences. Chosen by
+hand."""
 
 _LEAST = 4
-"""Tokens below which the rest of a field tells nothing."""
+"""Tokens below which a field is left out: so short a rest tells nothing."""
 
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1)[^\\]){33,}?)\1""")
 """A quoted text of more than 32 characters."""
 
 
 def call_description(call: GroundedCall) -> str:
-    """Returns the description of the target on one line; of both ends of a drag.
+    """Returns the description of the target on one line; for a drag, of both ends.
 
-    Of a sequence it is that of each call that was planned, by number.
+    For a sequence, the descriptions of all planned calls are numbered.
     """
     descriptions = [_description(part) for part in call.call.sequence]
     return field_text(descriptions[0] if len(descriptions) == 1 else by_number(descriptions))
@@ -54,7 +55,7 @@ def _description(call: ToolCall) -> str:
 def call_input(call: GroundedCall) -> str:
     """Returns the input on one line: source in image pixels, a command, or arguments as JSON.
 
-    Of a sequence it is that of each call that was made, by number.
+    For a sequence, the inputs of all executed calls are numbered.
     """
     inputs = [_input(part) for part in call.sequence]
     return inputs[0] if not call.call.following else by_number(inputs)
@@ -68,9 +69,16 @@ def _input(call: GroundedCall) -> str:
 
 
 def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> str:
-    """The line in at most ``limit`` tokens.
+    """Returns the line of a step.
 
-    What was thought and typed gives way to what was seen, and long quoted texts before all else.
+    If it is too long, long quoted texts in the input are cut first, then thought and input, and
+    last the result.
+
+    Args:
+        step: the number of the step.
+        call: what was done.
+        result: the verdict and what was seen.
+        limit: most tokens of the line.
     """
     head = f"Step {step}: {_tools(call.call)}"
     result = field_text(result[:_READ])
@@ -96,7 +104,10 @@ def _join_fields(head: str, fields: Mapping[str, str]) -> str:
 
 
 def _cut_field(head: str, fields: Mapping[str, str], label: str, *, least: int, limit: int) -> str:
-    """The longest cut of a field with which the line keeps the limit, or its ``least`` tokens."""
+    """Returns the longest cut of a field that keeps the line within the limit.
+
+    It has at least ``least`` tokens, even if the line is then too long.
+    """
     if estimate_tokens(_join_fields(head, fields)) <= limit:
         return fields[label]
     text, cut = fields[label], cut_at_sentence if label == "Result" else cut_at_word
@@ -109,7 +120,7 @@ def _cut_field(head: str, fields: Mapping[str, str], label: str, *, least: int, 
 
 
 def _tools(call: ToolCall) -> str:
-    """The name of the tool; of a sequence those of all its tools, each once."""
+    """Returns the name of the tool; for a sequence, the names of all its tools, each once."""
     names = ", ".join(dict.fromkeys(part.tool for part in call.sequence))
     return f"sequence of {names}" if call.following else call.tool
 

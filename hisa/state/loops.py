@@ -1,4 +1,4 @@
-"""Repetitions that cannot help: an act without effect, a call that failed on this very screen."""
+"""Finds repetitions that cannot help: actions without effect, calls that failed on this screen."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from hisa.text.prompt_text import excerpt
 __all__ = ["Attempt", "Loop", "action_key", "find_loop", "find_tries", "refusal", "step_key"]
 
 _ActionEffect = tuple[str, tuple[int, ...] | None]
-"""The key of a step, and what it changed: None where the screen stayed as it was."""
+"""The key of a step, and the box that it changed: None if the screen stayed as it was."""
 _TIMES = 3
 """How often the same action must run before it is a loop."""
 _QUIET = 2
-"""Acts without effect that are made; the next one is not."""
+"""How often an action without effect is done; after that it is refused."""
 _KEYS = (Press, Hotkey, KeyDown, KeyUp, Sleep)
-"""Keys may move something that does not show, such as a focus: pressed again they go on."""
+"""Keys may move something invisible, such as a focus, so pressing them again may help."""
 _SLEEPS = re.compile(r"\bsleep\b")
 _REASON = 200
-"""Characters of a reason that are told again; chosen by hand."""
+"""Most characters of a reason that is repeated; chosen by hand."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step: the planner's ``call``, the ``keys`` of what ran, and what was ``event`` of it.
+    """A step: the planner's ``call``, the ``keys`` of the actions that ran, and its ``event``.
 
-    ``reason`` is why the last of what ran failed (empty: it did not), ``output`` what its tools
-    printed, ``command`` whether it had an exit status, ``held`` whether it was not done at all.
+    ``reason`` is why the last action failed (empty: it did not), ``output`` what its tools
+    printed, ``command`` whether the last one had an exit status, ``held`` whether the call was
+    refused as a repetition.
     """
 
     call: ToolCall
@@ -49,13 +50,13 @@ class Attempt:
 
     @property
     def action_effect(self) -> _ActionEffect:
-        """Its action and effect, as loops are found by."""
+        """The action and its effect; equal pairs in a row are a loop."""
         return step_key(self.keys, result=self.event.result), self.event.roi
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop that was found: the action, how often it ran, and the notice to the planner."""
+    """A loop: the action, how often it ran, and the notice to the planner."""
 
     action: str
     times: int
@@ -63,9 +64,9 @@ class Loop:
 
 
 def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
-    """The loop that the last attempt is part of: one action that changed nothing again and again.
+    """Returns the loop that the last attempt is part of: one action repeated without effect.
 
-    What its first try changed does not count: it may have done what the others cannot do again.
+    The first of its attempts may have changed something, which the others could not do again.
     """
     effects = [attempt.action_effect for attempt in attempts]
     count = 0
@@ -90,9 +91,9 @@ def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
     """Returns the key that identifies an action; equal for a live step and for its events.
 
     Args:
-        call: the planner's call. Its descriptions count only for places that were not found, since
-            they may be worded differently for the same place.
-        ran: the input that ran: with coordinates where places were found.
+        call: the planner's call. Its descriptions are part of the key only if the target was not
+            found, since the same place may be described differently.
+        ran: the input that ran: with coordinates if the target was found.
     """
     parts: list[Any] = [call.tool, ran if isinstance(ran, str) else dict(ran), []]
     acts = _acts_of(json.dumps(parts, default=str)) if ran == call.input else ()
@@ -102,7 +103,7 @@ def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:
 
 
 def _acts_of(key: str) -> tuple[Action, ...]:
-    """Returns the acts on the screen that a key stands for; none for other tools."""
+    """Returns the actions on the screen that a key stands for; none for other tools."""
     tool, ran, *_ = json.loads(key)
     with suppress(ActionRefused):
         return parse(ran) if tool == "gui_action" and isinstance(ran, str) else ()
@@ -110,12 +111,12 @@ def _acts_of(key: str) -> tuple[Action, ...]:
 
 
 def step_key(keys: Sequence[str], *, result: str) -> str:
-    """Returns the key of a whole step: of its action or, for a sequence, of all that were made.
+    """Returns the key of a whole step: of its action or, for a sequence, of all that ran.
 
     Args:
-        keys: by `action_key`, in order.
-        result: the step's result; it counts for tools that do not act on the screen, because a
-            command that prints something new is no loop.
+        keys: the key of each action, from `action_key`, in order.
+        result: the step's result. It is part of the key for tools that do not act on the screen,
+            because a command that prints something new is no loop.
     """
     parts = [json.loads(key) for key in keys]
     if any(part[0] not in ("gui_action", "wait") for part in parts):
@@ -132,10 +133,14 @@ def _readable(key: str) -> str:
 
 
 def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, Attempt]:
-    """The attempts that speak against doing what has these ``keys``, by their steps; else none.
+    """Returns the attempts that are a reason not to do this again, by their steps; empty if none.
 
-    A command may print something else the second time, and what a change of the screen prevented
-    may succeed: both have to fail twice for the same reason.
+    A command may print something else the second time, and an action that was held back because
+    the screen changed may succeed: these two must have failed twice for the same reason.
+
+    Args:
+        attempts: the steps so far.
+        keys: the keys of the actions to be done.
     """
     same = [*_list_attempts(attempts, tuple(keys))]
     failed = [(number, attempt) for number, attempt in same if attempt.reason]
@@ -150,7 +155,7 @@ def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, At
 
 
 def refusal(tries: Mapping[int, Attempt], tools: Sequence[str]) -> str:
-    """Says that a call was not made: what it came to before, and what there is instead."""
+    """Returns the text that refuses a repetition: how it ended before, and what to do instead."""
     steps = " and ".join(f"step {number}" for number in [*tries][-2:])
     reason = excerpt([*tries.values()][-1].reason, _REASON)
     failed = f"it failed in {steps} and the screen has not changed since. It said: “{reason}”"
@@ -164,12 +169,15 @@ def refusal(tries: Mapping[int, Attempt], tools: Sequence[str]) -> str:
 def _list_attempts(
     attempts: Sequence[Attempt], keys: tuple[str, ...]
 ) -> Iterator[tuple[int, Attempt]]:
-    """The attempts at these calls, or at the first of them, on the present screen; newest first."""
+    """Yields the attempts at these calls on the present screen, newest first.
+
+    An attempt that got only as far as the first of the calls counts too.
+    """
     acts = [act for key in keys for act in _acts_of(key)]
     placeless = bool(acts) and not points(acts) and not slots(acts)
     for number, attempt in reversed([*enumerate(attempts, 1)]):
         same = attempt.keys == keys[: len(attempt.keys)]
-        # Without a place it acts where pointer or focus is, and another act may have moved these.
+        # An action without a place goes to pointer or focus; another action may have moved these.
         moves = (placeless and not attempt.reason) or attempt.command
         if _may_help(attempt) or (moves and not same):
             return
@@ -180,13 +188,13 @@ def _list_attempts(
 
 
 def _may_help(attempt: Attempt) -> bool:
-    """Whether another try may end otherwise since: something was seen, done or waited for."""
+    """Whether an attempt is a reason to try again after it: it had an effect, or waited."""
     tools = {call.tool for call in attempt.call.sequence}
-    unseen = tools != {"gui_action"} and not attempt.reason  # what a tool did need not show
+    unseen = tools != {"gui_action"} and not attempt.reason  # a tool's effect may not be visible
     acts = [act for key in attempt.keys for act in _acts_of(key)]
     slept = attempt.command and bool(_SLEEPS.search(attempt.keys[-1]))
     waited = slept or "wait" in tools or bool(acts and all(isinstance(a, Sleep) for a in acts))
-    # What was typed may stand there already: it succeeds each time, and does nothing.
+    # Typing a text that is already there "succeeds" each time, and does nothing.
     idle = ("failed", "no_change", *(("succeeded",) if acts else ()))
     had_effect = attempt.event.verdict not in idle or attempt.event.refocused
     return waited or unseen or had_effect or attempt.event.roi is not None

@@ -51,17 +51,19 @@ __all__ = ["HierarchicalState", "Repeats", "build_state"]
 
 
 class HierarchicalState:
-    """The bounded state <E_t, R_k, P>: a function of the run's events, see `restore`.
+    """The bounded state <E_t, R_k, P>. It depends only on the run's events, see `restore`.
 
-    Every line is kept for pattern induction; only those since the last refinement are shown.
+    All lines are kept for pattern induction; the planner sees only those since the last
+    refinement.
 
     Args:
         abstractor: level 1.
         refiner: level 2.
-        emit: gets `Abstracted`, `Refined` and `LoopDetected`.
+        emit: gets `Abstracted`, `Refined` and `LoopDetected`, among others.
         memory: level 3; None: nothing is recalled or learned.
         settings: limits and the refinement interval.
-        again: looks once more, to tell what goes on by itself; None: nobody does.
+        again: takes one more look, to tell what the screen changes by itself; None: no look is
+            taken.
     """
 
     def __init__(
@@ -102,32 +104,20 @@ class HierarchicalState:
     def view(self, observation: Observation | None = None) -> StateView:
         """Returns the planner's context for the next step; see `hisa.protocols.StateManager`."""
         self._take_rules(observation)
-        loop, newest_verdict = (
-            self._loop(),
-            self._attempts[-1].event.verdict if self._attempts else None,
-        )
-        *older, newest = [
-            attempt.event.line for attempt in self._attempts[self._shown_from() :]
-        ] or [""]
+        loop = self._loop()
+        newest_verdict = self._attempts[-1].event.verdict if self._attempts else None
+        lines = tuple(attempt.event.line for attempt in self._attempts)
+        *older, newest = lines[self._shown_from() :] or ("",)
         self._background.watch(self._judged_look, observation)
-        self._shown_look, self._moved = (
-            observation,
-            self._looks_differ(self._judged_look, observation),
-        )
+        self._shown_look = observation
+        self._moved = self._looks_differ(self._judged_look, observation)
+        newest += self._meanwhile + self._describe_change_since(observation)
         notes = self._notes()
         return StateView(
             advice=self._advice,
             refined=self._refined,
-            lines=tuple(attempt.event.line for attempt in self._attempts),
-            steps=tuple(
-                filter(
-                    None,
-                    (
-                        *older,
-                        f"{newest}{self._meanwhile}{self._describe_change_since(observation)}",
-                    ),
-                )
-            ),
+            lines=lines,
+            steps=tuple(filter(None, (*older, newest))),
             notes=notes.text if notes.lines else "",
             notice="\n".join(filter(None, (loop.notice if loop else "", notes.refused))),
             output=self._newest_output(),
@@ -137,8 +127,15 @@ class HierarchicalState:
     async def abstract(
         self, call: GroundedCall, before: Observation, after: Observation, outcome: Outcome
     ) -> str:
-        """Level 1; see `hisa.protocols.StateManager`."""
-        number = len(self._attempts) + 1  # of the line: steps that were cut off have none
+        """Level 1: write the line of a step, keep it and return it.
+
+        Args:
+            call: what was done, with coordinates.
+            before: the look before it.
+            after: the look after it.
+            outcome: what the tool returned.
+        """
+        number = len(self._attempts) + 1  # counts lines: an interrupted step has none
         self._background.watch(self._shown_look, before)
         moved = (
             self._moved
@@ -176,12 +173,14 @@ class HierarchicalState:
         return event.line
 
     def require_new(self, call: GroundedCall, tools: Iterable[str] = ()) -> None:
-        """Refuse a call that failed, or had no effect twice, on the screen as it is.
+        """Refuse a call that failed, or twice had no effect, on the present screen.
 
-        ``call`` has its places found, or not yet looked for; ``tools`` are named as others.
+        Args:
+            call: the call, with or without coordinates.
+            tools: names of tools that the refusal suggests instead.
 
         Raises:
-            ActionRefused: what it came to, and what there is instead.
+            ActionRefused: the text says how the call ended before, and what to do instead.
         """
         inputs = tuple(part.input for part in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
@@ -194,7 +193,7 @@ class HierarchicalState:
         raise ActionRefused(refusal(tries, [*tools]))
 
     async def refine_if_due(self, task: Task) -> None:
-        """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
+        """Level 2 after every N steps; does nothing before that, or with ``refine = "window"``."""
         due = len(self._attempts) - self._refined_to >= self._settings.refine_every
         if not due or self._settings.refine == "window":
             return
@@ -213,14 +212,14 @@ class HierarchicalState:
         self._emit(Refined(text=self._refined, first=1, last=last))
 
     async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
-        """Level 3 from all lines of the run; nothing without a memory or a step."""
+        """Level 3 from all lines of the run; learns nothing without a memory or a step."""
         if self._memory is None or not self._attempts:
             return ()
         lines = tuple(attempt.event.line for attempt in self._attempts)
         return await self._memory.induct(task, run_id, lines=lines)
 
     async def credit(self, *, won: bool | None) -> None:
-        """Counts for the patterns of the advice; see `hisa.protocols.StateManager`."""
+        """Credits the patterns of the advice; see `hisa.protocols.StateManager`."""
         if self._memory is not None:
             steps = [
                 StepSummary(attempt.call.thought, attempt.event.line) for attempt in self._attempts
@@ -228,10 +227,13 @@ class HierarchicalState:
             await self._memory.credit(self._advised_ids, steps=steps, won=won)
 
     def restore(self, events: Iterable[Event]) -> None:
-        """Become the state that wrote these events; nothing is emitted and no model is asked.
+        """Rebuild the state from the events of a run; nothing is emitted and no model is asked.
 
-        ``events`` are those of one run in their order. A step that was cut off before it was
-        abstracted leaves no trace; one that was done twice counts as it was done last.
+        A step that was interrupted before it had a line leaves no trace. For a step that was done
+        twice, the last time counts.
+
+        Args:
+            events: the events of one run, in order.
         """
         self._advice, self._attempts = "", []
         refined: list[Refined] = []
@@ -266,12 +268,12 @@ class HierarchicalState:
 
     def _advise(self, text: str, patterns: tuple[str, ...]) -> None:
         self._advised_ids = patterns
-        # A rule that binds is passed on whole or said to be missing, never cut.
+        # A binding rule is shown whole or said to be missing, never cut.
         limit = self._settings.advice_tokens + self._settings.lesson_tokens
         self._advice = cut_at_line(clean(text), limit)
 
     def _take_rules(self, observation: Observation | None) -> None:
-        """Let the rules enter that speak of what the look shows, as long as there is room."""
+        """Add the waiting rules that speak of what the look shows, as far as there is room."""
         if observation is None or not self._waiting_rules:
             return
         shown = _words_of(observation)
@@ -280,7 +282,7 @@ class HierarchicalState:
                 self._emit(RuleEntered(rule=rule))
 
     def _enter(self, rule: str) -> bool:
-        """Whether there was room for one more rule; it goes to the end, so that the rest stays."""
+        """Add a rule at the end of the advice; returns whether there was room for it."""
         line = rule if rule.startswith("MUST") else f"MUST: {rule}"
         advice = f"{self._advice}\n- {line}".strip()
         self._waiting_rules.pop(rule, None)
@@ -291,22 +293,22 @@ class HierarchicalState:
         return fits
 
     def _shown_from(self) -> int:
-        """The first step that the planner sees."""
+        """Returns the index of the first step whose line the planner sees."""
         if self._settings.refine == "window":
             return max(0, len(self._attempts) - self._settings.window)
-        # The planner has not read the newest step's result yet: a summary does not replace it.
+        # The planner has not read the newest result yet, so a summary must not replace it.
         return max(0, min(self._refined_to, len(self._attempts) - 1))
 
     def _describe_change_while_planned(self, before: Observation) -> str:
-        """Says what changed between the look that a step was planned on and the step itself.
+        """Returns what changed between the look that a step was planned on and the step itself.
 
-        The result tells what came after that: a page that came meanwhile is not the step's doing.
+        A page that appeared during planning is not an effect of the step.
         """
         text = _describe_difference(self._background.without(self._shown_look, before), before)
         return f" While it was planned, the screen had changed. {text}" if text else ""
 
     def _describe_change_since(self, observation: Observation | None) -> str:
-        """Says what changed since the newest step was judged; empty where nothing did."""
+        """Returns what changed since the newest step was judged; empty if nothing did."""
         if not self._moved:
             return ""
         text = _describe_difference(
@@ -315,7 +317,7 @@ class HierarchicalState:
         return f" After that was written, the screen changed: go by the screenshot. {text}".rstrip()
 
     def _newest_output(self) -> str:
-        """Returns the newest step's output; empty where the step's line has all of it."""
+        """Returns the newest step's output; empty if the step's line has all of it."""
         if not self._attempts:
             return ""
         newest = self._attempts[-1]
@@ -328,7 +330,7 @@ class HierarchicalState:
         return take_notes(notes) if any(note is not None for note in notes) else Notes()
 
     def _looks_differ(self, earlier: Observation | None, later: Observation | None) -> bool:
-        """Whether two looks are seen to differ; a look that is not there is not known to."""
+        """Whether two looks visibly differ; False if one is missing."""
         if earlier is None or later is None or earlier is later:
             return False
         calm = self._background.without(earlier, later)
@@ -339,11 +341,11 @@ class HierarchicalState:
 
 
 class Repeats(Hook):
-    """Refuses what was tried on this very screen and did not help.
+    """Refuses a call that was already tried on this very screen and did not help.
 
     Args:
         state: knows what was tried.
-        others: names tools to go on with besides one, on a look.
+        others: returns the names of other tools to suggest, for a tool and a look.
     """
 
     name = "repeats"
@@ -354,12 +356,12 @@ class Repeats(Hook):
         self._state, self._others = state, others
 
     async def after_plan(self, step: Step) -> None:
-        """Refuse a call before its places are looked for; see `HierarchicalState.require_new`."""
+        """Refuse a call before its targets are grounded; see `HierarchicalState.require_new`."""
         if call := step.call:
             self._require_new(GroundedCall(call, call.input, call.actions), step)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Refuse a call whose places are known by now."""
+        """Refuse a call whose coordinates are known by now."""
         if action.number == 1 and step.grounded is not None:
             self._require_new(step.grounded, step)
 
@@ -368,20 +370,20 @@ class Repeats(Hook):
 
 
 def _words_of(observation: Observation) -> str:
-    """Returns all words of a look, in small letters."""
+    """Returns all words of a look, in lower case."""
     texts = [f"{window.title} {window.app}" for window in observation.windows]
     texts += [f"{e.role} {e.name} {e.label} {e.text}" for e in observation.elements or ()]
     return "\n".join(texts).casefold()
 
 
 def _has_focus_moved(before: Observation, after: Observation) -> bool:
-    """Whether another element has the focus, as far as the elements are known."""
+    """Whether another element has the focus now; False if the elements are not known."""
     old, new = (smallest_focused(observation.all_elements or ()) for observation in (before, after))
     return old is not None and new is not None and (old.role, old.box) != (new.role, new.box)
 
 
 def _describe_difference(earlier: Observation | None, later: Observation | None) -> str:
-    """Returns what differs in two looks, in two sentences; empty where no element tells."""
+    """Returns what differs in two looks, in two sentences; empty if the elements do not tell."""
     if earlier is None or later is None or (pair := full_pair(earlier, later)) is None:
         return ""
     changes = describe_changes(earlier, later, pair.box) or ()
@@ -390,29 +392,29 @@ def _describe_difference(earlier: Observation | None, later: Observation | None)
 
 _SENTENCES = 2
 _CHANGE_TOKENS = 50
-"""Of what changed beside a step: a window's title, a message."""
+"""Most tokens on a change that is no effect of a step: room for a window's title, a message."""
 
 _LOOP_WINDOW = 50
-"""Number of steps in which loops are looked for."""
+"""Number of newest steps that are searched for loops."""
 
 _OUTPUT_CHARS = 2000
-"""Characters of the newest output that the planner reads: a page of text."""
+"""Most characters of the newest output that the planner reads: a page of text."""
 
 
 def _hide_place(call: GroundedCall, outcome: Outcome) -> GroundedCall:
-    """The call as the planner wrote it, where it was refused: a refusal hands out no place."""
+    """Returns the call; if it was refused, as the planner wrote it, so without coordinates."""
     return replace(call, input=call.call.input) if outcome.refused else call
 
 
 def _format_output(output: str, error: str) -> str:
-    """Output and error of a tool: beginning and end, where there is too much of them."""
+    """Returns output and error of a tool; if they are too long, their beginning and end."""
     full_text = "\n".join(ends(part, _READ) for part in (output, error) if part.strip())
     text = clean(full_text, laid_out=True)
     return text if len(text) <= _OUTPUT_CHARS else ends(clean(full_text), _OUTPUT_CHARS)
 
 
 _READ = 20_000
-"""Characters of an output that are looked at: more than any built-in tool keeps."""
+"""Characters of an output that are read: more than any built-in tool keeps."""
 
 
 def build_state(
@@ -425,16 +427,17 @@ def build_state(
     profile: Profile | None = None,
     again: LookAgain | None = None,
 ) -> HierarchicalState:
-    """The state manager with both model-written levels, or what the settings put in their place.
+    """Build the state manager with both model-written levels, or what the settings ask for instead.
 
     Args:
         model: the state role's model.
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        written: tells which files a step wrote; None: nobody does.
-        profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
-        again: as for `HierarchicalState`.
+        written: tells which files a step wrote; None: this is not known.
+        profile: the profile of the model: a small model writes neither lines nor summaries. None:
+            a capable model.
+        again: see `HierarchicalState`.
     """
     by_facts = profile is not None and profile.small
     raw = settings.steps != "abstracted"
@@ -461,7 +464,7 @@ def build_state(
 def _rebuild_attempt(
     event: Abstracted, planned: Planned | None, acted: Sequence[Acted], held: HeldBack | None
 ) -> Attempt:
-    """The attempt that an abstracted step was, from its events."""
+    """Returns the attempt that a step was, from its events."""
     call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
         first, *following = (
@@ -486,14 +489,14 @@ def _build_attempt(
     output: str,
     held: bool,
 ) -> Attempt:
-    """The attempt that a step was; ``last`` is the result of the last call that ran."""
+    """Returns the attempt that a step was; ``last`` is the result of the last call that ran."""
     keys = tuple(map(action_key, call.sequence, ran))
     reason = "" if last.ok else one_line(f"{last.error} {last.output}"[:_READ]) or "no reason"
     return Attempt(call, keys, event, reason, output, last.exit_code is not None, held)
 
 
 def _format_outputs(acted: Sequence[Acted]) -> str:
-    """The output of the tools of a step, as `_format_output` has it of the outcome of all."""
+    """Returns the output of a step's tools, as `_format_output` does for the step's outcome."""
     if len(acted) == 1:
         return _format_output(acted[0].output, acted[0].error)
     outputs, errors = ([getattr(act, name) for act in acted] for name in ("output", "error"))

@@ -1,9 +1,9 @@
-"""Values that outlive the steps they were seen in: paths, amounts, codes, settings.
+"""Keeps values beyond the steps in which they were seen: paths, amounts, codes, settings.
 
-A summary is rewritten every few steps by a model, and what it leaves out once is gone. So concrete
-values are taken from thoughts and results by rules and kept beside it. If there is no room for all,
-the oldest of the longest series goes first, as of the readings of twenty pumps; among what is in no
-series, what was not met for longest.
+A model rewrites the summary every few steps, and what it leaves out once is gone. So rules take
+concrete values from thoughts and results, and they are kept beside the summary. If there is no
+room for all, the oldest value of the longest series goes first: of the readings of twenty pumps,
+the first reading. If there is no series, the value goes that has not been seen for longest.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ __all__ = ["build_values_line", "without_values"]
 _NOTED = "Noted: "
 _BETWEEN = "; "
 _SHARE = 5, 2
-"""Of the tokens of a summary two fifths at most are values."""
+"""At most two fifths of a summary's tokens are values."""
 _OF_A_TEXT = {"Thought": 8, "Result": 4}
-"""Values taken from a thought or a result; a printed table has any number. Chosen by hand: three
-sentences of a thought have two or three each."""
+"""Most values that are taken from a thought or a result; a printed table has any number. Chosen by
+hand: three sentences of a thought have two or three values each."""
 _SERIES = 3
-"""Like values from which on they are a series: two of a kind are a coincidence. Chosen by hand."""
+"""So many similar values are a series; two may be a coincidence. Chosen by hand."""
 _MIN_COMMON_SHARE = 0.5
-"""Words that the labels of a series have in common, of all of theirs; chosen by hand."""
+"""Share of their words that the labels of a series have in common; chosen by hand."""
 _LABEL = 48
 """Characters before a value that say what it is; chosen by hand: some six words."""
 _LONGEST = 100
-"""Characters of a value."""
+"""Most characters of a value."""
 _MOST = 100
-"""Items of which those are chosen that stay: some forty have room."""
+"""Newest items that are considered; about forty have room."""
 _READ = 8000
-"""Characters of a thought that are looked at, which no reply has more of."""
+"""Characters of a thought that are read; no reply has more."""
 
 _FIELD = re.compile(r" \| (Thought|Description|Input|Result): ")
 _VERDICT = re.compile(r"^(?:Succeeded|No visible change|Unexpected|Failed)\.\s*")
 _NOT_FOUND = "Failed. not found: "
-"""What was not found has a line of its own below the summary."""
+"""Beginning of a result that holds no values of the screen, only what was looked for."""
 _PLACE = re.compile(r"\(-?\d+(?:\.\d+)?, -?\d+(?:\.\d+)?\)(?: to \(-?\d+, -?\d+\))?")
 _VALUE = re.compile(
     r"""
@@ -60,7 +60,7 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _COUNTED = re.compile(r"\d{1,3}$|[A-Z]{1,3}\d{1,4}$|\d\.\d+$")
-"""Counts, cells and seconds: they tell where the work stands, which the summary does."""
+"""Counts, cells and seconds: they tell how far the work is, which the summary says anyway."""
 _VALUE_LEAD = re.compile(
     r"(?:\b(?:is|are|was|reads?|holds?|shows?|to)|[=:]|;\s*[^\W\d]+(?:\s[^\W\d]+)?)\s*$"
 )
@@ -70,12 +70,12 @@ _START = re.compile(r"[.!?;|“”\"]\s+|\n|:\s+(?=(?:\S+\s+){3})")
 
 
 def build_values_line(previous: str, steps: NewSteps, tokens: int) -> str:
-    """The line of values below a summary of ``tokens``; empty if there are none.
+    """Returns the line of values to put below the summary; empty if there are none.
 
     Args:
-        previous: the summary before, with its values.
-        steps: those since; what their notes tell is kept there.
-        tokens: of the whole summary.
+        previous: the summary so far, with its values.
+        steps: the steps since then; a value that stands in their notes is left out.
+        tokens: limit of the whole summary, of which values get a share.
     """
     items = _read_items(previous)
     for name, text in _texts(steps):
@@ -89,7 +89,7 @@ def build_values_line(previous: str, steps: NewSteps, tokens: int) -> str:
 
 
 def without_values(summary: str) -> str:
-    """The summary without the line of values below it."""
+    """Returns the summary without the line of values below it."""
     return "\n".join(line for line in summary.split("\n") if not line.startswith(_NOTED))
 
 
@@ -99,7 +99,7 @@ def _read_items(summary: str) -> list[str]:
 
 
 def _within(items: Sequence[str], room: int) -> str:
-    """As many of the items as fit, on one line: series give way, then what is oldest."""
+    """Returns as many items as fit, on one line: series are thinned first, then the oldest go."""
     items = items[-_MOST:]
     kinds = [_kind(item) for item in items]
     like = [{at for at, other in enumerate(kinds) if _are_similar(kind, other)} for kind in kinds]
@@ -115,14 +115,14 @@ def _within(items: Sequence[str], room: int) -> str:
 
 
 def _kind(item: str) -> tuple[str, frozenset[str]]:
-    """The form of an item's value, and the words that say what it is."""
+    """Returns the form of an item's value ("00.0 a"), and the words that say what it is."""
     label, value = next(reversed([*_find_values(item)]), ("", item))
     form = re.sub(r"[^\W\d]+", "a", re.sub(r"\d+", "0", value))
     return form, frozenset(re.findall(r"[^\W\d]+", label.casefold()))
 
 
 def _are_similar(first: tuple[str, frozenset[str]], second: tuple[str, frozenset[str]]) -> bool:
-    """Whether two values may be of one series: the same form, and much the same said of them."""
+    """Whether two values may be of one series: the same form, and similar labels."""
     (form, words), (other_form, other_words) = first, second
     every = words | other_words
     short = len(words) == len(other_words) <= 1  # "Ada: 12; Bob: 14"
@@ -132,9 +132,9 @@ def _are_similar(first: tuple[str, frozenset[str]], second: tuple[str, frozenset
 
 
 def _texts(steps: NewSteps) -> Iterator[tuple[str, str]]:
-    """Thought and result of each step, without places on the screen.
+    """Yields thought and result of each step, without coordinates.
 
-    The thought as it was thought, which a line may have cut.
+    The thought is the planner's in full; the one in the line may be cut.
     """
     for line, thought in zip_longest(steps.lines, steps.thoughts[: len(steps.lines)], fillvalue=""):
         parts = _FIELD.split(line)
@@ -147,7 +147,7 @@ def _texts(steps: NewSteps) -> Iterator[tuple[str, str]]:
 
 
 def _find_values(text: str) -> Iterator[tuple[str, str]]:
-    """Values and the words before each, that say what it is."""
+    """Yields values, each after the words before it that say what it is."""
     for match in _VALUE.finditer(text):
         kind = match.lastgroup or ""
         value = match[kind].rstrip(".,:;/-") if kind != "path" else match[kind].rstrip(".")

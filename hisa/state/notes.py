@@ -1,7 +1,7 @@
-"""What the planner notes for later, kept as it wrote it until it replaces or drops it.
+"""The planner's notes for later, kept word for word until it replaces or drops them.
 
-A summary is rewritten by a model and a line is cut; a note is neither. Notes are a function of the
-replies of a run, so that the log alone brings them back.
+A model rewrites summaries, and lines are cut; notes are neither rewritten nor cut. They depend
+only on the replies of a run, so a resumed run has them again from the log.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from hisa.text.prompt_text import clean
 __all__ = ["NOTE_TOKENS", "Notes", "take_notes"]
 
 NOTE_TOKENS = 300
-"""Most tokens of all notes. `benchmarks.recall` has runs with twelve facts to note, and the longest
-of its notes take 240."""
+"""Most tokens of all notes together. `benchmarks.recall` has runs with twelve facts to note; its
+longest notes take 240."""
 _NAME = 60
-"""Most characters of a note's name; what is longer before a colon is a sentence."""
+"""Most characters of a note's name; a longer text before a colon is a sentence."""
 
 
 @dataclass(frozen=True)
 class Notes:
-    """The notes, one a line, and why the newest was not taken; empty: it was."""
+    """The notes, one per line, and why the newest one was refused (empty: it was taken)."""
 
     lines: tuple[str, ...] = ()
     refused: str = ""
 
     def take(self, note: str | None) -> Notes:
-        """Returns the notes after a reply's note.
+        """Returns the notes after the note of one more reply.
 
-        None leaves them as they are, an empty text drops all. A line ``name: value`` replaces that
-        of the same name, ``name:`` drops it, any other line is added. What has no room is not
-        taken, and the others stay.
+        None leaves the notes as they are, and an empty text drops all. A line ``name: value``
+        replaces the note of the same name, ``name:`` drops it, and any other line is added. If
+        there is no room for the new note, it is refused and the old notes stay.
         """
         if note is None:
             return Notes(self.lines)
@@ -53,12 +53,12 @@ class Notes:
 
     @property
     def text(self) -> str:
-        """The section of the prompt."""
+        """The notes as a section of the prompt."""
         return "\n".join(self.lines)
 
 
 def _parts(line: str) -> tuple[str, str]:
-    """Returns the name of a note in small letters, and its value; a sentence is its own name."""
+    """Returns the name of a note in lower case, and its value; a sentence is its own name."""
     name, colon, value = f"{line} ".partition(": ")
     if not colon or len(name) > _NAME:
         return line.casefold(), line
@@ -66,7 +66,7 @@ def _parts(line: str) -> tuple[str, str]:
 
 
 def take_notes(notes: Iterable[str | None]) -> Notes:
-    """Returns what the notes of a run's replies, in their order, come to."""
+    """Returns the notes that a run has after all its replies, given in order."""
     taken = Notes()
     for note in notes:
         taken = taken.take(note)

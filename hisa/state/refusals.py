@@ -1,7 +1,7 @@
-"""What a page or a program says against a step: dialogs, refusals and error values.
+"""Finds what a page or program objects to in a step: dialogs, refusals and error values.
 
-It is read off the windows and elements that came or changed. A page's own words, said beside a
-field or in a corner, have no role that tells them from others: what they say does.
+It reads the windows and elements that are new or changed. A page's message beside a field or in a
+corner has no role of its own, so it is recognised by its words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["find_surprise", "is_refusal"]
 
 _ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!"})
 _ERROR_NUMBER = re.compile(r"Err:\d{3}")
-"""What a spreadsheet shows in a cell whose formula has no value."""
+"""LibreOffice shows this in a cell whose formula has no value."""
 _REFUSING = re.compile(
     r"\b(?:please|sorry|oops|must(?: not)?|required|missing|mandatory|invalid|incorrect|wrong"
     r"|mismatch|malformed|unknown|unsupported|unavailable|offline|recovery|crash(?:ed)?|expired|exceed(?:s|ed)|denied"
@@ -38,33 +38,36 @@ _REFUSING = re.compile(
     r"|should(?: be)?|expected|limit|out of (?:range|stock)|use (?:a|an|the))\b",
     re.IGNORECASE,
 )
-"""Words with which something is refused; they are looked for in the few words that just came."""
+"""Words of a refusal; they are looked for only in the few words that just appeared."""
 _GRANTING = re.compile(
     r"\b(?:thank|success\w*|welcome|please wait|done|saved|sent|booked|added|created|updated"
     r"|copied|completed?|confirmed|no (?:errors?|warnings?|problems?))\b",
     re.IGNORECASE,
 )
-"""Words with which something is granted: what else is said beside them is no refusal."""
+"""Words of a success: a text with one of these is no refusal, whatever else it says."""
 _DENYING = re.compile(r"\b(?:not|n.t|cannot|un\w+|failed|error)\b", re.IGNORECASE)
 _SPOKEN = frozenset(
     {"alert", "block quote", "heading", "info bar", "label", "list item", "notification"}
     | {"paragraph", "section", "static", "status bar", "text"}
 )
-"""Roles of what is said; a button or a menu item that came offers something."""
+"""Roles of text that says something; a new button or menu item only offers something."""
 _OPENED = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
-"""Roles of what a click lets come up over what was clicked: an open menu or list."""
+"""Roles of what opens over a clicked element: a menu or list."""
 _FEW = 6
-"""Things said that came at most for them to be an answer; more are another page."""
+"""Most new texts that may be an answer to the step; more are another page."""
 _CHARS = 160
 _FILLED_SHARE = 0.6
-"""Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
+"""Least common share of the larger of two boxes for a dialog to be the window itself. The shadow
+around a dialog of 400 x 200 takes a third of its box."""
 
 
 def find_surprise(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Returns what speaks against a step: a dialog, what a page says, a cover, or a lost text.
+    """Returns a sentence on the first sign that a step went wrong; empty if there is none.
+
+    A sign is a dialog, a message of the page, something that covers the target, or lost text.
 
     Args:
-        call: what ran.
+        call: what was done.
         before: the look before it.
         after: the look after it.
     """
@@ -83,9 +86,9 @@ def _find_lost_text(call: GroundedCall, before: Observation, after: Observation)
 
 
 def _find_cover(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Returns what lies now over the thing that was described and clicked, under another name.
+    """Returns a sentence on an element that now covers the one that was clicked.
 
-    What came in the moment of the click may have had it.
+    If it appeared at the moment of the click, it may have received the click.
     """
     for place in call.places:
         was = element_at(place.point, before)
@@ -99,7 +102,7 @@ def _find_cover(call: GroundedCall, before: Observation, after: Observation) -> 
 
 
 def _is_in_dialog(element: Element, observation: Observation) -> bool:
-    """Whether an element is a dialog, or a part of one."""
+    """Whether an element is a dialog or a part of one."""
     dialogs = [candidate for candidate in observation.elements or () if candidate.role in DIALOGS]
     return any(element is dialog or is_inside(element, dialog) for dialog in dialogs)
 
@@ -108,7 +111,10 @@ def _is_in_dialog(element: Element, observation: Observation) -> bool:
 
 
 def _read_new_dialog(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Returns the words of a dialog that asks, alerts or refuses, unless the step named it."""
+    """Returns the words of a new dialog that asks, alerts or refuses.
+
+    A dialog that the step speaks of was expected; it counts only if its title refuses or it asks.
+    """
     for role, title, words, asks in _new_dialogs(before, after):
         named = _is_named(title, _intent(call))
         refuses = is_refusal(title if named and role != "alert" else f"{title} {words}")
@@ -120,7 +126,7 @@ def _read_new_dialog(call: GroundedCall, before: Observation, after: Observation
 
 
 def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str, str, str, bool]]:
-    """Role, title and words of each dialog that was not there before, and whether it asks."""
+    """Yields role, title and words of each new dialog, and whether it asks something."""
     known = {(e.role, e.name, e.window) for e in before.elements or () if e.role in DIALOGS}
     ids = {window.id for window in before.windows}
     windows = [w for w in after.windows if before.windows and w.id not in ids]
@@ -129,7 +135,7 @@ def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str,
             continue
         if is_complete(before):
             new = (element.role, element.name, element.window) not in known
-        else:  # what was there before is not known, but which windows were is
+        else:  # the elements before are not known, but the windows are
             new = any(_fills(element.box, window) for window in windows)
         if new:
             words = _dialog_words(element, after.elements or ())
@@ -140,7 +146,7 @@ def _new_dialogs(before: Observation, after: Observation) -> Iterator[tuple[str,
 
 
 def _fills(box: BoundingBox, window: Window) -> bool:
-    """Whether a box is about that of a window; a toolkit may count its shadow or its title."""
+    """Whether a box is about as large as a window; toolkits may count its shadow or title bar."""
     common = box.intersection(window.box) if window.box is not None else None
     if window.box is None or common is None:
         return False
@@ -167,7 +173,7 @@ def _only_asks(dialog: Element, observation: Observation) -> bool:
 
 
 def _is_named(title: str, intent: str) -> bool:
-    """Whether an intent speaks of a title: a word of four letters or more in common."""
+    """Whether an intent speaks of a title: they share a word of four letters or more."""
     stems = {word[:5] for word in re.findall(r"\w{4,}", title.casefold())}
     return any(word[:5] in stems for word in re.findall(r"\w{4,}", intent.casefold()))
 
@@ -206,13 +212,13 @@ def _find_page_refusal(call: GroundedCall, before: Observation, after: Observati
 
 
 def is_refusal(words: str) -> bool:
-    """Whether a text speaks against what was done."""
+    """Whether a text refuses or reports an error, rather than a success."""
     grants = _GRANTING.search(words) and not _DENYING.search(words)  # "not saved" is denied
     return bool(_REFUSING.search(words) and not grants)
 
 
 def _error(text: str) -> str:
-    """The error value that a text is; empty where it is none."""
+    """Returns the text if it is an error value of a cell; else an empty text."""
     return text if text in _ERRORS or _ERROR_NUMBER.fullmatch(text) else ""
 
 
@@ -222,7 +228,7 @@ def _stands(error: str, cell: Element) -> str:
 
 
 def _texts(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
-    """The words that were not on the screen before, each once."""
+    """Yields the texts that were not on the screen before."""
     for element in fresh:
         words = _words(element)
         spoken = element.role in _SPOKEN and "editable" not in element.states
@@ -231,7 +237,7 @@ def _texts(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
 
 
 def _labels(element: Element) -> tuple[str, ...]:
-    """Returns the label and, unless its name is what it shows, the name of an element."""
+    """Returns the label of an element, and its name unless that is the text it shows."""
     own = element.name if element.role not in _SPOKEN else ""
     return (" ".join(element.label.split()), " ".join(own.split()))
 

@@ -1,7 +1,7 @@
 """The region of interest: the part of the screen that an action changed (HiSA, 3.3.1).
 
-The pointer's own move and a blinking caret are no change. The guest, which stands alone, keeps its
-own measure of a caret for the time until a screen settles.
+A moved pointer and a blinking caret are no change. (The guest imports nothing of HiSA, so it
+recognises a caret by itself when it waits for the screen to settle.)
 """
 
 from __future__ import annotations
@@ -32,32 +32,33 @@ __all__ = [
 __all__ += ["full_pair", "without_pointer"]
 
 UNSEEN = 2
-"""Steps of 256, of red, green or blue, that nobody sees; the faintest highlights have 8."""
+"""Largest difference of a colour channel (0 to 255) that nobody sees; the faintest highlights have
+8."""
 
 _MINIMUM = 64
-"""Sides of the smallest crop, in image pixels: less has no recognisable content."""
+"""Least width and height of a crop, in image pixels: less has no recognisable content."""
 _MARGIN = 8
-"""Image pixels around what changed."""
+"""Image pixels added around the changed box."""
 
 _BESIDE = 72
-"""More image pixels at either side of a crop: some ten letters."""
+"""Further image pixels added at the left and right: some ten letters."""
 
 
 _APART = 48
-"""Unchanged rows of pixels between two changes that are shown apart; a toolbar's gaps are less."""
+"""Unchanged rows of pixels between two changes that are cropped apart; toolbars have less."""
 _MOST_BANDS = 3
-"""Changes shown apart at most: a dialog, a status line and a title bar are three."""
+"""Most crops of one change: a dialog, a status line and a title bar are three."""
 _SAVED = 0.5
-"""Changes are shown apart if they cover at most this share of the box around them all."""
+"""Changes are cropped apart if they cover at most this share of the box around them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoiPair:
     """The changed parts of two pictures.
 
-    ``box`` is exactly what changed, ``shown`` what the pictures hold, one part below the other,
-    each with a margin; all in image space. If the sizes of two looks differ, the pictures are
-    whole.
+    ``box`` is exactly what changed. ``shown`` are the boxes that the pictures show, each with a
+    margin, one below the other. All are in image space. If the two looks differ in size, the
+    pictures are whole.
     """
 
     box: BoundingBox
@@ -67,11 +68,11 @@ class RoiPair:
 
 
 def roi_pair(before: Observation, after: Observation) -> RoiPair | None:
-    """Both pictures cropped to what changed; None where nothing but pointer or caret did.
+    """Crop both pictures to what changed; None if nothing but pointer or caret did.
 
-    A crop is wider than what changed: of "500 €" that was "100 €" one digit alone would be shown.
-    Changes far above one another are cropped apart: a status line and a title bar otherwise take
-    the whole screen along.
+    A crop is wider than the change: if "100 €" becomes "500 €", it would show a single digit.
+    Changes far above one another are cropped apart: if the title bar and a status line change, one
+    box around them would be the whole screen.
     """
     box, mask = _difference(before, after)
     if box is None:
@@ -82,13 +83,13 @@ def roi_pair(before: Observation, after: Observation) -> RoiPair | None:
 
 
 def full_pair(before: Observation, after: Observation) -> RoiPair | None:
-    """Both pictures as they are; None where nothing but pointer or caret changed."""
+    """Returns both pictures whole; None if nothing but pointer or caret changed."""
     box, _ = _difference(before, after)
     return None if box is None else _pair(before, after, box, (_full_box(after.screenshot),))
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
-    """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
+    """Crop both pictures to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
         return _pair(before, after, _full_box(new), (_full_box(new),))
@@ -99,7 +100,10 @@ def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
 def _difference(
     before: Observation, after: Observation
 ) -> tuple[BoundingBox | None, Image.Image | None]:
-    """The box of what is seen to differ, and its mask; two sizes differ everywhere, without one."""
+    """Returns the box of the visible differences and their mask.
+
+    Looks of different sizes differ everywhere, and have no mask.
+    """
     if before.screenshot.size != after.screenshot.size:
         return _full_box(after.screenshot), None
     mask = changed_mask(before, after)
@@ -108,7 +112,7 @@ def _difference(
 
 
 def _bands(mask: Image.Image, box: BoundingBox) -> list[BoundingBox]:
-    """The exact boxes of changes far above one another, if they show much less; else ``box``."""
+    """Returns a box for each of the changes far above one another, if this saves much; else one."""
     import numpy as np
 
     rows = np.flatnonzero(np.asarray(mask).any(axis=1))
@@ -133,9 +137,10 @@ def _pair(
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
-    """White where the looks are seen to differ in more than pointer and caret; None: nowhere.
+    """Returns a mask that is white where two looks visibly differ; None if they do not.
 
-    A browser that paints a part anew paints single pixels of it one step lighter.
+    Pointer and caret are left out, and so are the smallest differences of colour: a browser that
+    repaints a part may paint single pixels one level lighter.
     """
     difference = changed_pixels(before.screenshot, after.screenshot)
     if difference is None:
@@ -150,7 +155,17 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 def changed_pixels(
     before: Screenshot, after: Screenshot, unseen: int = UNSEEN
 ) -> tuple[NDArray[np.bool_], BoundingBox] | None:
-    """The pixels that differ by more than ``unseen`` in two pictures of one size, in their box."""
+    """Returns the pixels that differ in two pictures, and the box that they are in.
+
+    Args:
+        before: a picture.
+        after: another one of the same size.
+        unseen: largest difference of a colour channel, 0 to 255, that does not count.
+
+    Returns:
+        A boolean array of the size of the box, and the box in image pixels; None if no pixel
+        differs.
+    """
     import numpy as np
 
     rows = _differing_rows(before, after)
@@ -165,7 +180,7 @@ def changed_pixels(
     exact = _box(old != new)
     if exact is None:
         return None
-    left, first, right, last = exact  # most of a screen lies outside, and is not read again
+    left, first, right, last = exact  # most of a screen lies outside and is not compared again
     old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
     differ = np.maximum(old, new) - np.minimum(old, new) > unseen
     bounds = _box(differ)
@@ -179,7 +194,10 @@ def changed_pixels(
 
 
 def _box(differ: NDArray[np.bool_]) -> tuple[int, int, int, int] | None:
-    """Left, top, right and bottom in pixels, of rows of three bytes a pixel; None: all alike."""
+    """Returns left, top, right and bottom of the true bytes, in pixels of three bytes each.
+
+    None if no byte is true.
+    """
     import numpy as np
 
     (upright,), (level,) = (np.nonzero(differ.any(axis=axis)) for axis in (0, 1))
@@ -189,9 +207,10 @@ def _box(differ: NDArray[np.bool_]) -> tuple[int, int, int, int] | None:
 
 
 def _differing_rows(before: Screenshot, after: Screenshot) -> tuple[int, int] | None:
-    """The first row and the one after the last of the stripes that differ; None where none does.
+    """Returns the first row and the one after the last of the stripes that differ; None if none.
 
-    Most of a screen stays as it was, and what lies between the two is not read here.
+    Stripes are compared from the top and from the bottom up to the first difference, since most of
+    a screen stays the same.
     """
     import numpy as np
 
@@ -210,13 +229,13 @@ def _differing_rows(before: Screenshot, after: Screenshot) -> tuple[int, int] | 
 
 
 def _white(changed: NDArray[np.bool_]) -> Image.Image:
-    """A picture with white where the array is true."""
+    """Returns a picture that is white where the array is true."""
     height, width = changed.shape
     return Image.frombytes("L", (width, height), (changed.view("uint8") * 255).tobytes())
 
 
 _STRIPE = 16
-"""Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
+"""Rows that are compared at once; two such stripes fit into a processor's nearest caches."""
 
 
 def _full_box(picture: Screenshot) -> BoundingBox:
@@ -230,7 +249,7 @@ def _with_margin(box: BoundingBox, extent: Size) -> BoundingBox:
 
 
 def _widen_range(start: float, end: float, margin: int, extent: int) -> tuple[int, int]:
-    """The range with its margin, at least `_MINIMUM` long and inside 0..``extent``."""
+    """Returns a range with its margin, at least `_MINIMUM` long and inside 0..``extent``."""
     first, last = int(start) - margin, int(end) + margin
     lack = max(0, _MINIMUM - (last - first))
     first, last = first - lack // 2, last + lack - lack // 2
@@ -240,17 +259,17 @@ def _widen_range(start: float, end: float, margin: int, extent: int) -> tuple[in
 
 
 _REACH = 40
-"""Image pixels around the hot spot within which a pointer is drawn."""
+"""Image pixels around its hot spot within which a pointer is drawn."""
 _SHAPE = 20
-"""Pixels equal at both places from which on they are a pointer: a small arrow has 60."""
+"""So many equal pixels at both places are a pointer: a small arrow has 60."""
 _EDGE = 17
 """Size of the filter that reaches the pointer's outline and shadow, 8 pixels around its shape."""
 _ROUNDING = 3
-"""Steps of 256 by which two blends of the same pointer differ where colours were rounded."""
+"""Largest difference of a colour channel between two blends of the same pointer, by rounding."""
 
 
 def is_caret(mask: Image.Image) -> bool:
-    """Whether a difference is one upright line without a gap; letters have gaps or are wider.
+    """Whether a difference is one vertical line without a gap; letters have gaps or are wider.
 
     Args:
         mask: white where two looks differ, black elsewhere.
@@ -266,12 +285,17 @@ def is_caret(mask: Image.Image) -> bool:
 
 
 def without_pointer(mask: Image.Image, before: Observation, after: Observation) -> Image.Image:
-    """The difference of two looks without the pointer.
+    """Returns the difference of two looks without the pointer.
 
-    Where the looks tell what their pointer covers, that is compared. Elsewhere only a pointer that
-    looks as it did is found, not one that became another over a field: what it showed at its old
-    place it shows now at the new one, and pixels that are equal there are the pointer's. A change
-    around or beside it stays.
+    If a look has the pixels under its pointer, these are compared. If not, the pointer is found by
+    its shape: pixels that are equal at its old and its new place are the pointer's. A pointer that
+    changed its shape, as over a text field, is not found so. A change around or beside the pointer
+    stays in the mask.
+
+    Args:
+        mask: white where the two looks differ.
+        before: the first look.
+        after: the second look.
     """
     if before.under_pointer or after.under_pointer:
         return _remove_pointers(mask, before, after)
@@ -295,7 +319,7 @@ def without_pointer(mask: Image.Image, before: Observation, after: Observation) 
 
 
 def _remove_pointers(mask: Image.Image, before: Observation, after: Observation) -> Image.Image:
-    """The difference with both pointers taken off the pictures."""
+    """Returns the difference after both pointers are removed from the pictures."""
     mask = mask.copy()
     for covered in (before.under_pointer, after.under_pointer):
         if covered is None:
@@ -309,7 +333,7 @@ def _remove_pointers(mask: Image.Image, before: Observation, after: Observation)
 
 
 def _bare(observation: Observation, box: BoundingBox) -> Image.Image:
-    """A part of a look without its pointer."""
+    """Returns a part of a look without its pointer."""
     part = observation.screenshot.crop(box).pixels.copy()
     if observation.under_pointer:
         at = observation.under_pointer.box
@@ -321,12 +345,12 @@ def _bare(observation: Observation, box: BoundingBox) -> Image.Image:
 
 
 def _mask_blend(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> Image.Image:
-    """White where one half-transparent picture over both backgrounds explains what is seen.
+    """Returns a mask: white where one half-transparent picture explains both drawn pictures.
 
-    With opacity a and colour p, both sides are drawn = (1 - a) * under + a * p; so the two drawn
-    sides differ by 1 - a of what the backgrounds differ, in every colour alike.
+    With opacity a and colour p, both are drawn = (1 - a) * under + a * p. So they differ by the
+    factor 1 - a of the difference of their backgrounds, the same in every colour channel.
     """
-    import numpy as np  # takes 0.1 s, and most steps do not need it
+    import numpy as np  # importing it takes 0.1 s, and most steps do not need it
 
     top, below = (
         np.asarray(pair[0], np.float32) - np.asarray(pair[1], np.float32) for pair in (drawn, under)
@@ -338,7 +362,7 @@ def _mask_blend(drawn: Sequence[Image.Image], under: Sequence[Image.Image]) -> I
 
 
 def _pixel(observation: Observation) -> tuple[int, int] | None:
-    """The pointer's place in the picture; None where it is not known."""
+    """Returns the pointer's place in image pixels; None if it is not known."""
     return (
         None
         if observation.cursor is None

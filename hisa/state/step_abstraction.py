@@ -1,4 +1,4 @@
-"""Level 1: a step made into one line, from the changed part of the screen (HiSA, section 3.3.1)."""
+"""Level 1: describes a step in one line, by what changed on the screen (HiSA, section 3.3.1)."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ __all__ = [
 __all__ += ["describe_quiet_actions", "describe_stop", "describe_surprise", "with_executed_calls"]
 
 _PER_ACTION = 0.35
-"""Share of a step's limit that each further action of a sequence adds: its description, its input
-and its effect, but no thought of its own."""
+"""Share of a step's limit that each further action of a sequence adds, for its description, its
+input and its effect; it has no thought of its own."""
 _READ = 20_000
-"""Characters of an output that are looked at; no limit on tokens lets more through."""
+"""Characters of an output that are read; no limit on tokens lets more through."""
 
 _LATE = 1.0
-"""Seconds after an act within which a program may write a file without a sign of it before: an
-editor took 0.3 s. Until then it is not said that none was written."""
+"""Seconds after an action within which a program may still write a file: an editor took 0.3 s.
+Until then the line does not say that no file was written."""
 
 _LABELS = 14
 """Tokens of exit status, labels and punctuation."""
@@ -81,21 +81,21 @@ _VERDICTS_BY_LETTER: Mapping[str, StepVerdict] = {
 
 
 class StepAbstractor:
-    """Asks a model what a step changed, and only where something did.
+    """Asks a model what a step changed, but only if something changed.
 
-    Without a change there is no picture, and no model call unless the action failed without
-    saying why. Steps that end the run change nothing and are never asked about.
+    Without a change there are no pictures to show, so the model is asked only about an action that
+    failed without saying why. A step that ends the run is never asked about.
 
     Args:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
-        pair: the pictures it is shown; None from it means that nothing changed.
-        written: tells which files were written; None: nothing is known of files.
-        by_facts: whether no model is asked: what elements and tools tell of a step is its line,
-            as of a stored program's.
+        pair: makes the pictures that the model is shown; returns None if nothing changed.
+        written: tells which files were written; None: this is not known.
+        by_facts: whether the line is written without a model, from the elements and the tool's
+            report; the steps of a stored program are always described so.
         raw: whether level 1 is left out (HiSA, table 5): no model is asked, and the line is what
             the tool reported.
-        pictures: whether the model takes pictures.
+        pictures: whether the model reads pictures.
     """
 
     def __init__(
@@ -121,7 +121,13 @@ class StepAbstractor:
     async def abstract(
         self, step: int, call: GroundedCall, observations: Looks, outcome: Outcome
     ) -> Abstracted:
-        """The step in words; ``observations`` are before and after. A sequence takes one request.
+        """Returns a step in words. A sequence takes only one request.
+
+        Args:
+            step: the number of the step.
+            call: what was done.
+            observations: the look before the step and the look after it.
+            outcome: what the tool returned.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
@@ -165,7 +171,7 @@ class StepAbstractor:
         )
 
     async def _find_written(self, last: Effect) -> WrittenPaths:
-        """The files that an act wrote: the screen seldom says which."""
+        """Returns the files that an action wrote; the screen seldom shows them."""
         call, outcome = last.executed_call.call, last.executed_call.outcome
         if self._written is None or not call.actions or not outcome.ok or outcome.ends:
             return NOTHING_KNOWN
@@ -188,7 +194,7 @@ class StepAbstractor:
         return lines or ()
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
-        """Keep what a dialog hides until it is gone."""
+        """Keep the elements that a dialog hides until it is gone."""
         waits = [
             any(e.role in DIALOGS for e in observation.elements or ())
             for observation in (before, after)
@@ -199,7 +205,7 @@ class StepAbstractor:
             self._hidden = ()
 
     def _reply_tokens(self, outcome: Outcome) -> int:
-        """Returns the tokens left for the model: those of a result, less those of the facts."""
+        """Returns how many tokens are left for the model: those of a result, less the facts."""
         facts = estimate_tokens(_facts(outcome, self._result_tokens // 2))
         return self._result_tokens - facts
 
@@ -241,11 +247,11 @@ class StepAbstractor:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a step when it is judged.
+    """All that is known of a step when it is judged.
 
-    ``effects`` are its calls with their effects, ``written`` the files that the last one wrote,
-    ``pair`` what changed from first to last (None: nothing) and ``changes`` the same in words;
-    ``reply`` is a model's answer, and ``was_queried`` whether one was asked.
+    ``effects`` are its calls with their effects, ``written`` the files that the last call wrote,
+    ``pair`` is what changed from first to last (None: nothing), and ``changes`` is the same in
+    words. ``reply`` is the model's reply, and ``was_queried`` whether the model was asked.
     """
 
     effects: Sequence[Effect]
@@ -259,7 +265,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The evidence on a step: the verdict, what speaks against it, and what changed."""
+    """The verdict on a step, what speaks against success, and what changed."""
 
     verdict: StepVerdict
     surprise: str
@@ -267,10 +273,10 @@ class Judgement:
 
 
 def judge(call: GroundedCall, evidence: Evidence) -> Judgement:
-    """The verdict on a step: facts come before what a model says, and silence is no success.
+    """Judge a step: facts come before what a model says, and silence is no success.
 
-    A sequence succeeded only if all was made and each action had an effect. What was typed has
-    succeeded where a field tells that it arrived, whatever else was seen.
+    A sequence succeeds only if all of its calls were done and each had an effect. A call that only
+    types succeeds only if a field shows that the text arrived.
     """
     outcome = evidence.outcome
     if outcome.ends is not None:
@@ -303,7 +309,7 @@ def judge(call: GroundedCall, evidence: Evidence) -> Judgement:
 
 
 def _judge_last_action(evidence: Evidence, word: StepVerdict | None, body: str) -> Judgement:
-    """The verdict on the last action, against which nothing was said, by files, tool and model."""
+    """Judge the last action by files, tool and model; nothing is known to speak against it."""
     last = evidence.effects[-1]
     only = len(evidence.effects) == 1
     files = written_facts(evidence.written)
@@ -331,13 +337,16 @@ def _judge_last_action(evidence: Evidence, word: StepVerdict | None, body: str) 
 
 
 def _doubt_typed_text(evidence: Evidence, judgement: Judgement) -> Judgement:
-    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
+    """Returns the judgement; a success becomes "changed" if typed text is not seen to have arrived.
+
+    Only calls that do nothing but click and type are checked.
+    """
     if judgement.verdict != "succeeded":
         return judgement
     ends = (
         evidence.effects[0].looks[0],
         evidence.effects[-1].looks[1],
-    )  # looks in between may lack elements
+    )  # the looks in between may lack elements
     for effect in evidence.effects:
         call = effect.executed_call.call
         if not any(isinstance(act, Write) for act in call.actions):
@@ -352,7 +361,7 @@ def _doubt_typed_text(evidence: Evidence, judgement: Judgement) -> Judgement:
 
 
 def _effect_lines(step_effects: Sequence[Effect]) -> list[str]:
-    """A line for each action of a sequence: whether the screen changed after it, and where."""
+    """Returns a line for each action of a sequence: whether the screen changed, and where."""
     if len(step_effects) == 1:
         return []
     return [
@@ -368,14 +377,14 @@ def _has_report(outcome: Outcome) -> bool:
 
 
 def _default_verdict(outcome: Outcome, *, was_queried: bool) -> StepVerdict:
-    """The verdict on a change where no model gave one, though it may have been asked."""
+    """Returns the verdict on a change if the model gave none, or was not asked."""
     if _has_report(outcome):
         return "succeeded"
     return "unexpected" if was_queried else "changed"
 
 
 def _build_result(judgement: Judgement, outcome: Outcome, tokens: int, held: str) -> str:
-    """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
+    """Returns verdict, objections, the tool's report and what changed, within ``tokens``."""
     judgement = replace(judgement, surprise=" ".join(filter(None, (judgement.surprise, held))))
     rest = judgement.surprise or judgement.body
     room = tokens - estimate_tokens(VERDICT_WORDS[judgement.verdict]) - 1
@@ -389,7 +398,7 @@ def _build_result(judgement: Judgement, outcome: Outcome, tokens: int, held: str
 
 
 def _build_raw_result(judgement: Judgement, outcome: Outcome, held: str) -> str:
-    """Verdict, what speaks against it and all that the tool reported."""
+    """Returns verdict, objections and all that the tool reported."""
     exited = f"exit {outcome.exit_code}" if outcome.exit_code is not None else ""
     report = [judgement.surprise, held, exited, outcome.output, outcome.error]
     if outcome.executed_calls or not any(text.strip() for text in report):
@@ -399,15 +408,15 @@ def _build_raw_result(judgement: Judgement, outcome: Outcome, held: str) -> str:
 
 
 def _is_unexplained(outcome: Outcome) -> bool:
-    """Whether the action failed without a word why."""
+    """Whether the action failed without saying why."""
     facts = (outcome.error.strip(), outcome.output.strip())
     return not outcome.ok and not any(facts) and outcome.exit_code is None
 
 
 def _read_verdict(reply: str) -> tuple[StepVerdict | None, str]:
-    """The verdict that a model gave, None where it gave none, and the rest of what it said.
+    """Returns the verdict in a model's reply, None if it has none, and the rest of the reply.
 
-    Replies without letters and replies in JSON are no description.
+    The rest is dropped if it has no letters or is JSON: neither describes anything.
     """
     match = _VERDICT.match(reply)
     body = reply[match.end() :].strip() if match else reply
@@ -415,7 +424,7 @@ def _read_verdict(reply: str) -> tuple[StepVerdict | None, str]:
         body = ""
     verdict = _VERDICTS_BY_LETTER.get(match["word"][0].lower(), "no_change") if match else None
     first = body.split(maxsplit=1)[:1]
-    if first and first[0].isalpha():  # else it may be the name of a file
+    if first and first[0].isalpha():  # otherwise it may be a file name, whose case matters
         body = body[:1].upper() + body[1:]
     return verdict, body
 
@@ -435,7 +444,7 @@ def _facts(outcome: Outcome, tokens: int) -> str:
 
 
 def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
-    """Returns a description of the change that needs no model; empty where nothing changed."""
+    """Returns a description of the change without a model; empty if nothing changed."""
     if changes:
         return " ".join(changes[:3])
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
@@ -478,12 +487,12 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None, *, shown: bool) -> li
 
 
 Pair = Callable[[Observation, Observation], RoiPair | None]
-"""What is shown of the looks before and after a step."""
+"""Makes the pictures of the looks before and after a step; returns None if nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A call that was made, the looks around it, and what differs in them (None: nothing)."""
+    """An executed call, the looks before and after it, and what differs in them (None: nothing)."""
 
     executed_call: ExecutedCall
     looks: Looks
@@ -493,12 +502,12 @@ class Effect:
 def find_effects(
     call: GroundedCall, observations: Looks, outcome: Outcome, pair: Pair
 ) -> tuple[Effect, ...]:
-    """The effect of each call that was made, in order; that of ``call``, where it stood alone.
+    """Returns the effect of each executed call, in order; of ``call`` if it is no sequence.
 
     Args:
         call: what was planned.
-        observations: before the first call and after the last one.
-        outcome: what came of it.
+        observations: the look before the first call and the look after the last one.
+        outcome: the outcome of the step, with its executed calls if it was a sequence.
         pair: compares two looks.
     """
     calls = outcome.executed_calls or (ExecutedCall(call, outcome, observations[0]),)
@@ -511,7 +520,7 @@ def find_effects(
 
 
 def merge_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCall]) -> GroundedCall:
-    """One call that holds the actions and places of all that were made."""
+    """Returns one call that has the actions and places of all executed calls."""
     if not executed_calls:
         return call
     return replace(
@@ -523,7 +532,7 @@ def merge_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCall]) -> G
 
 
 def with_executed_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCall]) -> GroundedCall:
-    """The call with those that follow it as they were made, for the step's line."""
+    """Returns the call followed by the calls that were executed after it, for the step's line."""
     return (
         replace(call, following=tuple(other.call for other in executed_calls[1:]))
         if executed_calls
@@ -532,7 +541,7 @@ def with_executed_calls(call: GroundedCall, executed_calls: Sequence[ExecutedCal
 
 
 def describe_surprise(step_effects: Sequence[Effect]) -> str:
-    """The first unexpected thing that was seen, by the number of its action; empty for none."""
+    """Returns the first sign that something went wrong, with its action's number; empty if none."""
     for number, effect in enumerate(step_effects, 1):
         if surprise := find_surprise(effect.executed_call.call, *effect.looks):
             return f"{number}) {surprise}" if len(step_effects) > 1 else surprise
@@ -540,13 +549,13 @@ def describe_surprise(step_effects: Sequence[Effect]) -> str:
 
 
 def describe_quiet_actions(step_effects: Sequence[Effect], last: StepVerdict) -> str:
-    """Returns which actions of a sequence had no visible effect; empty where each had one.
+    """Returns which actions of a sequence had no visible effect; empty if each had one.
 
-    A click before keys may do no more than give a field the focus, which need not show.
+    A click before typing is not counted: it may only give a field the focus, which may not show.
 
     Args:
         step_effects: the effects, in order.
-        last: the verdict on the last one, which was looked at more closely.
+        last: the verdict on the last action, which was judged more closely.
     """
     numbers = []
     for number, effect in enumerate(step_effects if len(step_effects) > 1 else (), 1):
@@ -567,6 +576,6 @@ def describe_quiet_actions(step_effects: Sequence[Effect], last: StepVerdict) ->
 
 
 def describe_stop(call: GroundedCall, outcome: Outcome) -> str:
-    """Returns how many of a sequence were made, and why not more."""
+    """Returns how many calls of a sequence were executed, and why not more."""
     reason = field_text(excerpt(outcome.stopped, 300))
     return describe_sequence_progress(len(outcome.executed_calls), len(call.call.sequence), reason)

@@ -1,4 +1,4 @@
-"""Hard limits on text: asked for, then cut where a sentence ends."""
+"""Keeps text within a limit of tokens: cut at the end of a sentence, a word or a line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ __all__ = [
 _SENTENCE_END = re.compile(r"""[.!?…]["')\]»”]*(?=\s|$)|[。！？]|(?=\n)""")
 _ELLIPSIS = "…"
 _MOST_CHARS = 8
-"""Characters of a token at most, on one line: a short word and the blank after it have five."""
+"""Most characters that a token of one line has: a short word with its blank has five."""
 
 
 async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
-    """The model's answer in at most ``limit_tokens``, cut at the end of a sentence.
+    """Returns a model's reply, cut at the end of a sentence.
+
+    Args:
+        model: the model to ask.
+        request: the request to send; its prompt should ask for the same limit.
+        limit_tokens: most tokens of the text that is returned.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
@@ -33,15 +38,15 @@ async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> 
 
 
 def words_of(tokens: int) -> int:
-    """English words that surely fit into so many tokens, for a model that counts words."""
+    """Returns how many English words surely fit into so many tokens, to tell it to a model."""
     return tokens * 3 // 5
 
 
 def cut_at_sentence(text: str, tokens: int) -> str:
-    """The longest beginning of ``text`` within ``tokens`` that ends a sentence or a line.
+    """Returns the longest beginning within ``tokens`` that ends with a sentence or a line.
 
-    Where the last such end would give up more than half of what fits, the cut is at a word,
-    marked with an ellipsis.
+    If that would lose more than half of what fits, the text is cut at a word instead and ends with
+    an ellipsis.
     """
     text = text.strip()
     if estimate_tokens(text) <= tokens:
@@ -54,7 +59,7 @@ def cut_at_sentence(text: str, tokens: int) -> str:
 
 
 def cut_at_word(text: str, tokens: int) -> str:
-    """The longest beginning within ``tokens``, an ellipsis included, that ends with a word."""
+    """Returns the longest beginning that ends with a word, within ``tokens`` with its ellipsis."""
     text = text.strip()
     if estimate_tokens(text) <= tokens:
         return text
@@ -67,9 +72,9 @@ def cut_at_word(text: str, tokens: int) -> str:
 
 
 def cut_at_line(text: str, tokens: int) -> str:
-    """The first whole lines within ``tokens``; a last line says how many do not fit.
+    """Returns the first whole lines within ``tokens``; a last line says how many do not fit.
 
-    Where not even the first one fits, its beginning.
+    If not even the first line fits, returns its beginning.
     """
     lines = text.strip().split("\n")
 
@@ -85,7 +90,7 @@ def cut_at_line(text: str, tokens: int) -> str:
 
 
 def excerpt_within(text: str, tokens: int) -> str:
-    """`hisa.text.prompt_text.excerpt` of at most ``tokens``: both ends of a text, on one line."""
+    """Returns beginning and end of a text, on one line, within ``tokens``; see `excerpt`."""
     most = min(len(text), _MOST_CHARS * max(0, tokens))
     size = longest(most, lambda chars: estimate_tokens(excerpt(text, chars)) <= tokens)
     return excerpt(text, size)

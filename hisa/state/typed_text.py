@@ -1,7 +1,7 @@
-"""What was typed, read back from the field that got it, where that tells what it holds.
+"""Compares typed text with what its field holds, if the field tells.
 
-A field may add to a text, or write it in another form (capitals, typographic quotes, the signs of a
-mask): that is no difference. What a field does not tell is not known.
+A field may add to a text or write it in another form (capitals, typographic quotes, the signs of a
+mask): that is no difference. If a field does not tell what it holds, nothing is known.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from hisa.text.redact.named_secrets import PLACEHOLDER
 __all__ = ["ReadBack", "read_back"]
 
 _TELLING = FIELDS - {PASSWORD, "spin button", "date editor", "terminal"}
-"""Roles whose text is what was typed into them: a date or a number is written anew."""
+"""Roles whose text is what was typed into them; date and number fields reformat it."""
 _EDITING = frozenset({"backspace", "delete", "end", "home"})
 _REPORTED_CHARS = 200
-"""Characters of a text that machines tell of an element at most; HiSA's own guest has the same."""
+"""Most characters of an element's text that a machine reports; HiSA's guest has the same limit."""
 _SHOWN_CHARS = 80
-"""Of each of two texts in a sentence."""
+"""Most characters of each of the two texts in a sentence."""
 
 
 class ReadBack(NamedTuple):
-    """What is known of a typed text, with a sentence on it."""
+    """The result of reading a typed text back, with a sentence on it."""
 
     verdict: Literal["arrived", "differs", "not known"]
     sentence: str = ""
 
 
 class _TypedText(NamedTuple):
-    """A text, the element that got it as it was before, and whether it is written over that."""
+    """A typed text, the element that got it (as it was before), and whether it replaces the old."""
 
     text: str
     target: Element | None
@@ -51,10 +51,12 @@ _NOT_KNOWN = ReadBack("not known", "Not known: whether what was typed arrived.")
 
 
 def read_back(call: GroundedCall, before: Observation, after: Observation) -> ReadBack | None:
-    """Compare what a call typed with what its field holds; None: it did more, or typed nothing.
+    """Compare what a call typed with what its field holds.
+
+    Returns None for a call that did more than type, or typed nothing.
 
     Args:
-        call: what ran.
+        call: what was done.
         before: the look before it.
         after: the look after it.
     """
@@ -73,7 +75,7 @@ def read_back(call: GroundedCall, before: Observation, after: Observation) -> Re
 
 
 def _collect_typed(acts: Sequence[Action], before: Observation) -> list[_TypedText]:
-    """The typed texts in order."""
+    """Returns the typed texts in order."""
     texts: list[_TypedText] = []
     target, replaced = focused_element(before), False
     for index, act in enumerate(acts):
@@ -90,7 +92,7 @@ def _collect_typed(acts: Sequence[Action], before: Observation) -> list[_TypedTe
 
 
 def _is_editing(act: Action) -> bool:
-    """Whether an action stays within a field."""
+    """Whether an action only edits the text of a field."""
     if isinstance(act, Hotkey):
         return {key.lower() for key in act.keys} == {"ctrl", "a"}
     return isinstance(act, Write) or (isinstance(act, Press) and act.key.lower() in _EDITING)
@@ -113,7 +115,7 @@ def _compare(act: _TypedText, before: Observation, after: Observation) -> ReadBa
     others = {_plain(text) for e in elements for text in (e.text, e.name)} - shown
     if any(_came_into(text, "", typed) for text in others):
         return ReadBack("arrived")
-    # Editors take keys in a field of several lines that stays empty, and draw them beside it.
+    # Some editors take keys in a multi-line field that stays empty, and draw the text beside it.
     silent = target is None or target.text or not _is_at_place(field or target, target)
     if field is None or silent or MULTI_LINE & field.states:
         return _NOT_KNOWN
@@ -121,7 +123,7 @@ def _compare(act: _TypedText, before: Observation, after: Observation) -> ReadBa
 
 
 def _compare_with_focus(typed: str, field: Element) -> ReadBack:
-    """Compare a text with that of the field with the focus, which does not hold it."""
+    """Report that the field with the focus does not hold a typed text, if its text is reliable."""
     chosen = field.role == "combo box" and "editable" not in field.states
     cut = len(field.text) >= _REPORTED_CHARS or "\n" in typed
     if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):
@@ -137,7 +139,7 @@ def _is_at_place(first: Element, second: Element) -> bool:
 
 
 def _came_into(text: str, old: str, typed: str) -> bool:
-    """Whether a text holds what was typed and did not before, maybe in the form of a mask."""
+    """Whether a text holds what was typed and did not before, if need be in a mask's format."""
     now, was, new = _plain(text), _plain(old), _plain(typed)
     completed = now != was and now.startswith(new)  # over a text that was selected
     if now == new or completed or now.count(new) > was.count(new):
@@ -148,7 +150,7 @@ def _came_into(text: str, old: str, typed: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text without blanks and case, and with one sign for all quotes and one for all dashes."""
+    """Returns a text in lower case, without blanks, with one sign for all quotes and all dashes."""
     letters = []
     for letter in unicodedata.normalize("NFKC", text).casefold():
         kind = unicodedata.category(letter)
@@ -156,6 +158,6 @@ def _plain(text: str) -> str:
             letters.append('"')
         elif kind == "Pd":
             letters.append("-")
-        elif kind[0] not in "ZC" and letter != "\ufffc":  # which stands for an object
+        elif kind[0] not in "ZC" and letter != "\ufffc":  # the placeholder of an object
             letters.append(letter)
     return "".join(letters)

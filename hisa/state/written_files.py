@@ -1,4 +1,4 @@
-"""Which files of the user were written since a moment, asked of the machine itself."""
+"""Asks the machine which of the user's files were written since a moment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hisa.protocols import Environment
 __all__ = ["NOTHING_KNOWN", "WrittenFiles", "WrittenPaths", "WrittenSince"]
 
 _MOST_BYTES = 8000
-"""Of what the search prints, a byte for each file that was not written: so many files at most.
-They are looked at within 50 ms on an idle machine, and few homes of a task hold more."""
+"""Most bytes of the search's output. A file that was not written takes one byte, so this is also
+the most files: an idle machine checks them within 50 ms, and few tasks have more in the home."""
 _SECONDS = 1.0  # chosen by hand
 _SPARE_SECONDS = 60.0
-"""The search looks back so much further than asked for, because it starts later."""
+"""The search looks back so much further than asked for, because it starts some time later."""
 
 _SEARCH = r"""cd && {{ timeout {limit:.1f} find . -mindepth 1 -name '.*' -prune -o \
 -type f \( -newermt '{back} seconds ago' -printf '\0%T@ %p\0' -o -printf - \) 2>/dev/null
@@ -25,10 +25,10 @@ printf '\0end %d' $?; }} | head -c {most}; printf '\0'; date +%s.%N"""
 
 @dataclass(frozen=True)
 class WrittenPaths:
-    """Files under the home folder that were written, as ``~/name``, the newest first.
+    """The files under the home folder that were written, as ``~/name``, the newest first.
 
-    ``complete`` is False where not every file could be looked at in time: nothing is said then of
-    those that are not named.
+    ``complete`` is False if not every file could be checked in time: a file that is not named may
+    have been written too.
     """
 
     paths: tuple[str, ...] = ()
@@ -38,23 +38,23 @@ class WrittenPaths:
 NOTHING_KNOWN = WrittenPaths()
 
 WrittenSince = Callable[[float], Awaitable[WrittenPaths]]
-"""The files that were written since a moment: seconds since the epoch, by our own clock."""
+"""Returns the files written since a moment: seconds since the epoch, by the host's clock."""
 
 
 class WrittenFiles:
-    """Searches the home folder for files that were written; hidden ones, as caches, are left out.
+    """Searches the home folder for files that were written, except hidden ones such as caches.
 
     Args:
-        environment: is searched.
+        environment: the machine to search.
     """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     async def since(self, began: float) -> WrittenPaths:
-        """Returns the files that were written since ``began``; nothing known where it cannot tell.
+        """Returns the files written since ``began``, or `NOTHING_KNOWN` if that cannot be told.
 
-        The machine's clock may be another: how long ago a file was written is what counts.
+        The machine's clock may differ from the host's, so files are compared by their age.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -67,13 +67,13 @@ class WrittenFiles:
         result = await self._environment.execute(command, timeout=limit + patience(5.0))
         if result.exit_code != 0 or result.timed_out:
             return NOTHING_KNOWN
-        # The machine read its clock before it answered: how long before, a few milliseconds, is
-        # not known, and a file written so shortly before `began` counts too.
+        # The machine read its clock some unknown milliseconds before its reply arrived, so a file
+        # written that shortly before `began` counts too.
         return _read_search(result.output, time.time() - began)
 
 
 def _read_search(printed: str, ago: float) -> WrittenPaths:
-    """Returns what the search found of files not older than so many seconds at its end."""
+    """Returns the files that were at most ``ago`` seconds old at the end of the search."""
     *parts, end, last = ["", *printed.split("\0")]  # the end mark, or a record that was cut off
     entries: list[tuple[float, str]] = []
     try:

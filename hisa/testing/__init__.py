@@ -1,7 +1,7 @@
 """Stand-ins for models, their servers and machines, for people who test their own agents.
 
-Nothing else in the package imports this room; the names below are loaded when they are first used.
-Each stand-in goes through the same seam as the real part. Start with `scripted.py` (models),
+Nothing else in HiSA imports this package; the names below are loaded when they are first used.
+Each stand-in implements the same protocol as the real part. Start with `scripted.py` (models),
 `form.py` (a computer in memory) and `model_server.py`, a server of the OpenAI protocol with
 faults.
 """
@@ -30,7 +30,7 @@ __all__ = [
     "tool_call",
 ]
 
-if not TYPE_CHECKING:  # a checker knows the names above, and no others
+if not TYPE_CHECKING:  # a type checker sees only the imports above
     __getattr__ = lazy(
         __name__,
         {

@@ -1,7 +1,7 @@
-"""A computer in memory: one small form, drawn with PIL, driven through the same protocol.
+"""A computer in memory: a small form, drawn with PIL, behind the protocol of environments.
 
 The form has a text field labelled "Name", a check box "Agree", the buttons "OK" and "Save" and a
-status line. Loop tests and benchmarks use it where a real desktop would only cost time.
+status line. Use it in tests and benchmarks of the loop, where a real desktop would only cost time.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ class _Form:
 
 
 class FakeEnvironment:
-    """A form in memory that obeys the `hisa.protocols.Environment` protocol.
+    """A form in memory that implements `hisa.protocols.Environment`.
 
     Args:
-        size: the screen, in pixels; at least 640x400.
-        image_limit: the largest picture that models see.
-        commands: what `execute` answers, by command line; any other answers exit code 127.
-        fail_after: after so many calls of `observe`, `act` and `execute` the machine is gone.
-        partial: so many of the first looks with elements have only the first two of them.
+        size: the size of the screen in pixels, at least 640x400.
+        image_limit: the largest picture that models see, in pixels.
+        commands: the result of `execute` for each command line; any other ends with exit code 127.
+        fail_after: number of calls of `observe`, `act`, `execute` and the file methods after which
+            the machine is gone; None: it stays.
+        partial: number of looks with elements, from the first on, that have only two elements.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class FakeEnvironment:
         partial: int = 0,
     ) -> None:
         self.acted: list[Action] = []
-        """Every action done since the last reset."""
+        """All actions done since the last reset."""
         self.looked: list[bool] = []
         """For each look so far, whether elements were asked for."""
         self._size = size
@@ -79,12 +80,12 @@ class FakeEnvironment:
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The name that outputs print."""
         return "fake"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """All there are."""
+        """The optional abilities; see `hisa.protocols.Environment`."""
         return frozenset({"elements", "execute", "hidden", "throw_away"})
 
     @property
@@ -94,25 +95,25 @@ class FakeEnvironment:
 
     @property
     def agreed(self) -> bool:
-        """Whether the box is ticked."""
+        """Whether the check box is checked."""
         return self._form.agreed
 
     def move(self, names: Iterable[str], by: float) -> None:
-        """Move parts of the form down by so many pixels: "field", "agree", "ok", "save"."""
+        """Move parts of the form ("field", "agree", "ok", "save") down by some pixels."""
         for name in names:
             box = self._boxes[name]
             self._boxes[name] = _box(box.left, box.top + by, box.width, box.height)
 
     async def __aenter__(self) -> FakeEnvironment:
-        """Start: an empty form."""
+        """Start with an empty form."""
         await self.reset()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing to leave behind."""
+        """Do nothing: there is nothing to clean up."""
 
     async def reset(self) -> None:
-        """An empty form and no files."""
+        """Empty the form and delete all files."""
         self._form = _Form()
         self.acted.clear()
 
@@ -133,14 +134,14 @@ class FakeEnvironment:
         )
 
     async def look_everywhere(self) -> Observation:
-        """A look: the form hides nothing."""
+        """Take a look; the form hides no element."""
         return await self.observe(elements=True)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, in order.
 
         Raises:
-            ActionRefused: an unknown key; the actions before it are done.
+            ActionRefused: a key is unknown; the actions before it were done.
         """
         self._alive()
         for action in actions:
@@ -150,7 +151,13 @@ class FakeEnvironment:
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
-        """The scripted result of this command line; exit code 127 where there is none."""
+        """Returns the scripted result of a command line; with exit code 127 if there is none.
+
+        Args:
+            command: the command line; a list is joined with blanks.
+            timeout: ignored; a scripted result may say that it timed out.
+            limit: most characters of output, and of errors.
+        """
         self._alive()
         line = command if isinstance(command, str) else " ".join(command)
         result = self._commands.get(line)
@@ -161,11 +168,11 @@ class FakeEnvironment:
         )
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """A file written here or by the form's "Save".
+        """Returns a file that `write_file` or the form's "Save" wrote.
 
         Raises:
-            FileNotFoundError: there is none.
-            FileRefused: it is larger than the limit.
+            FileNotFoundError: there is no such file.
+            FileRefused: the file is larger than the limit.
         """
         self._alive()
         most = FILE_LIMIT if limit is None else limit
@@ -195,7 +202,7 @@ class FakeEnvironment:
         form, boxes = self._form, self._boxes
         field = {"editable", "focusable"} | ({"focused"} if form.focus == "field" else set())
 
-        def element(
+        def _element(
             role: str,
             name: str,
             box: BoundingBox,
@@ -207,12 +214,12 @@ class FakeEnvironment:
             return Element(role, name, box, text, label, shown, _APP, _TITLE)
 
         return (
-            element("label", "Name:", _box(120, 120, 80, 32)),
-            element("text", "", boxes["field"], *field, text=form.text, label="Name:"),
-            element("check box", "Agree", boxes["agree"], *["checked"] * form.agreed),
-            element("push button", "OK", boxes["ok"]),
-            element("push button", "Save", boxes["save"]),
-            element("label", form.status, boxes["status"]),
+            _element("label", "Name:", _box(120, 120, 80, 32)),
+            _element("text", "", boxes["field"], *field, text=form.text, label="Name:"),
+            _element("check box", "Agree", boxes["agree"], *["checked"] * form.agreed),
+            _element("push button", "OK", boxes["ok"]),
+            _element("push button", "Save", boxes["save"]),
+            _element("label", form.status, boxes["status"]),
         )
 
     def _draw(self) -> Image.Image:
@@ -253,7 +260,7 @@ class FakeEnvironment:
     # ---------------------------------------------------------------- what it does
 
     def _do(self, action: Action) -> None:
-        """Button and key halves and sleeping change nothing in the form."""
+        """Do an action; half presses of buttons and keys, and sleeping, change nothing."""
         form, writes = self._form, self._form.focus == "field"
         match action:
             case Click():

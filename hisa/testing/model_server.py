@@ -49,7 +49,7 @@ _LINE_PIECES = 96
 
 @dataclass(frozen=True)
 class Fault:
-    """One bad answer. ``text`` is what a good one would have said."""
+    """A bad response. ``text`` is what a good one would have said."""
 
     kind: FaultKind
     status: int = 500
@@ -62,7 +62,7 @@ Reply = str | ModelReply | Fault
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a script; ``role`` empty: for the next request of any role."""
+    """One line of a script: the reply to the next request of a role; ``role`` empty: of any."""
 
     reply: Reply
     role: str = ""
@@ -70,7 +70,7 @@ class Line:
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as it came over the wire. Names of ``headers`` are in lower case."""
+    """A request as it was received. The names of ``headers`` are in lower case."""
 
     path: str
     headers: dict[str, str]
@@ -83,7 +83,7 @@ class ReceivedRequest:
 
     @property
     def step(self) -> int:
-        """The ``X-Step`` header; 0 where it is missing."""
+        """The ``X-Step`` header; 0 if it is missing."""
         text = self.headers.get("x-step", "0")
         return int(text) if text.isdecimal() else 0
 
@@ -94,7 +94,7 @@ class ReceivedRequest:
 
     @property
     def text(self) -> str:
-        """All text of all messages, one part a line."""
+        """All text of all messages, one part per line."""
         return self.text_by()
 
     @property
@@ -103,7 +103,7 @@ class ReceivedRequest:
         return self.text_by("system").partition("\n")[0].strip()
 
     def text_by(self, *roles: str) -> str:
-        """Text of the messages of these roles; of all where none is named."""
+        """Returns the text of the messages of these roles; without roles, of all messages."""
         parts = self._parts(*roles)
         return "\n".join(part.get("text", "") for part in parts if part.get("type") == "text")
 
@@ -126,7 +126,7 @@ class _Server(ThreadingHTTPServer):
     answer: Callable[[ReceivedRequest], Reply]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is what the faults are for: nothing to report."""
+        """Report nothing: faults are meant to make clients go away."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -136,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
     path_end: ClassVar[str] = "/chat/completions"
     protocol_version = "HTTP/1.1"
     wbufsize = -1
-    """Head and body leave in one piece: sent apart, each answer waits 40 ms for a delayed ACK."""
+    """Buffers head and body: sent apart, each response would wait 40 ms for a delayed ACK."""
 
     def do_GET(self) -> None:
         """Names the models."""
@@ -161,17 +161,17 @@ class Handler(BaseHTTPRequestHandler):
         self._send(self.server.answer(received), received)
 
     def read_request(self, headers: dict[str, str], body: Any) -> ReceivedRequest:
-        """The request, where it is a chat completion.
+        """Returns the request, checked to be a chat completion.
 
         Raises:
-            ValueError, TypeError, KeyError: it is none.
+            ValueError, TypeError, KeyError: it is not one.
         """
         if not isinstance(body["messages"], list):
             raise ValueError("messages is not a list")
         return ReceivedRequest(self.path, headers, body)
 
     def completion(self, reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
-        """The body of a good answer."""
+        """Returns the body of a good response."""
         return _completion(reply, received)
 
     def _send(self, reply: Reply, received: ReceivedRequest) -> None:
@@ -181,14 +181,14 @@ class Handler(BaseHTTPRequestHandler):
             self._good(self.completion(reply, received), received)
 
     def _good(self, body: dict[str, Any], received: ReceivedRequest) -> None:
-        """A good answer, streamed where that was asked for."""
+        """Send a good response, streamed if the request asks for it."""
         if received.body.get("stream") and "choices" in body:
             self._events(_chunks(body, received))
         else:
             self._json(200, body)
 
     def _events(self, events: list[bytes], *, is_complete: bool = True) -> None:
-        """Server-sent events, flushed together."""
+        """Send server-sent events, flushed together."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -203,7 +203,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def _half(self, good: dict[str, Any], received: ReceivedRequest, kind: FaultKind) -> None:
-        """Half of a good stream, and what comes of it."""
+        """Send half of a good stream, and then the fault."""
         events = _chunks(good, received)
         self._events(events[: len(events) // 2], is_complete=kind == "stream_end")
         self.close_connection = True
@@ -296,11 +296,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Nothing on standard error; requests are kept and logged by `FakeServer`."""
+        """Print nothing to standard error; `FakeServer` keeps the requests."""
 
 
 def _completion(reply: str | ModelReply, received: ReceivedRequest) -> dict[str, Any]:
-    """The body of a good answer; tokens are estimated where the reply has none."""
+    """Returns the body of a good response; token counts that the reply lacks are estimated."""
     if isinstance(reply, str):
         reply = ModelReply(reply)
     tokens_in = reply.usage.tokens_in or estimate_tokens(received.text)
@@ -327,13 +327,13 @@ def _completion(reply: str | ModelReply, received: ReceivedRequest) -> dict[str,
 
 
 def _prompt_tokens(tokens: TurnTokens | None, received: ReceivedRequest) -> dict[str, Any]:
-    """The prompt's ids as vLLM tells them, where they are asked for."""
+    """Returns the token ids of the prompt as vLLM sends them, if the request asks for them."""
     gives_ids = tokens and tokens.prompt_ids and received.body.get("return_token_ids")
     return {"prompt_token_ids": list(tokens.prompt_ids or ())} if tokens and gives_ids else {}
 
 
 def _reply_tokens(tokens: TurnTokens | None, received: ReceivedRequest) -> dict[str, Any]:
-    """The same of the reply: fields of a choice."""
+    """Returns token ids and log-probs of the reply, as fields of a choice."""
     fields: dict[str, Any] = {}
     if tokens and tokens.reply_ids and received.body.get("return_token_ids"):
         fields["token_ids"] = list(tokens.reply_ids)
@@ -343,7 +343,7 @@ def _reply_tokens(tokens: TurnTokens | None, received: ReceivedRequest) -> dict[
 
 
 def _chunks(body: dict[str, Any], received: ReceivedRequest) -> list[bytes]:
-    """A completion as the data of the events that stream it, a word in each."""
+    """Returns a completion as the data of the events that stream it, one word each."""
     usage = body.get("usage")
     options = received.body.get("stream_options") or {}
     head = {key: body[key] for key in ("id", "created", "model")}
@@ -367,14 +367,14 @@ def _chunks(body: dict[str, Any], received: ReceivedRequest) -> list[bytes]:
 class FakeServer:
     """Serves a script on 127.0.0.1 from a thread; a context manager.
 
-    Running out of script is answered with status 400, which no client tries again.
+    If the script has ended, it responds with status 400, which no client retries.
 
     Args:
-        script: answers in order; a `Line` may be kept for one role.
-        then: answers when nothing of the script is left for a request.
-        port: 0: a free one.
+        script: the replies, in order; a `Line` may be for one role only.
+        then: returns the reply to a request if the script has none left for it.
+        port: the port to listen on; 0: any free port.
 
-    ``requests`` holds every request in the order it came.
+    ``requests`` has all requests in the order in which they were received.
     """
 
     handler: ClassVar[type[Handler]] = Handler
@@ -410,7 +410,7 @@ class FakeServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop serving; hanging answers are let go."""
+        """Stop serving and release responses that hang."""
         self._server.stopping.set()
         if self._thread.is_alive():
             self._server.shutdown()

@@ -1,4 +1,4 @@
-"""Models without a network: one follows a script, one asks a function; and what they may say."""
+"""Models without a network: one follows a script, and one calls a function."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def tool_call(tool: str, value: object, description: str = "", *, thought: str =
 
     Args:
         tool: a tool's name, such as "gui_action" or "termination".
-        value: its input; with X_COORD, Y_COORD where a place has to be found.
-        description: of that place.
-        thought: why.
+        value: the tool's input; X_COORD and Y_COORD stand for a place that is to be found.
+        description: the description of that place.
+        thought: why the planner makes the call.
     """
     reply = {"thought": thought, "tool": tool, "input": value}
     return json.dumps({**reply, "description": description} if description else reply)
@@ -30,13 +30,13 @@ def _reply(answer: str | ModelReply, name: str) -> ModelReply:
 
 
 class ScriptedModel:
-    """Gives prepared replies, one a call, in order.
+    """Returns prepared replies, one for each call, in order.
 
     Args:
-        replies: a string or reply is answered, an exception is raised.
-        name: as printed.
+        replies: a string or a reply is returned, an exception is raised.
+        name: the name that outputs print.
 
-    ``requests`` holds every request that came, those answered by an exception included.
+    ``requests`` has all requests so far, including those for which an exception was raised.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class ScriptedModel:
         self._replies = iter(replies)
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The next prepared reply.
+        """Returns the next prepared reply.
 
         Raises:
-            ScriptExhausted: every prepared reply was given.
+            ScriptExhausted: no prepared reply is left.
         """
         self.requests.append(request)
         try:
@@ -67,11 +67,11 @@ class ScriptedModel:
 
 
 class FunctionModel:
-    """Answers with what a function makes of the request.
+    """Returns what a function returns for the request.
 
     Args:
         function: takes a `ModelRequest`; returns text or a reply, or an awaitable of one.
-        name: as printed.
+        name: the name that outputs print.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class FunctionModel:
         self._function = function
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The function's answer; what it raises comes through."""
+        """Returns the function's reply; raises what the function raises."""
         self.requests.append(request)
         answer = self._function(request)
         if inspect.isawaitable(answer):

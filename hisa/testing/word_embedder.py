@@ -17,8 +17,8 @@ class WordEmbedder:
     """Counts words in ``dimension`` buckets; the same words in any order give cosine 1.
 
     Args:
-        name: its identity.
-        dimension: length of a vector.
+        name: the identity of the embedder; a store refuses an embedder of another name.
+        dimension: the number of components of a vector.
     """
 
     def __init__(self, name: str = "words", dimension: int = 256) -> None:
@@ -32,5 +32,5 @@ class WordEmbedder:
         return unit(counts)
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
-        """One unit vector a text, in order."""
+        """Returns one unit vector for each text, in order."""
         return [self._vector(text) for text in texts]

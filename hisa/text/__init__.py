@@ -1,7 +1,7 @@
-"""Text: made safe for prompts, terminals and logs where it may be hostile, and compared.
+"""Makes text that may be hostile safe for prompts, terminals and logs, and compares texts.
 
-Whatever comes from models, screens, tools, tasks and files passes here before it is shown, logged
-or put into a prompt; every room may call it. Start with `safe_text.py` (terminals),
-`prompt_text.py` (prompts) and `redact/`, which takes secrets out; `prompts.py` renders the files
-under `prompts`.
+All text from models, screens, tools, tasks and files passes here before it is shown, logged or put
+into a prompt; every package may use this one. Start with `safe_text.py` (terminals),
+`prompt_text.py` (prompts) and `redact/`, which removes secrets; `prompts.py` renders the files of
+the folder `prompts`.
 """

@@ -1,4 +1,4 @@
-"""Counts in a sentence: one thing, or so many of them."""
+"""Puts counts into words, singular or plural."""
 
 from __future__ import annotations
 
@@ -11,5 +11,12 @@ def pluralise(count: int, noun: str) -> str:
 
 
 def all_of(count: int, noun: str, verb: str, verbs: str) -> str:
-    """Returns "the check holds" or "all 3 checks hold"."""
+    """Returns "the check holds" or "all 3 checks hold".
+
+    Args:
+        count: the number of things.
+        noun: the name of one thing: "check".
+        verb: the verb for one thing: "holds".
+        verbs: the verb for several things: "hold".
+    """
     return f"the {noun} {verb}" if count == 1 else f"all {count} {noun}s {verbs}"

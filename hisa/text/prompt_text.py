@@ -1,7 +1,7 @@
-"""Text from models, tools and screens, made safe to stand in a prompt.
+"""Makes text from models, tools and screens safe to be part of a prompt.
 
-Prompts mark their sections with tags, one on a line, and history lines separate their fields with
-`` | Label: ``. Text that comes from outside must not be able to close a section, start a line or
+Prompts mark their sections with tags, each on a line of its own, and step lines separate their
+fields with `` | Label: ``. Text from outside must not be able to close a section, start a line or
 forge a field.
 """
 
@@ -56,71 +56,71 @@ SECTION_TAGS = (
     "tools",
     "windows",
 )
-"""Every tag that marks a section of a prompt."""
+"""All tags that mark sections of prompts."""
 
 _TAG = re.compile(rf"<(?=[\s/]{{0,8}}(?:{'|'.join(SECTION_TAGS)})\b)", re.IGNORECASE)
 _TAG_LINE = re.compile(r"\s*<[^<>]*>\s*$")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 OBJECT_CHARACTER = "\ufffc"
-"""Stands in a text of accessibility for what is in it and no text, as a link or a picture."""
+"""Accessibility puts this into a text in place of an object, such as a link or a picture."""
 _LONGEST_WORD = 200
-"""Characters of a word that is left out where a cut goes through it: longer than most tokens."""
+"""A word of fewer characters that a cut goes through is left out; most tokens are shorter."""
 _FIELD = re.compile(r"\|(?=\s*(?:Thought|Description|Input|Result)\s*:)", re.IGNORECASE)
 
 
 def sections(texts: Mapping[str, str]) -> str:
-    """The texts in sections of a prompt, by their tags; one without text is left out."""
+    """Returns texts as sections of a prompt, by their tags; empty texts are left out."""
     return "\n".join(
         f"<{tag}>\n{text}\n</{tag.split(maxsplit=1)[0]}>" for tag, text in texts.items() if text
     )
 
 
 def speaks_of(text: str, words: Iterable[str]) -> bool:
-    """Whether some word of a text, in small letters, begins as one of these."""
+    """Whether a word of a text in lower case begins with one of these words."""
     return any(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
 
 
 def mark_untrusted(tag: str) -> str:
-    """The tag of a section whose text is the screen's, a file's or a tool's: nobody's orders."""
+    """Returns the tag for text of the screen, a file or a tool, which is no instruction."""
     return f"{tag} untrusted"
 
 
 def by_number(texts: Iterable[str], *, between: str = " ") -> str:
-    """The texts in one, each with its number; an empty one is left out, its number too."""
+    """Joins texts, each with its number from 1 on; empty texts are left out with their number."""
     return between.join(f"{at}) {text}" for at, text in enumerate(texts, 1) if text.strip())
 
 
 def printable(text: str) -> str:
-    """The text with control characters, but newline and tab, and lone surrogates replaced."""
+    """Replaces lone surrogates, and control characters except newline and tab."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 
 
 def broken_character(text: str) -> str:
-    """The first character that `printable` replaces, as ``U+D800``; empty where there is none.
+    """Returns the first character that `printable` replaces, as ``U+D800``; empty if none.
 
-    A carriage return passes: it is a key, and a line's end in files.
+    A carriage return is allowed: it is a key, and the end of a line in files.
     """
     match = _SURROGATE.search(text) or _CONTROL.search(text.replace("\r", " "))
     return f"U+{ord(match[0]):04X}" if match else ""
 
 
 def guard_tags(text: str) -> str:
-    """Text as it is, but for control characters and for lines that are a section's tag."""
+    """Returns the text with control characters, and lines that are a section's tag, replaced."""
     lines = printable(text.replace("\r\n", "\n")).split("\n")
     return "\n".join(_TAG.sub("‹", line) if _TAG_LINE.match(line) else line for line in lines)
 
 
 def without_tags(text: str) -> str:
-    """Text with its white space, and without control characters and section tags anywhere."""
+    """Returns the text without control characters and section tags; its white space stays."""
     return _TAG.sub("‹", printable(text))
 
 
 def clean(text: str, *, laid_out: bool = False) -> str:
-    """Text of several lines without control characters, blank lines and section tags.
+    """Returns a text of several lines without control characters, blank lines and section tags.
 
-    Nor has it the characters that stand for objects inside a text, as a browser's texts do. Tabs
-    stay, for a table's cells may be empty; other blanks in a row only if it is ``laid_out``.
+    The characters that stand for objects, as in a browser's texts, are removed too. Tabs stay,
+    since cells of a table may be empty. Other runs of blanks stay only if ``laid_out`` is True.
     """
     lines = (line.rstrip() for line in _words(text).split("\n"))
     if not laid_out:
@@ -129,7 +129,7 @@ def clean(text: str, *, laid_out: bool = False) -> str:
 
 
 def one_line(text: str) -> str:
-    """`clean`, on one line."""
+    """Returns the text as `clean` does, but on one line."""
     return _TAG.sub("‹", " ".join(_words(text).split()))
 
 
@@ -138,17 +138,17 @@ def _words(text: str) -> str:
 
 
 def guard_fields(text: str) -> str:
-    """One line in which a pipe before a field's label is no separator; other pipes stay."""
+    """Returns one line in which only pipes that could begin a field are replaced."""
     return _FIELD.sub("¦", one_line(text))
 
 
 def field_text(text: str) -> str:
-    """One line without pipes, for prose in a history line."""
+    """Returns one line without pipes, for prose in a step line."""
     return one_line(text).replace("|", "¦")
 
 
 _GAP = re.compile(r"\n… (\d{1,12}) characters left out …\n")
-"""What `ends` puts in the place of what it leaves out."""
+"""The line that `ends` puts in place of the text that it leaves out."""
 
 
 def _halves(before: str, after: str) -> tuple[int, int]:
@@ -160,9 +160,10 @@ def _halves(before: str, after: str) -> tuple[int, int]:
 
 
 def _start(text: str, chars: int) -> str:
-    """Its first ``chars`` characters, less half a word at their end, but for the first word.
+    """Returns the first ``chars`` characters, without half a word at the end.
 
-    Half of a key or a token would not be recognised as one where secrets are looked for.
+    The search for secrets would not recognise half of a key or token. A first word that is cut is
+    kept.
     """
     beginning = text[:chars]
     half, _ = _halves(beginning[-_LONGEST_WORD:], text[chars : chars + _LONGEST_WORD])
@@ -170,14 +171,14 @@ def _start(text: str, chars: int) -> str:
 
 
 def _end(text: str, chars: int) -> str:
-    """Its last ``chars`` characters, less half a word at their beginning."""
+    """Returns the last ``chars`` characters, without half a word at their beginning."""
     at = len(text) - chars
     _, half = _halves(text[max(0, at - _LONGEST_WORD) : at], text[at : at + _LONGEST_WORD])
     return text[at + half :]
 
 
 def ends(text: str, chars: int) -> str:
-    """Beginning and end of a text of several lines, about ``chars`` characters of it in all."""
+    """Returns beginning and end of a text of several lines, about ``chars`` characters in all."""
     if len(text) <= chars:
         return text
     tail = chars // 3
@@ -187,21 +188,21 @@ def ends(text: str, chars: int) -> str:
 
 
 def _count_left_out(part: str) -> int:
-    """Returns the characters that are gone with a part, an earlier cut's among them."""
+    """Returns the number of characters that a cut removes, including those of earlier cuts."""
     earlier = (int(match[1]) - len(match[0]) for match in _GAP.finditer(part))
     return len(part) + sum(earlier)
 
 
 def short(text: str, chars: int) -> str:
-    """One line of at most ``chars`` characters, without the separators of a history line."""
+    """Returns one line of at most ``chars`` characters, without the separator of step lines."""
     flat = " ".join(text.split()).replace("|", "/")
     return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 
 
 def excerpt(text: str, chars: int) -> str:
-    """The beginning and the end of ``text`` on one line of at most ``chars`` characters.
+    """Returns beginning and end of a text on one line of at most ``chars`` characters.
 
-    Both ends of an output matter: what was asked for stands first, what went wrong last.
+    Both ends of an output matter: the beginning says what was asked for, the end what went wrong.
     """
     if len(text) > 8 * chars + 8:
         text = f"{_start(text, 4 * chars)} {_end(text, 4 * chars)}"

@@ -1,7 +1,8 @@
 """Prompts are files: those that ship in ``prompts/``, and a user's own in ``prompts.folder``.
 
-A file there takes the place of the one of the same name; all others are those that ship. A run, and
-each command, has its `Prompts` for all that it calls: `own_prompts` sets them, `render` asks them.
+A user's file replaces the one with the same name; the other prompts are those that ship. Each run
+and each command has its own `Prompts`: `own_prompts` sets them for all that is called within, and
+`render` uses them.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ __all__ = ["SHIPPED", "Prompts", "data_folder", "own_prompts", "render"]
 
 _COMMENT = re.compile(r"\{#.*?#\}", re.S)
 _HASH = 16
-"""Hexadecimal digits of a hash that are written down: enough to tell the versions of a file."""
+"""Hexadecimal digits of a hash that are logged: enough to distinguish versions of a file."""
 
 
 def data_folder(name: str) -> Path:
-    """``prompts`` or ``patterns_db``, from the wheel or, in a checkout, from its top level."""
+    """Returns the folder ``prompts`` or ``patterns_db``, of the wheel or of a checkout."""
     package = Path(__file__).resolve().parent.parent
     packed = package / "_data" / name
     return packed if packed.is_dir() else package.parent / name
 
 
 class Prompts:
-    """The prompts of a run; files are read once, when the first one is asked for.
+    """The prompts of a run; the files are read once, when the first one is used.
 
     Args:
-        folder: a user's own files; None: those that ship are taken.
+        folder: the folder with a user's own files; None: all prompts are those that ship.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -55,7 +56,7 @@ class Prompts:
         """The user's files, by name.
 
         Raises:
-            ConfigError: the folder or a file in it cannot be used; it names both.
+            ConfigError: the folder or a file in it cannot be used; the text names both.
         """
         if self._folder is None:
             return {}
@@ -63,7 +64,7 @@ class Prompts:
             paths = sorted(path for path in self._folder.iterdir() if path.name[0] != ".")
         except OSError as error:
             raise self._build_error(
-                f"{error.strerror}", "name a folder that holds prompts"
+                f"{error.strerror}", "name a folder that contains prompts"
             ) from error
         return {path.name: self._check_file(path) for path in paths}
 
@@ -91,7 +92,7 @@ class Prompts:
                 raise self._build_error(f"{file}: {error}", self._compare(file)) from error
             line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
             message = f"{data_folder('prompts') / file}{line}: {error}"
-            raise ConfigError(message, fix="mend it there: it is no longer as it ships") from error
+            raise ConfigError(message, fix="repair that file, which was changed") from error
 
     @cached_property
     def _templates(self) -> Environment:
@@ -102,7 +103,7 @@ class Prompts:
         return environment
 
     def _check_file(self, path: Path) -> str:
-        """Returns the text of a file that can take the place of the one that ships."""
+        """Returns the text of a user's file, checked to fit in place of the one that ships."""
         from jinja2 import TemplateSyntaxError
 
         name, shipped = path.name, self.shipped.get(path.name)
@@ -127,7 +128,7 @@ class Prompts:
         try:
             if not path.is_file():
                 raise self._build_error(f"{path.name} is not a file", self._compare(path.name))
-            return path.read_bytes().decode("utf-8-sig")  # some editors begin a file with a mark
+            return path.read_bytes().decode("utf-8-sig")  # some editors write a byte-order mark
         except (OSError, UnicodeDecodeError) as error:
             message = f"{path.name} cannot be read as UTF-8: {error}"
             raise self._build_error(message, f"save {path} as UTF-8") from error
@@ -140,7 +141,7 @@ class Prompts:
 
 
 def _syntax() -> Environment:
-    """Returns what reads a prompt: a name that is not known is an error, and nothing is run."""
+    """Returns an environment in which an unknown name is an error and templates run no code."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -166,25 +167,25 @@ def _braces(names: set[str]) -> str:
 
 
 SHIPPED = Prompts()
-"""Those that ship: read and parsed once for all runs of a process."""
+"""The prompts that ship: read and parsed once for all runs of a process."""
 _present: ContextVar[Prompts] = ContextVar("prompts", default=SHIPPED)
 
 
 @contextmanager
 def own_prompts(prompts: Prompts) -> Iterator[Prompts]:
-    """Let `render` take these prompts in what is called within, and in the tasks made there."""
+    """Make `render` use these prompts within the ``with`` block, and in tasks started there."""
     before = _present.get()
     _present.set(prompts)
     try:
         yield prompts
     finally:
-        _present.set(before)  # no token: a generator may be closed by another task
+        _present.set(before)  # without a token, as another task may close the generator
 
 
 def render(name: str, /, **values: object) -> str:
-    """The prompt ``name`` (without ``.md``) with its values filled in.
+    """Returns a prompt with its values filled in; ``name`` is the file's without ``.md``.
 
     Raises:
-        ConfigError: the file cannot be used; it is named.
+        ConfigError: the file cannot be used; the text names it.
     """
     return _present.get().render(name, values)

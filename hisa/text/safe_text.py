@@ -1,8 +1,8 @@
-"""Text of models, screens and tasks, made safe to show in a terminal.
+"""Makes text of models, screens and tasks safe to show in a terminal.
 
-A terminal obeys escape sequences, and a reader trusts what a line looks like: so every character
-that steers a terminal, reorders a line or has no visible form is shown as its number, ``\\x1b``.
-Markup of `rich` is not touched: print the result as a `rich.text.Text` or with ``click.echo``.
+A terminal obeys escape sequences, and a reader trusts what a line looks like. So every character
+that controls a terminal, reorders a line or is invisible is shown as its number: ``\\x1b``. Markup
+of `rich` is left as it is: print the result as a `rich.text.Text` or with ``click.echo``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _in_json(match: re.Match[str]) -> str:
 
 
 def encodable(text: str, /) -> str:
-    """The text with each lone half of a surrogate pair, which UTF-8 cannot hold, as U+FFFD."""
+    """Replaces each lone half of a surrogate pair, which UTF-8 cannot encode, by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -51,26 +51,26 @@ def encodable(text: str, /) -> str:
 
 
 def safe_text(text: str, /) -> str:
-    """The text in full, tabs and line breaks kept, everything unsafe shown as its number."""
+    """Returns the whole text; unsafe characters are shown as numbers, tabs and line breaks stay."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE.sub(_number, text.replace("\r\n", "\n"))
 
 
 def safe_line(text: str, /, limit: int | None = None) -> str:
-    """The text on one line; white space becomes single spaces."""
+    """Returns the text on one line, with single blanks, of at most ``limit`` characters."""
     line = safe_text(" ".join(text.split()))
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def safe_name(name: str, /) -> str:
-    """A file's name on one line, every blank of it kept: tab and line break are shown too."""
+    """Returns a file name on one line; all its blanks stay, tab and line break as numbers."""
     return _UNSAFE.sub(_number, name).replace("\t", "\\x09").replace("\n", "\\x0a")
 
 
 def safe_json(document: str, /) -> str:
-    """A JSON document with everything unsafe written as JSON's own ``\\uXXXX``; it means the same.
+    """Returns a JSON document with unsafe characters as ``\\uXXXX``; its meaning is the same.
 
-    Only strings of a JSON document can hold such characters, so nothing else changes.
+    Such characters occur only in strings, so nothing else changes.
     """
     return _UNSAFE.sub(_in_json, document)

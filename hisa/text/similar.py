@@ -1,4 +1,4 @@
-"""How alike a name in a description and a text on the screen are."""
+"""Measures how similar a name in a description and a text on the screen are."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 _DIGITS = re.compile(r"\d+")
 _ENDS = " .,;:!?…*_-–>»▸▾▼\"'“”‘’`«"
 _LONG = 200
-"""Longer texts are documents, not names; they go by how they begin."""
+"""A longer text is a document, not a name; only its beginning is compared."""
 _SAME_RATIO = 0.94
-"""Names this much alike are the same but for a slip: "Sort Ascending" is not "Descending"."""
+"""Names this similar differ only by a typing mistake: "Sort Ascending" is not "Descending"."""
 _LESS = 0.85
-"""Factor where the text is only a part of the name."""
+"""Factor if the text is only a part of the name."""
 _BEGINNING = 20
-"""Characters that are enough of a beginning."""
+"""So many equal characters at the beginning are enough."""
 
 
 @lru_cache(maxsize=8192)
 def clean(text: str) -> str:
-    """Lower case, single blanks, without mnemonics, shortcuts, dots and colons at the ends."""
+    """Returns a name in lower case, with single blanks, without mnemonics, shortcuts and dots."""
     joined = " ".join(text.casefold().replace("&", "").split())
     joined = _SHORTCUT.sub("", joined).strip(_ENDS) or joined
     return joined.replace("’", "'")
@@ -31,10 +31,10 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=32768)
 def similarity(name: str, text: str) -> float:
-    """0..1: 1 is the same but for case, blanks and punctuation at the ends.
+    """Returns the similarity, 0 to 1; 1: equal but for case, blanks and punctuation at the ends.
 
-    A part of several words counts as likely the same thing, a single word inside a longer text
-    hardly: "save" is not "save all".
+    A part of several words is probably the same thing, a single word of a longer text hardly:
+    "save" is not "save all".
     """
     if not text:
         return 0.0
@@ -60,7 +60,15 @@ def similarity(name: str, text: str) -> float:
 
 
 def title_similarity(name: str, title: str, app: str = "") -> float:
-    """`similarity` to a window; a title is often "document - application": each part counts."""
+    """Returns the similarity of a name to a window, 0 to 1.
+
+    Titles are often "document - application", so the best part counts.
+
+    Args:
+        name: a name in a description.
+        title: the title of the window.
+        app: the name of its application.
+    """
     parts = [app, title, *re.split(r" [-—–] ", title)]
     return max(similarity(name, part.lstrip("*")) for part in parts)
 
@@ -79,7 +87,7 @@ def _score_fuzzy(name: str, text: str) -> float:
     if _DIGITS.findall(name) != _DIGITS.findall(text):
         return 0.0
     ratio = fuzz.ratio(name, text) / 100
-    # Two characters of four may differ by chance; short names must be right.
+    # Short names must be equal: two of four characters may differ by chance.
     score = 0.97 * ratio if ratio >= _SAME_RATIO and len(name) >= 5 else 0.7 * ratio
     if " " in name and fuzz.token_sort_ratio(name, text) == 100:
         return 0.9

@@ -1,4 +1,4 @@
-"""What a model thought aloud, told from what it answers."""
+"""Removes from a model's reply what it thought aloud."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 __all__ = ["without_thinking"]
 
 _MAX_STARTS = 64
-"""How many opening braces are tried as beginnings of JSON."""
+"""Most opening braces that are tried as the beginning of JSON."""
 _NEXT = re.compile(
     r"(?P<object>\{)"
     # <think>, </thinking>, <seed:think>, <|END_THINKING|>, <|begin_of_thought|>, ◁/think▷
@@ -27,11 +27,11 @@ def _closes(mark: re.Match[str]) -> bool:
 
 
 def without_thinking(text: str) -> str:
-    """The text without what stands in thinking tags.
+    """Returns the text without what is inside thinking tags.
 
-    An opening tag without an end holds all that follows, an end without a beginning all before it:
-    templates of chats often write the first tag themselves. What is inside a JSON object is text
-    of that object, so that a model may type such a tag.
+    After an opening tag without an end, all is thinking. Before an end without a beginning, all is
+    thinking too: chat templates often write the first tag themselves. Tags inside a JSON object
+    are left alone, so that a model can type one.
     """
     parts: list[str] = []
     begun = position = starts = 0
@@ -52,7 +52,7 @@ def without_thinking(text: str) -> str:
 
 
 def _end_of_object(text: str, start: int) -> int:
-    """Returns the end of a JSON object; the end of its brace if it is none."""
+    """Returns the end of the JSON object at ``start``; the end of the brace if there is none."""
     try:
         return _decoder.raw_decode(text, start)[1]
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What does not fit a form, in HiSA's words: the key, what is wrong, and which keys there are."""
+"""Explains why data does not fit a form: the key, what is wrong, and which keys there are."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hisa.text.redact import redact
 __all__ = ["explain", "keys_at"]
 
 Place: TypeAlias = Sequence[int | str]
-"""Of a key: the names and numbers that lead to it from the root."""
+"""The place of a key: the names and numbers that lead to it from the root."""
 _VALUE_CHARACTERS = 80
-"""Of a value that does not fit; chosen by hand: enough to know it again."""
+"""Most characters of a wrong value that are shown; chosen by hand: enough to recognise it."""
 
 
 def keys_at(form: type[BaseModel], place: Place) -> list[str]:
-    """Returns the keys that stand beside the one at a place of a form, as they are written."""
+    """Returns all keys that a form has at the place of a key, as they are written."""
     forms = [form]
     for name in place[:-1]:
         fields = [field for form in forms if (field := _field(form, name)) is not None]
@@ -45,17 +45,17 @@ def explain(
     """Returns the keys that do not fit and why, on one line.
 
     Args:
-        error: what pydantic found.
-        form: what was read.
-        noun: what its keys are called.
+        error: the error of pydantic.
+        form: the form that the data was read into.
+        noun: the word for its keys in the message.
         source: returns where the key at a place was given, such as a line of a file.
-        most: of the keys.
+        most: most keys that are named.
     """
     faults, items = [], error.errors(include_url=False)
     deepest = max((item["loc"] for item in items), key=len)
     for item in items:
         if item["type"] == "too_short" and item["loc"] == deepest[: len(item["loc"])] != deepest:
-            continue  # only for want of the item that does not fit itself
+            continue  # it is too short only because its wrong item does not count
         fault, position = _fault(item, form, noun), source(item["loc"])
         faults.append(f"{position}: {fault}" if position else fault)
     faults = list(dict.fromkeys(faults))
@@ -73,7 +73,7 @@ def _fault(item: Any, form: type[BaseModel], noun: str) -> str:
             return f"{where}: no such {noun}{near}; there are {', '.join(keys)}"
         case "missing":
             return f"{where}: is missing"
-        case "value_error":  # HiSA's own words, which name the value where it says something
+        case "value_error":  # raised by HiSA, with the value in the text if it helps
             return f"{where}: {item['ctx']['error']}".removeprefix(": ")
         case _:
             message = re.sub(r"^Input should be\b", "must be", item["msg"])
@@ -96,7 +96,7 @@ def _field(form: type[BaseModel], name: int | str) -> Any:
 
 
 def _forms(kind: Any) -> Iterator[type[BaseModel]]:
-    """The forms that an annotation holds, at any depth."""
+    """Yields the forms in an annotation, at any depth."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         yield kind
     for inner in get_args(kind):

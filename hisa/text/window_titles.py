@@ -1,8 +1,8 @@
-"""Titles of windows as they read.
+"""Normalises window titles.
 
-The X server's title of a window and the name that its tree tells differ in what nobody sees: marks
-of writing direction around a right-to-left title, blanks at an end. The guest of a private desktop
-has a copy of this function, because nothing of HiSA can be imported where it runs.
+The title of a window in the X server and in its accessibility tree may differ in what nobody sees:
+marks of writing direction around a right-to-left title, or blanks at an end. The guest of a private
+desktop has a copy of this function, because it cannot import HiSA.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["plain_title"]
 
 
 def plain_title(text: str) -> str:
-    """The title without signs that show nothing, with single blanks."""
+    """Returns the title without invisible characters, with single blanks."""
     if not text.isascii():
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     return " ".join(text.split())

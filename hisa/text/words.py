@@ -1,4 +1,4 @@
-"""Words that mean the same on a screen: signs, what icons show, and what they do."""
+"""Compares texts by words that mean the same on a screen: signs, icons, and what they do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 __all__ = ["purpose_match", "quotes", "token_match", "tokens"]
 
 _LONG = 200
-"""Characters; a longer text is no name."""
+"""Most characters of a name."""
 
 _SYNONYMS = (
     "close|×|✕|✖|✗|x|dismiss|cross",
@@ -61,7 +61,7 @@ _STOP = frozenset(_STOP_WORDS.split(" ")) | frozenset(",;:\"'“”‘’()[]./!
 
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> frozenset[str]:
-    """The words of a text that carry its meaning, each as the one word for all that mean it."""
+    """Returns the words that carry the meaning of a text; synonyms become the same word."""
     flat = text.casefold().replace("_", " ").replace("’s ", " ").replace("'s ", " ")
     flat = re.sub(r"(?<=\w)-(?=[^\W\d])", " ", flat)
     joined = _PHRASES.sub(lambda m: _CANON[m[1]], flat)
@@ -89,7 +89,7 @@ def _stem(word: str) -> str:
 
 
 def token_match(query: str, text: str) -> float:
-    """0..1: how many of the words wanted are there, less for further ones.
+    """Returns the share of the query's words that the text has, 0 to 1; other words lower it.
 
     One word among others is seldom the name: "save" is not "save all".
     """
@@ -100,7 +100,7 @@ def token_match(query: str, text: str) -> float:
 
 
 def purpose_match(purpose: str, text: str) -> float:
-    """0..1: how many words of a name a sentence about it has, whatever else it says."""
+    """Returns how well a sentence on a purpose matches a name, 0 to 1, whatever else it says."""
     return _compare(purpose, text, lambda recall, precision: 0.4 * recall + 0.6 * precision)
 
 

@@ -1,4 +1,4 @@
-"""Reads YAML of strangers, in which a few lines of aliases can stand for more than memory holds."""
+"""Reads untrusted YAML, in which a few lines of aliases can unfold into more than memory holds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import yaml
 __all__ = ["MAX_VALUES", "read_yaml"]
 
 MAX_VALUES = 100_000
-"""Values of a text, those of each alias counted again; a text without aliases may have more."""
+"""Most values of a text with aliases, counted each time that an alias stands for them."""
 
 
 def read_yaml(text: str | bytes) -> Any:
-    """Return the value of a YAML text: mappings, lists, texts, numbers, dates.
+    """Returns the value of a YAML text: mappings, lists, texts, numbers, dates.
 
     Raises:
-        yaml.YAMLError: it is not YAML, is nested too deeply, an alias names what it is part of, or
+        yaml.YAMLError: the text is not YAML or is nested too deeply, an alias contains itself, or
             aliases unfold into more than `MAX_VALUES` values and more than the text has characters.
     """
     loader = yaml.SafeLoader(text)
@@ -35,11 +35,11 @@ def read_yaml(text: str | bytes) -> Any:
 
 
 def _count_values(node: yaml.Node, counts: dict[int, int | None]) -> int:
-    """Count the values below a node, aliases unfolded; each node is looked at once."""
+    """Count the values below a node with aliases unfolded; each node is visited once."""
     if id(node) in counts:
         count = counts[id(node)]
         if count is None:
-            raise yaml.YAMLError("an alias names what it is part of")
+            raise yaml.YAMLError("an alias contains itself")
         return count
     counts[id(node)] = None
     children: list[yaml.Node] = []

@@ -69,7 +69,7 @@ def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> No
     holder = start(HOLDER, str(tmp_path))
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
-    with pytest.raises(StoreError, match="held by other processes") as caught:
+    with pytest.raises(StoreError, match="in use by other processes") as caught:
         EdgeStore(tmp_path, WORDS, patience=0.1).list()
     assert "patterns.path" in caught.value.fix
     holder.communicate("", timeout=30)
@@ -104,7 +104,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_unreadable_meta_data_is_named(tmp_path: Path, text: str) -> None:
     EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
     (tmp_path / "meta.json").write_text(text, encoding="latin-1")
-    with pytest.raises(StoreError, match=r"meta\.json: not readable"):
+    with pytest.raises(StoreError, match=r"meta\.json cannot be read"):
         EdgeStore(tmp_path, WORDS).list()
 
 

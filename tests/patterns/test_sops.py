@@ -31,17 +31,17 @@ def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
     assert rules_for(sops, "a") == ()
 
 
-DOMAIN_FORM = "want lower-case letters, digits and _"
+DOMAIN_FORM = "allowed are lower-case letters, digits and _"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("a.md", "- one\nstray\n", "2: 'stray' is neither a rule ('- …') nor part of one"),
-        ("a.md", "", "1: 0 rules; want 1 to 20"),
-        ("a.md", "- x\n" * 21, "1: 21 rules; want 1 to 20"),
-        ("a.md", f"- ok\n- {'x' * 301}\n", "2: a rule of 301 characters; want 1 to 300"),
-        ("a.md", "\n\n- \n", "3: a rule of 0 characters; want 1 to 300"),
+        ("a.md", "", "1: the file has 0 rules; allowed are 1 to 20"),
+        ("a.md", "- x\n" * 21, "1: the file has 21 rules; allowed are 1 to 20"),
+        ("a.md", f"- ok\n- {'x' * 301}\n", "2: the rule has 301 characters; allowed are 1 to 300"),
+        ("a.md", "\n\n- \n", "3: the rule has 0 characters; allowed are 1 to 300"),
         ("a.md", "\ndomains: calc, Calc\n- x\n", f"2: domain 'Calc': {DOMAIN_FORM}"),
         ("Bad Name.md", "- x\n", f"1: domain 'Bad Name': {DOMAIN_FORM}"),
         ("a.yaml", "rules: [x]", "1: rules are written in Markdown: NAME.md"),

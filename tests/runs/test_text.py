@@ -47,7 +47,7 @@ def test_one_step_in_full(tmp_path: Path) -> None:
     assert "place: cell B5 -> (277, 277) by accessibility 0.93" in text
     assert "rejected reply 1: not a JSON object" in text
     assert "failed call: planner rate_limit slow down" in text
-    assert "no place: the green tick" in step_text(run, 6)
+    assert "no place found: the green tick" in step_text(run, 6)
     assert "exit status: 1" in step_text(run, 4)
     assert "refined context: Steps 1~5" in step_text(run, 5)
     assert {event["type"] for event in step_json(run, 3)} >= {"planned", "acted", "plan_rejected"}
@@ -95,7 +95,7 @@ def test_fresh_and_cached_tokens_are_shown_apart_everywhere(tmp_path: Path) -> N
     parts = "4,600 tokens (2,464 fresh and 1,536 cached in, 600 out)"
     assert parts in render(*summary(run))
     text = step_text(run, 1)
-    assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them thought), 0 im" in text
+    assert "planner m: 464 fresh and 1,536 cached in, 300 out (250 of them reasoning), 0 im" in text
     assert "state m: 2,000 in, 300 out, 0 images" in text
     totals = run_json(run)["totals"]
     assert totals["roles"]["planner"]["cached_in"] == 1536

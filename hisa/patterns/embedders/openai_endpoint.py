@@ -22,19 +22,19 @@ __all__ = ["OpenAIEndpoint"]
 
 _BATCH = 128  # chosen by hand
 _SECONDS = 60.0
-"""For one try; chosen by hand."""
+"""Time-out of one request; chosen by hand."""
 _PLAIN = {"Accept-Encoding": "identity"}
 _MOST_BYTES = 64 << 20
-"""Of a response: vectors of 4,096 dimensions for a batch take about 12 MB as text."""
+"""Most bytes of a response: a batch of vectors with 4,096 components takes about 12 MB as text."""
 _log = logging.getLogger(__name__)
 
 
 class OpenAIEndpoint:
-    """Vectors of ``model`` at OPENAI_BASE_URL, else the public OpenAI address.
+    """Vectors of a model at OPENAI_BASE_URL or, if that is not set, at OpenAI's public address.
 
     Args:
-        model: the endpoint's name for it.
-        max_retries: further tries after rate limits, server errors and time-outs.
+        model: the model's name at the endpoint.
+        max_retries: most retries after rate limits, server errors and time-outs.
     """
 
     def __init__(self, model: str, *, max_retries: int = 3) -> None:
@@ -65,10 +65,10 @@ class OpenAIEndpoint:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector, asked for once, by a probe.
+        """The number of components of a vector, found out once by embedding a word.
 
         Raises:
-            ModelUnavailable: the endpoint does not answer with vectors.
+            ModelUnavailable: the endpoint does not return vectors.
         """
         return len(self.embed(["dimension"])[0])
 
@@ -77,22 +77,22 @@ class OpenAIEndpoint:
         _log.info("embedding %d texts with %r at %s", len(texts), self.model, client.base_url)
         try:
             batch = _vectors(self._body(client, texts))
-        except Exception as error:  # also of the HTTP library that the package stands on
+        except Exception as error:  # the HTTP library below raises its own errors too
             raise ModelUnavailable(
                 f"embedder {self.name!r} at {client.base_url}: {error}",
                 fix="check OPENAI_BASE_URL, or --set patterns.embedder=minilm",
             ) from error
         if sorted(batch) != list(range(len(texts))):
             raise ModelUnavailable(
-                f"embedder {self.name!r}: {len(texts)} texts sent, vectors for {sorted(batch)} came"
+                f"embedder {self.name!r}: sent {len(texts)} texts, got vectors for {sorted(batch)}"
             )
         return [unit(batch[index]) for index in range(len(texts))]
 
     def _body(self, client: OpenAI, texts: list[str]) -> bytes:
-        """The response, read piece by piece, so that no more than its limit is ever held.
+        """Returns the response, read piece by piece, so that it never takes more than its limit.
 
         Raises:
-            ValueError: it is longer, or packed.
+            ValueError: the response is too long, or compressed.
         """
         body = bytearray()
         # Plain numbers, since few compatible servers know the packed encoding.
@@ -100,19 +100,19 @@ class OpenAIEndpoint:
             model=self.model, input=texts, encoding_format="float"
         ) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
-                raise ValueError("its answer is packed, which was not asked for")
+                raise ValueError("the response is compressed, which was not requested")
             for piece in answer.iter_bytes():
                 body += piece
                 if len(body) > _MOST_BYTES:
-                    raise ValueError(f"an answer of more than {_MOST_BYTES} bytes")
+                    raise ValueError(f"the response has more than {_MOST_BYTES} bytes")
         return bytes(body)
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
-        """One unit vector a text, in order.
+        """Returns one unit vector for each text, in order.
 
         Raises:
             ConfigError: no API key is set.
-            ModelUnavailable: no usable answer after all retries.
+            ModelUnavailable: no usable response after all retries.
         """
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _BATCH):
@@ -121,10 +121,10 @@ class OpenAIEndpoint:
 
 
 def _vectors(body: bytes) -> dict[int, list[float]]:
-    """The vectors of a response by the place of their text.
+    """Returns the vectors of a response by the index of their text.
 
     Raises:
-        ValueError, KeyError, TypeError: it is no list of vectors.
+        ValueError, KeyError, TypeError: the response is not a list of vectors.
     """
     rows = json.loads(body)["data"] or ()
     return {int(row["index"]): [float(number) for number in row["embedding"]] for row in rows}

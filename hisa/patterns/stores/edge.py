@@ -1,15 +1,15 @@
-"""Patterns in Qdrant Edge: in process, in a folder, no server.
+"""Patterns in Qdrant Edge: in this process, in a folder, without a server.
 
-A shard can be open in one process only, so it is opened for each operation, or once for several in
-a session, under a lock of the folder: runs side by side wait for each other. Each write is flushed
-before the lock is let go.
+Only one process at a time can have a shard open. So it is opened for each operation, or once for a
+session of several, under a lock on the folder: runs side by side wait for each other. Each write is
+flushed before the lock is released.
 
-    FOLDER/lock             who is in
+    FOLDER/lock             held by the process that has the shard open
     FOLDER/meta.json        schema, embedder, dimension, the shard and its number of points
     FOLDER/shard-1/         Qdrant Edge's files
 
-The engine opens damaged files as if they held fewer points; the number in meta.json tells that from
-a store that has few.
+The engine opens damaged files as if they held fewer points; the number in meta.json shows that some
+are lost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PAUSE = 0.01
 class _EdgeMeta(Meta):
     shard: str = "shard-1"
     points: int = 0
-    """At least so many are in the shard; fewer are a loss. A crash may leave one more."""
+    """Least number of points in the shard; fewer are a loss. A crash may leave one more."""
 
 
 _meta: TypeAdapter[_EdgeMeta] = TypeAdapter(_EdgeMeta)
@@ -76,9 +76,9 @@ class EdgeStore(VectorStore):
     """A `VectorStore` in a folder.
 
     Args:
-        folder: made on the first write; until then the store reads as empty.
-        embedder: the one whose vectors it holds.
-        patience: seconds to wait for another process.
+        folder: created by the first write; until then the store reads as empty.
+        embedder: the embedder whose vectors the store holds.
+        patience: longest wait, in seconds, for another process.
     """
 
     def __init__(self, folder: Path, embedder: Embedder, *, patience: float = 30.0) -> None:
@@ -109,10 +109,10 @@ class EdgeStore(VectorStore):
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """Give the engine's own errors a name and the folder.
+        """Turn the engine's errors into a `StoreError` that names the folder.
 
-        It raises bare `Exception`, and on damaged files a ``PanicException`` that it does not
-        export.
+        The engine raises bare `Exception`, and for damaged files a ``PanicException`` that it does
+        not export.
         """
         try:
             yield
@@ -127,8 +127,8 @@ class EdgeStore(VectorStore):
             self._lock.acquire(self._patience, poll_interval=_PAUSE)
         except Timeout as error:
             raise StoreError(
-                f"{self._where} is held by other processes for over {self._patience:g} s",
-                fix="wait for their import, or --set patterns.path=FOLDER",
+                f"{self._where} has been in use by other processes for over {self._patience:g} s",
+                fix="wait until their import is done, or --set patterns.path=FOLDER",
             ) from error
         except OSError as error:
             raise StoreError(
@@ -137,10 +137,10 @@ class EdgeStore(VectorStore):
             ) from error
 
     def close(self) -> None:
-        """Nothing to do: files are open only inside an operation or a session."""
+        """Do nothing: files are open only inside an operation or a session."""
 
     def meta(self) -> _EdgeMeta | None:
-        """Who filled it."""
+        """Returns the store's description; None while nothing was written."""
         path = self.folder / "meta.json"
         try:
             return _meta.validate_json(path.read_bytes())
@@ -149,7 +149,7 @@ class EdgeStore(VectorStore):
             return None
         except (OSError, ValidationError) as error:
             raise StoreError(
-                f"{path}: not readable as the store's description: {error}", fix=RESTORE
+                f"{path} cannot be read as the description of the store: {error}", fix=RESTORE
             ) from error
 
     def _refuse_orphans(self) -> None:
@@ -157,7 +157,7 @@ class EdgeStore(VectorStore):
         left = [path for path in self.folder.glob("shard-*") if any(path.glob("segments/*/*"))]
         if left:
             raise StoreError(
-                f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=RESTORE
+                f"{self._where}: meta.json is missing, but {left[-1].name} is there", fix=RESTORE
             )
 
     def _require_meta(self) -> _EdgeMeta:
@@ -169,7 +169,7 @@ class EdgeStore(VectorStore):
         replace_file(self.folder / "meta.json", json.dumps(asdict(meta)).encode(), synced=True)
 
     def _shard(self) -> edge.EdgeShard:
-        """The shard, opened once in a session."""
+        """Returns the shard, which is opened once in a session."""
         if self._open is None:
             meta = self._require_meta()
             shard = edge.EdgeShard.load(str(self.folder / meta.shard))
@@ -185,7 +185,7 @@ class EdgeStore(VectorStore):
     def _create(self) -> None:
         meta = _EdgeMeta(SCHEMA, self._embedder.name, self._embedder.dimension)
         folder = self.folder / meta.shard
-        shutil.rmtree(folder, ignore_errors=True)  # of a creation that was cut off
+        shutil.rmtree(folder, ignore_errors=True)  # left by a creation that was interrupted
         folder.mkdir(parents=True)
         vectors = edge.EdgeVectorParams(
             size=meta.dimension,
@@ -223,7 +223,7 @@ class EdgeStore(VectorStore):
         if self._payload(pattern_id) is None:
             return
         shard = self._shard()
-        # First: a crash after it leaves one more, no loss.
+        # Before the deletion: after a crash in between, one point too many is no loss.
         self._describe(replace(self._require_meta(), points=_count(shard) - 1))
         shard.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
         shard.flush()

@@ -45,9 +45,9 @@ class ServerStore(VectorStore):
 
     Args:
         client: the connection.
-        collection: its name, or an alias of it.
-        embedder: the one whose vectors it holds.
-        url: the server's address as printed in errors.
+        collection: the collection's name, or an alias of it.
+        embedder: the embedder whose vectors the store holds.
+        url: the server's address, for error messages.
     """
 
     def __init__(
@@ -60,14 +60,20 @@ class ServerStore(VectorStore):
     def connect(
         cls, url: str, collection: str, *, embedder: Embedder, timeout: int = 10
     ) -> ServerStore:
-        """A store at ``url``; QDRANT_API_KEY is sent where it is set.
+        """Returns the store at an address; sends the key in QDRANT_API_KEY if it is set.
+
+        Args:
+            url: the server's address.
+            collection: the collection's name, or an alias of it.
+            embedder: the embedder whose vectors the store holds.
+            timeout: longest wait for a response, in seconds.
 
         Raises:
-            StoreError: not an address.
+            StoreError: ``url`` is not an address.
         """
         key = os.environ.get("QDRANT_API_KEY") or None
         try:
-            # Its own check warns from a thread, before anything is asked of the server.
+            # The client's own check would warn from a thread, before the first request.
             client = QdrantClient(url=url, api_key=key, timeout=timeout, check_compatibility=False)
         except ValueError as error:
             raise StoreError(
@@ -77,18 +83,18 @@ class ServerStore(VectorStore):
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Several operations; a server needs nothing opened and keeps nobody out."""
+        """Group several operations; a server opens nothing for it and locks nobody out."""
         try:
             yield
         except (ApiException, OSError) as error:
             raise StoreError(
                 f"{self._where} on the Qdrant server {self._url}: {error}",
-                fix="docker compose up -d qdrant, --set patterns.url=ADDRESS of one that runs, or "
-                "--set patterns.engine=edge",
+                fix="docker compose up -d qdrant, --set patterns.url=ADDRESS of a running server, "
+                "or --set patterns.engine=edge",
             ) from error
 
     def meta(self) -> Meta | None:
-        """Who filled it."""
+        """Returns the store's description; None while nothing was written."""
         with self.session():
             if not self._client.collection_exists(self._name):
                 return None

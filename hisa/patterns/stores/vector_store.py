@@ -1,4 +1,4 @@
-"""A pattern store over one of Qdrant's engines: vectors and payloads, and no embedding."""
+"""A pattern store over one of Qdrant's engines: vectors and payloads, but no embedding."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 SCHEMA = 1
-"""The form in which this HiSA writes stores."""
+"""Version of the format in which this HiSA writes stores."""
 RESTORE = "hisa --set patterns.path=NEW_FOLDER patterns import EXPORT.jsonl"
-"""Mends a damaged store."""
+"""The command that replaces a damaged store."""
 
 Item = tuple[Pattern, list[list[float]]]
-"""A pattern and its unit vectors, at least one; the nearest counts in a search."""
+"""A pattern and its unit vectors, at least one; in a search the nearest one counts."""
 
 _NAMESPACE = uuid.UUID("5b0f7a52-8f7c-4b0e-9d39-5f2f2f3a6a11")
 
 
 @dataclass(frozen=True)
 class Meta:
-    """Who filled a store, and in which form."""
+    """The description of a store: its format, and the embedder that filled it."""
 
     schema: int
     embedder: str
@@ -49,15 +49,20 @@ class Meta:
 
 @cache
 def _pattern() -> TypeAdapter[Pattern]:
-    """Built when first asked for: a run that finds no pattern has no use for it."""
+    """Build the adapter on first use: a run that finds no pattern does not need it."""
     return TypeAdapter(Pattern)
 
 
 def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
-    """Refuse a store that this HiSA or this embedder cannot work with.
+    """Refuse a store that this HiSA or this embedder cannot use.
+
+    Args:
+        meta: the description of the store.
+        embedder: the embedder to be used.
+        where: the store, as error messages name it.
 
     Raises:
-        StoreError: another schema, or another embedder filled it.
+        StoreError: the store has another schema, or another embedder filled it.
     """
     if meta.schema != SCHEMA:
         raise StoreError(
@@ -73,10 +78,10 @@ def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
 
 
 def _check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
-    """Refuse vectors of another length, and none at all.
+    """Refuse an empty list, or vectors of another length.
 
     Raises:
-        StoreError: with both lengths.
+        StoreError: the text names both lengths.
     """
     if not vectors:
         raise StoreError("a pattern without a vector could never be found")
@@ -86,20 +91,20 @@ def _check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
 
 
 def point_id(pattern_id: str) -> str:
-    """Qdrant's id for a pattern; it takes only UUIDs and numbers."""
+    """Returns the id of a pattern in Qdrant, which takes only UUIDs and numbers."""
     return str(uuid.uuid5(_NAMESPACE, pattern_id))
 
 
 def to_payload(pattern: Pattern) -> dict[str, Any]:
-    """The pattern as plain JSON."""
+    """Returns the pattern as plain JSON data."""
     return asdict(pattern) | {"other_conditions": list(pattern.other_conditions)}
 
 
 def _from_payload(payload: Any) -> Pattern:
-    """The pattern of a payload.
+    """Returns the pattern of a payload.
 
     Raises:
-        StoreError: it is not one.
+        StoreError: the payload is not a pattern.
     """
     try:
         return _pattern().validate_python(dict(payload or {}))
@@ -110,14 +115,14 @@ def _from_payload(payload: Any) -> Pattern:
 
 
 class VectorStore(ABC):
-    """A store; an engine says how points are written and read.
+    """A store of patterns; a subclass writes and reads the points of its engine.
 
-    Every method raises `StoreError` where the store cannot be used, or was filled by another
+    Every method raises `StoreError` if the store cannot be used, or was filled by another
     embedder.
     """
 
     def __init__(self, embedder: Embedder, *, where: str) -> None:
-        """Name the embedder whose vectors it holds, and the store as errors name it."""
+        """Keep the embedder whose vectors the store holds, and the store's name in errors."""
         self._embedder = embedder
         self._where = where
 
@@ -125,11 +130,11 @@ class VectorStore(ABC):
 
     @abstractmethod
     def session(self) -> AbstractContextManager[None]:
-        """Several operations as one: what is opened stays open; may be nested."""
+        """Group several operations: what is opened stays open; may be nested."""
 
     @abstractmethod
     def meta(self) -> Meta | None:
-        """Who filled it; None while it has never been written."""
+        """Returns the store's description; None while nothing was written."""
 
     @abstractmethod
     def close(self) -> None:
@@ -137,33 +142,36 @@ class VectorStore(ABC):
 
     @abstractmethod
     def _create(self) -> None:
-        """Make it, for the vectors of the embedder."""
+        """Create the store, for the vectors of the embedder."""
 
     @abstractmethod
     def _upsert(self, items: Iterable[Item]) -> None:
-        """Insert or replace by id, stored on return."""
+        """Insert patterns, or replace those with the same id; they are on disk on return."""
 
     @abstractmethod
     def _amend(self, pattern: Pattern) -> None:
-        """Change a pattern that is there; its vectors stay."""
+        """Change the payload of a stored pattern and keep its vectors."""
 
     @abstractmethod
     def _delete(self, pattern_id: str) -> None:
-        """Remove a pattern, where it is there."""
+        """Remove a pattern if it is stored."""
 
     @abstractmethod
     def _payload(self, pattern_id: str) -> dict[str, Any] | None:
-        """The payload of a pattern."""
+        """Returns the payload of a pattern; None if it is not stored."""
 
     @abstractmethod
     def _nearest(
         self, vector: list[float], *, limit: int, threshold: float, **fields: str | None
     ) -> builtins.list[tuple[Any, float]]:
-        """Payloads and cosines by falling cosine; ``fields`` are values of fields, None for any."""
+        """Returns payloads and cosines, highest cosine first.
+
+        ``fields`` are the values that fields of the payload must have; None allows any value.
+        """
 
     @abstractmethod
     def _scroll(self, **fields: str | None) -> Iterator[Any]:
-        """All payloads; ``fields`` as for `_nearest`."""
+        """Yields all payloads; ``fields`` as in `_nearest`."""
 
     # ------------------------------------------------------------ what every engine does alike
 
@@ -174,11 +182,14 @@ class VectorStore(ABC):
         return meta
 
     def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
-        """Insert or replace by id, stored on return; the nearest of several vectors counts."""
+        """Insert a pattern, or replace the one with its id; it is on disk on return.
+
+        In a search the nearest of its vectors counts.
+        """
         self.put_all([(pattern, [[float(x) for x in vector] for vector in vectors])])
 
     def put_all(self, items: Sequence[Item]) -> None:
-        """Insert or replace each by its id, stored on return; nothing where one does not fit."""
+        """Insert or replace patterns by id, on disk on return; none if a vector does not fit."""
         with self.session():
             meta = self._fitting()
             for _, vectors in items:
@@ -188,13 +199,13 @@ class VectorStore(ABC):
             self._upsert(items)
 
     def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vectors; one that is not there stays away."""
+        """Change a stored pattern and keep its vectors; does nothing if it is not stored."""
         with self.session():
             if self._fitting() is not None and self._payload(pattern.id) is not None:
                 self._amend(pattern)
 
     def delete(self, pattern_id: str, /) -> None:
-        """Remove for good."""
+        """Remove a pattern for good."""
         with self.session():
             if self._fitting() is not None:
                 self._delete(pattern_id)
@@ -208,7 +219,15 @@ class VectorStore(ABC):
         threshold: float,
         scope: Scope | None = None,
     ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
+        """Returns the active patterns nearest to a vector, nearest first.
+
+        Args:
+            vector: a unit vector.
+            domain: only patterns of this domain; None: of all domains.
+            limit: most patterns.
+            threshold: least cosine similarity, -1 to 1.
+            scope: only patterns of this scope; None: of all scopes.
+        """
         with self.session():
             meta = self._fitting()
             if meta is None:
@@ -225,7 +244,7 @@ class VectorStore(ABC):
             return [PatternHit(_from_payload(payload), score) for payload, score in scored_payloads]
 
     def get(self, pattern_id: str, /) -> Pattern | None:
-        """One pattern, whatever its status."""
+        """Returns a pattern, whatever its status; None if it is not stored."""
         with self.session():
             payload = self._payload(pattern_id) if self._fitting() else None
             return None if payload is None else _from_payload(payload)
@@ -233,7 +252,7 @@ class VectorStore(ABC):
     def list(
         self, *, domain: str | None = None, status: str | None = "active"
     ) -> builtins.list[Pattern]:
-        """Patterns by falling ``created_at``."""
+        """Returns patterns, the newest first; None for a filter allows any value."""
         with self.session():
             if self._fitting() is None:
                 return []

@@ -1,8 +1,8 @@
-"""Takes secrets out of what is written: the log of a run, and the output to a terminal.
+"""Removes secrets from what is written: the log of a run, and output to a terminal.
 
-A secret is known by its shape, by the name before it, or as the value of one of this process's own
-variables that is secret by its name. What a name or an address gave away is then found wherever
-else it stands. ``docs/runs.md`` says what is not found.
+A secret is recognised by its shape, by the name before it, or as the value of an environment
+variable with a secret's name. A value that was recognised by a name or an address is then found
+everywhere else too. ``docs/runs.md`` says which secrets are not found.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ __all__ = ["REDACTED", "Redactor", "holds_redacted", "redact"]
 REDACTED = "[redacted]"
 
 _MOST_LEARNED = 200
-"""Values found by name that are looked for elsewhere: a bound on time, above any real task."""
+"""Most values, found by name, that are searched for elsewhere: more than any real task has."""
 _MIN_LEARNED = 6
-"""Characters of the shortest of them: a shorter one stands in too many words."""
+"""Least characters of such a value: a shorter one occurs in too many words."""
 _DEEPEST = 100
-"""Levels of data that are looked at; a log writes 40 of them."""
+"""Levels of nested data that are searched; a log writes 40 of them."""
 _TOO_DEEP = f"[nested more than {_DEEPEST} deep]"
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Finds one kind of secret in texts that hold one of ``hints`` (in lower case)."""
+    """Finds one kind of secret in texts that contain one of ``hints`` (in lower case)."""
 
     hints: tuple[str, ...]
     spans: Callable[[str], Iterable[Span]]
     lowered: bool = False
     """Whether it reads the text in lower case."""
     learn: bool = False
-    """Whether what it finds is looked for elsewhere as well."""
+    """Whether what it finds is searched for elsewhere too."""
     shape: bool = False
-    """Whether it knows a secret by the text alone, whatever it is a part of."""
+    """Whether it recognises a secret by its own text, whatever is around it."""
 
 
 _compiled = cache(re.compile)
@@ -97,7 +97,7 @@ _FINDERS = (
 
 
 def _lower(text: str) -> str:
-    """In lower case, each character in its place."""
+    """Returns the text in lower case, with every character at the same index."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -105,7 +105,7 @@ def _lower(text: str) -> str:
 
 
 def _select_finders(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
-    """Those that could find something in a text; this is asked often, so without a generator."""
+    """Returns the finders that could find something in a text; called often, so no generator."""
     candidates = []
     for finder in finders:
         for hint in finder.hints:
@@ -116,7 +116,7 @@ def _select_finders(lowered: str, finders: Iterable[_Finder]) -> list[_Finder]:
 
 
 def _forms(value: str) -> set[str]:
-    """A value as it is, and as escaped in JSON, Python source and addresses."""
+    """Returns a value as it is, and as escaped in JSON, Python source and addresses."""
     return {value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), quote(value)}
 
 
@@ -133,17 +133,17 @@ def _merge_spans(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 _REMEMBERED = 2_000
-"""Texts that are known to be clean; about ten are new in a step."""
+"""Most texts that are remembered as clean; a step has about ten new ones."""
 
 
 class Redactor:
-    """Makes texts fit to be written down; one a run, so that it looks for what it has learned.
+    """Makes texts fit to be logged; each run has one, which remembers the secrets it has found.
 
-    Secrets become ``[redacted]``; halves of surrogate pairs, which no file can hold, U+FFFD.
+    Secrets become ``[redacted]``, and halves of surrogate pairs, which no file can hold, U+FFFD.
 
     Args:
-        environ: variables whose values are looked for; None: the process's own, as they are now.
-        variables: names of more variables that hold secrets, whatever they are called.
+        environ: the environment variables whose values are searched for; None: the process's own.
+        variables: names of further variables that hold secrets, whatever they are called.
     """
 
     def __init__(
@@ -151,21 +151,21 @@ class Redactor:
     ) -> None:
         known = os.environ if environ is None else environ
         self._exact: dict[str, str] = {}
-        """Values that are looked for, the longest first, and what is put in their place."""
+        """Values that are searched for, the longest first, with the text put in their place."""
         self._learned = 0
         self._clean: set[str] = set()
-        """Texts without a secret or a hint at one: most of what a run writes it writes again."""
+        """Texts without a secret or a hint; a run writes most texts more than once."""
         self._same: set[str] = set()
-        """Texts that have such a hint and no secret; the field that has one may be secret still."""
+        """Texts with a hint and no secret; as values of a secret field they may still be hidden."""
         for value in names.secret_values(known, frozenset(variables)):
             self._add(value)
 
     def hide(self, shown: Mapping[str, str], /) -> None:
-        """Look for these values too, whatever they look like."""
+        """Replace these values too, each by the text given for it."""
         self._know({**self._exact, **shown})
 
     def text(self, text: str, /) -> str:
-        """The text without its secrets; itself where it holds none."""
+        """Returns the text without its secrets; the same object if it has none."""
         return self._text(text, _select_finders(text.lower(), _FINDERS))
 
     def _text(self, text: str, finders: Iterable[_Finder]) -> str:
@@ -191,9 +191,9 @@ class Redactor:
         return self._without_exact("".join(parts) + text[position:])
 
     def data(self, value: Any, /) -> Any:
-        """Plain data without its secrets: in texts, under the names of fields and after flags.
+        """Returns plain data without its secrets: in texts, in secret fields and after flags.
 
-        Itself where it holds none. Objects that have ``model_copy`` (of pydantic) are copied.
+        Returns the same object if it has none. Objects of pydantic are copied.
         """
         texts: list[str] = []
         if not _collect(value, texts, 0):
@@ -201,7 +201,7 @@ class Redactor:
         fresh = [text for text in texts if text not in self._clean]
         joined = "\0".join(fresh)
         hinted = _select_finders(joined.lower(), _FINDERS)
-        # "Asked" hints at a key that begins with "SK": a look at all texts at once is cheap.
+        # "Asked" hints at a key that begins with "SK"; searching all texts at once is cheap.
         view = _view(joined) if hinted else ""
         finders = [f for f in hinted if not f.shape or next(iter(f.spans(view)), None)]
         known = any(secret in joined for secret in self._exact)
@@ -239,7 +239,7 @@ class Redactor:
         return text
 
     def _learn(self, value: str) -> None:
-        """Look for a value elsewhere too, unless it is a plain word that any text may hold."""
+        """Search for a value elsewhere too, unless it is a plain word that any text may have."""
         plain = value.isalpha() and (value.islower() or value.istitle())
         if len(value) < _MIN_LEARNED or plain or "[redacted" in value or value in self._exact:
             return
@@ -251,7 +251,7 @@ class Redactor:
         self._know({**dict.fromkeys(_forms(value), REDACTED), **self._exact})
 
     def _know(self, shown: Mapping[str, str]) -> None:
-        """Longest first: a secret that holds another leaves no rest."""
+        """Set the known values, longest first, so that a longer secret is replaced as a whole."""
         longest = sorted(shown, key=lambda value: (-len(value), value))
         self._exact = {value: shown[value] for value in longest}
         self._clean.clear()
@@ -259,7 +259,7 @@ class Redactor:
 
 
 _NAMED = re.compile(PLACEHOLDER.pattern + r"|\{\{\s?secret:\s?(?:…|\.{3}|\\{1,15}u2026)\s?\}\}")
-"""A secret's name, or any name: how HiSA's own prompts speak of them."""
+"""A secret's placeholder, or the one for any name that HiSA's prompts use."""
 _ESCAPED = re.compile(
     r"\\{1,15}(?:[nr]|t(?!oken)|u00(?:0[9ad]|85)|u202[89]|x0[9ad]|01[125])"  # a line break, a tab
     r"|(?:\x1b|\\{1,15}(?:x1b|u001b|033|e))\[[0-9;]{0,20}[A-Za-z]",  # a colour
@@ -268,10 +268,10 @@ _ESCAPED = re.compile(
 
 
 def _view(text: str) -> str:
-    """The text as secrets are looked for in it, each character in its place.
+    """Returns the text in which secrets are searched for, with every character at the same index.
 
-    Names of secrets read as what was taken out, and breaks stand for what JSON, source code and
-    terminals escape: a secret begins after ``\\n`` too.
+    Placeholders become ``[redacted…]``, and escapes of JSON, source code and terminals become
+    breaks, since a secret may begin right after ``\\n``.
     """
     if "{{" in text:
         text = _NAMED.sub(lambda match: f"[{'redacted':.<{len(match[0]) - 2}}]", text)
@@ -324,7 +324,7 @@ class _Walk:
 
 
 def _collect(value: Any, texts: list[str], depth: int) -> bool:
-    """Gather all texts; returns False where the data is nested too deep to look at."""
+    """Collect all texts of plain data; returns False if it is nested too deeply."""
     if isinstance(value, str):
         texts.append(value)
         return True
@@ -342,7 +342,7 @@ def _collect(value: Any, texts: list[str], depth: int) -> bool:
 
 
 _TEXTLESS = frozenset({type(None), int, float, bool})
-"""Most of what a log holds."""
+"""The types of values without text, which are most of a log."""
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -358,12 +358,12 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def redact(text: str, /, environ: Mapping[str, str] | None = None) -> str:
-    """The text with its secrets replaced by ``[redacted]``."""
+    """Replaces the secrets of a text by ``[redacted]``."""
     return Redactor(environ).text(text)
 
 
 def holds_redacted(value: Any, /) -> bool:
-    """Whether plain data holds a place from which a secret was taken."""
+    """Whether a secret was removed from plain data."""
     texts: list[str] = []
     _collect(value, texts, 0)
     return any(REDACTED in text for text in texts)

@@ -1,6 +1,6 @@
-"""Secrets that are known by name: ``{{secret:NAME}}`` stands for the value wherever anybody reads.
+"""Secrets with a name: whoever reads sees ``{{secret:NAME}}`` in place of the value.
 
-The forms in which a value may be returned, and a scrubber that puts the name in their place.
+`forms` lists the forms in which programs may write a value; `Scrubber` replaces them by the name.
 """
 
 from __future__ import annotations
@@ -17,32 +17,33 @@ from urllib.parse import quote, quote_plus
 __all__ = ["NAME", "PLACEHOLDER", "Scrubber", "forms", "is_placeholder_only", "placeholder"]
 
 NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
-"""What a secret may be called."""
+"""Matches the name of a secret."""
 PLACEHOLDER = re.compile(r"\{\{\s?secret:\s?(" + NAME + r")\s?\}\}")
-"""A secret's name where its value is to be put in; group 1 is the name."""
+"""Matches the placeholder of a secret's value; group 1 is the name."""
 _LEAST_ENCODED = 8
-"""Characters of the shortest part of a base64 text that is looked for: a shorter one stands in
-other texts by chance (one in 64^7 of four billion characters has it)."""
+"""Least characters of a part of a base64 text that is searched for: a shorter one occurs in other
+texts by chance (one in 64^7 of four billion characters has it)."""
 _LEAST_BEGINNING = 3
-"""Characters of a value at the end of a text that was cut off: fewer are no secret, or chance."""
+"""Least characters of a value that count as its beginning at the end of a cut text: fewer reveal
+nothing, or are there by chance."""
 
 
 def placeholder(name: str) -> str:
-    """Returns what stands for the secret of that name."""
+    """Returns the placeholder of the secret with that name."""
     return "{{secret:" + name + "}}"
 
 
 def is_placeholder_only(text: str) -> bool:
-    """Whether a text holds a placeholder, and beside placeholders nothing that could be secret."""
+    """Whether a text has a placeholder, and beside placeholders nothing that could be secret."""
     rest, count = PLACEHOLDER.subn("", text)
     return count > 0 and not any(letter.isalnum() for letter in rest)
 
 
 def forms(value: str) -> tuple[str, ...]:
-    """Returns a value as programs write it, the longest first.
+    """Returns the forms in which programs may write a value, the longest first.
 
-    As it is, and as escaped in JSON, Python, shells, addresses and pages, in hexadecimal and in
-    base64, alone or within something longer.
+    These are the value as it is; escaped for JSON, Python, shells, addresses and pages; in
+    hexadecimal; and in base64, alone or as part of something longer.
     """
     data = value.encode("utf-8", "surrogatepass")
     escaped = [
@@ -72,7 +73,7 @@ def _quote_for_url(value: str, safe: str) -> Iterator[str]:
 
 
 def _encode_base64(data: bytes) -> Iterator[str]:
-    """The whole in base64, and the part that is the same whatever stands before and after it."""
+    """Yields the whole in base64, and the part that does not depend on what is around it."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         encoded_value = encode(data).decode("ascii")
         if len(encoded_value.rstrip("=")) >= _LEAST_ENCODED:
@@ -86,7 +87,7 @@ def _encode_base64(data: bytes) -> Iterator[str]:
 
 
 class Scrubber:
-    """Puts ``{{secret:NAME}}`` where a value stands, in any of its `forms`.
+    """Replaces values, in any of their `forms`, by ``{{secret:NAME}}``.
 
     Args:
         values: values by name.
@@ -99,7 +100,7 @@ class Scrubber:
             self.add(name, value)
 
     def add(self, name: str, value: str) -> Mapping[str, str]:
-        """Take one more value; returns the text that stands in place of each of its forms."""
+        """Add a value; returns the text that replaces each of its forms."""
         self.values[name] = value
         shown = dict.fromkeys(forms(value), placeholder(name))
         self._shown |= shown
@@ -109,7 +110,7 @@ class Scrubber:
 
     @property
     def shown(self) -> Mapping[str, str]:
-        """The text that stands in place of each form."""
+        """The text that replaces each form."""
         return self._shown
 
     @cached_property
@@ -128,11 +129,11 @@ class Scrubber:
         return re.compile(b"|".join(map(re.escape, longest)) or rb"(?!)"), shown
 
     def text(self, text: str, /) -> str:
-        """The text without values; itself where it holds none."""
+        """Returns the text without values; the same object if it has none."""
         return self._pattern.sub(lambda match: self._shown[match[0]], text)
 
     def without_beginning(self, text: str, /) -> str:
-        """The text without the beginning of a value at its end, where it was cut off."""
+        """Returns a text that was cut, without the beginning of a value at its end."""
         for form, shown in self._shown.items():
             for length in range(min(len(form), len(text)), _LEAST_BEGINNING - 1, -1):
                 if text.endswith(form[:length]):
@@ -140,11 +141,11 @@ class Scrubber:
         return text
 
     def data(self, data: bytes, /) -> bytes:
-        """Bytes without values, in UTF-8 and UTF-16."""
+        """Returns bytes without values, in UTF-8 and UTF-16."""
         pattern, shown = self._bytes
         return pattern.sub(lambda match: shown[match[0]], data)
 
     def find_names(self, text: str, /) -> tuple[str, ...]:
-        """Names of the secrets whose values a text holds."""
+        """Returns the names of the secrets whose values are in a text."""
         names = {self._shown[match[0]] for match in self._pattern.finditer(text)}
         return tuple(sorted(name[len("{{secret:") : -2] for name in names))

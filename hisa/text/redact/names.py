@@ -1,6 +1,6 @@
-"""Secrets known by the name before them: ``PASSWORD=…``, ``"api_key": …``, ``--token …``.
+"""Finds secrets by the name before them: ``PASSWORD=…``, ``"api_key": …``, ``--token …``.
 
-Every expression here reads text in lower case.
+Every expression here is for text in lower case.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Span = tuple[int, int]
 """Start and end of a secret in a text."""
 
 _MIN_VARIABLE = 8
-"""Shorter values of variables are words such as "none" or "1": hiding them damages the text."""
+"""Least characters of a variable's value: shorter ones are words such as "none" or "1"."""
 _VARIABLE = re.compile(
     r"SECRET|PASSW|PASSPHRASE|CREDENTIAL|PASS(?:_|$)|_PWD$|TOKENS?(?:_|$)|KEYS?(?:_|$)"
     r"|CREDS(?:_|$)|COOKIE|DATABASE_URL|(?:_|^)DSN$|CONN(?:ECTION)?_?STR",
@@ -39,14 +39,14 @@ _DUMMIES = re.compile(
     r"|localhost|(?:no|not)[-_ ](?:key[-_ ])?(?:needed|required)",
     re.IGNORECASE,
 )
-"""Values that stand for "none" where a server wants no key: words that any text may hold."""
+"""Values that mean "none" for a server without a key: words that any text may have."""
 
 _KEY = (
     r"passw(?:or)?d|passphrase|passcode|passwort|pass(?![a-z])|pwd(?![a-z])|secret|token"
     r"|sharedaccess(?:key|signature)|credentials?(?![a-z])|creds(?![a-z])|key(?![a-rt-z])"
     r"|database[-_]?url|connection[-_]?string|dsn(?![a-z])|psk(?![a-z])"
 )
-"""Begins with plain letters, so that an expression skips quickly; `_BEFORE` is looked at after."""
+"""Begins with plain letters, so that a search is fast; `_BEFORE` is checked afterwards."""
 _BEFORE = {
     # "compass" and "bypass" hold no password.
     "pass": re.compile(r"(?:^|[^a-z]|(?:db|pg|ssh|smtp|user|root|mysql|admin))$"),
@@ -56,12 +56,12 @@ _BEFORE = {
         r"(?:api|access|account|private|signing|encryption|master|auth|storage)[-_ ]?$"
     ),
 }
-"""What has to stand before a word that means many things."""
+"""The text that must be before a word with many meanings."""
 _QUOTED = (
     r"(?P<escapes>\\{0,15})(?P<quote>[\"'])(?!(?P=escapes)(?P=quote))"
     r"(?P<quoted>[^\n]{1,4096}?)(?<!\\)(?P=escapes)(?P=quote)"
 )
-"""Up to the quote that is escaped as the first one is: in JSON within JSON others stand between."""
+"""Up to the quote with the same escapes as the first one: JSON within JSON has others between."""
 _BARE = r"(?P<bare>(?![\[(])(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
 _NAMED = re.compile(
     rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_](?!store=)[a-z0-9_-]{{1,40}})?)"
@@ -82,17 +82,17 @@ _ABOUT = re.compile(
     r"|length|policy|expire|expiry|expiration|prompt|box|estimate|usage|budget|max|min|total|per"
     r"|size|char)s?"
 )
-"""Last words of names that are about a secret, and not the secret: ``api_key_env``."""
+"""Last words of names that are about a secret but do not hold it: ``api_key_env``."""
 _WORD = re.compile(
     r"none|null|nil|true|false|str|string|bytes|int|optional|required|undefined|self|field|input"
     r"|prompt|empty|wrong|values?|text|number|box"
 )
-"""What stands after a name where no secret stands."""
+"""Words after a secret's name that are not a secret."""
 _REFERENCE = re.compile(
     r"\[redacted|(?:…|\\{1,15}u2026)$|\$[a-z_]+$|\$[({]|[{<%]|[*•.…]{3}|os\.|\w+(?:\.\w+)*\(.*\)?$",
     re.DOTALL,
 )
-"""A place where a secret is put in, or is already taken out."""
+"""A place where a secret is inserted, or was already removed."""
 _BEARER = re.compile(r"bearer\s{1,3}([\w.~+/=-]{6,4096})")
 _BASIC = re.compile(
     r"(?:basic\s{1,3}|\bauth[\"'\\]{1,16}:\s{0,3}[\"'\\]{1,16})([A-Za-z0-9+/_-]{6,4096}={0,2})",
@@ -111,7 +111,7 @@ def _read_value(match: re.Match[str]) -> tuple[Span, str, bool]:
     quoted = match["quoted"] is not None
     start, end = match.span("quoted" if quoted else "bare")
     value = match.string[start:end]
-    if not quoted:  # the sentence's punctuation, not the value's
+    if not quoted:  # punctuation at the end belongs to the sentence
         value = value.rstrip(",.)]}:!?`")
     return (start, start + len(value)), value.strip(), quoted
 
@@ -121,7 +121,7 @@ def _is_value(value: str) -> bool:
 
 
 def find_named_values(text: str) -> Iterator[Span]:
-    """Values after a name and ``=``, ``:`` or ``=>``."""
+    """Yields values after a name and ``=``, ``:`` or ``=>``."""
     for match in _NAMED.finditer(text):
         span, value, _ = _read_value(match)
         about = _is_about(match["key"], match["rest"], value) or not _is_tag(match)
@@ -136,7 +136,7 @@ def _is_secret_name(match: re.Match[str]) -> bool:
 
 
 def _is_tag(match: re.Match[str]) -> bool:
-    """Whether a name before ``>`` is an element's; true of names before anything else."""
+    """Whether a name before ``>`` is the name of an element; True before anything else."""
     start = match.start("key")
     before = match.string[max(0, start - 41) : start]
     return match["tag"] is None or _TAG.search(before) is not None
@@ -152,7 +152,7 @@ def _is_about(key: str, rest: str, value: str) -> bool:
 
 
 def find_flag_values(text: str) -> Iterator[Span]:
-    """Values after a flag of a command: ``--password …``."""
+    """Yields values after a flag of a command: ``--password …``."""
     for match in _FLAG.finditer(text):
         word = text[max(0, match.start() - 60) : match.end("key")].split()[-1].lstrip("\"'`([{,\\")
         span, value, _ = _read_value(match)
@@ -161,9 +161,10 @@ def find_flag_values(text: str) -> Iterator[Span]:
 
 
 def spoken_secret(text: str) -> Iterator[Span]:
-    """Passwords in a sentence: in quotes, or with something other than letters in them.
+    """Yields passwords in a sentence: in quotes, or with characters that are not letters.
 
-    Words that mean other things too, such as "token", want a verb and letters with digits.
+    After words with other meanings, such as "token", a verb and a value with letters and digits
+    are required.
     """
     for match in _SPOKEN.finditer(text):
         span, value, quoted = _read_value(match)
@@ -174,7 +175,7 @@ def spoken_secret(text: str) -> Iterator[Span]:
 
 
 def header(text: str) -> Iterator[Span]:
-    """Values of the headers Authorization and Cookie."""
+    """Yields values of the headers Authorization and Cookie."""
     for match in _HEADER.finditer(text):
         group = "value" if match["value"] is not None else "cookie"
         if not _REFERENCE.match(match[group]):
@@ -182,7 +183,7 @@ def header(text: str) -> Iterator[Span]:
 
 
 def bearer(text: str) -> Iterator[Span]:
-    """Bearer tokens; a plain short word after "bearer" is a sentence."""
+    """Yields bearer tokens; a short plain word after "bearer" is part of a sentence."""
     for match in _BEARER.finditer(text):
         value = match[1]
         if len(value) >= 20 or not value.rstrip(".").isalpha():
@@ -190,7 +191,7 @@ def bearer(text: str) -> Iterator[Span]:
 
 
 def basic(text: str) -> Iterator[Span]:
-    """Credentials of Basic authentication: what decodes to ``user:password``. In any case."""
+    """Yields credentials of Basic authentication: text that decodes to ``user:password``."""
     for match in _BASIC.finditer(text):
         try:
             pair = base64.b64decode(match[1] + "=" * (-len(match[1]) % 4), altchars=b"-_")
@@ -212,10 +213,10 @@ def is_secret_flag(word: str) -> bool:
 
 
 def secret_values(environ: Mapping[str, str], names: frozenset[str]) -> set[str]:
-    """Values of the variables that are secrets by name, or that ``names`` has.
+    """Returns the values of variables that have a secret's name, or are in ``names``.
 
-    Not those of fewer than 8 characters, of one character only, that say "none", or that name a
-    file that exists.
+    Left out are values of fewer than 8 characters, values of one repeated character, words for
+    "none", and names of existing files.
     """
     values = {
         value.strip()

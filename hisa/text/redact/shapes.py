@@ -1,7 +1,7 @@
-"""Secrets known by their own shape, or by where they stand in an address.
+"""Finds secrets by their own shape, or by their place in an address.
 
-Every expression here reads text as it is written. Lengths are bounded, so that a hostile text
-costs time in proportion to its length.
+Every expression here is for text as it is written. Lengths are limited, so that the time for a
+hostile text is proportional to its length.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PREFIXES = (
     *("xsmtpsib-", "pul-", "key-", "secret_", "EAAA", "EAACEdEose0cBA", "LTAI", "AKCp", "re_"),
     *("sntrys_", "sntryu_", "AGE-SECRET-KEY-1", "dapi", "SG.", "lsv2_pt_", "lsv2_sk_", "tskey-"),
 )
-"""How keys and tokens begin that say by that whose they are."""
+"""Beginnings by which keys and tokens are recognised."""
 _TAILS = {
     "dapi": r"[a-f0-9]{32}",
     "pul-": r"[a-f0-9]{40}",
@@ -46,9 +46,9 @@ _TAILS = {
 
 
 def _begins(start: str, inside: str = "A-Za-z0-9") -> str:
-    """``start`` where no word goes on to it.
+    """Returns an expression for ``start`` at the beginning of a word.
 
-    What must not stand before it is asked after it, so that a search begins with letters.
+    The check of what is before it comes after it, so that a search begins with letters.
     """
     return rf"{start}(?<![{inside}]{start})"
 
@@ -148,18 +148,18 @@ SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),  # PuTTY
     (("login",), r"login\s{1,16}\S{1,200}\s{1,16}password\s{1,16}([^\s\"'\\]{1,200})"),  # .netrc
 )
-"""Expressions with the texts, in lower case, without which they cannot match; of a match the
-first group is the secret, or all of it where there is none. They are compiled when first needed."""
+"""Expressions, each with texts in lower case without one of which it cannot match. The secret is
+the first group of a match, or all of it if there is no group. They are compiled on first use."""
 
 _AWS_ID = re.compile(r"A(?:KIA|SIA|BIA|CCA)(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _FRAME = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _BETWEEN = r"(?:[\s\"'>|,\\…]|\.{3}|\[[^\]\n]{1,80}\])"
-"""What stands between the lines of a key: breaks, quotes, the mark of a cut."""
+"""The text between the lines of a key: breaks, quotes, the mark of a cut."""
 _PEM = re.compile(
     rf"(?:-----(?P<end>END {_FRAME})|-{{0,5}}\bBEGIN {_FRAME}"
     rf"(?:(?:[^-]|-(?!----)){{0,16384}}-----END {_FRAME}"
-    # Cut off: what looks like the head and the lines of a key.
+    # Without an end: text that looks like the head and the lines of a key.
     rf"|{_BETWEEN}{{0,80}}(?:[\w-]{{1,40}}: [^\n\v\\]{{1,100}}{_BETWEEN}{{1,80}}){{0,5}}"
     rf"(?:[A-Za-z0-9+/=]{{16,}}{_BETWEEN}{{0,80}}){{0,400}}[A-Za-z0-9+/=]*))"
 )
@@ -168,7 +168,7 @@ _LINES_BACKWARDS = re.compile(
     r"(?:[A-Za-z0-9+/=]{16,}[\s\"'>|,\\]{1,80})*[A-Za-z0-9+/=]*"
 )
 _PEM_MOST = 16_384
-"""Characters of the largest private keys, with their frame."""
+"""Most characters of a private key with its frame."""
 _URL_PASSWORD = re.compile(r"://[^\s/@:\"'<>]{0,256}:([^\s/\"'<>]{1,512})@")
 _URL_TOKEN = re.compile(r"://([\w-]{20,512})@")
 _QUERY = re.compile(
@@ -179,7 +179,7 @@ _QUERY = re.compile(
 
 
 def aws(text: str) -> Iterator[Span]:
-    """Key ids, and beside one the secret, which has no beginning of its own."""
+    """Yields key ids of AWS and, if there is one, secrets, which have no beginning of their own."""
     ids = [match.span() for match in _AWS_ID.finditer(text)]
     yield from ids
     for match in _AWS_SECRET.finditer(text) if ids else ():
@@ -189,18 +189,18 @@ def aws(text: str) -> Iterator[Span]:
 
 
 def urls(text: str) -> Iterator[Span]:
-    """Passwords and tokens in addresses."""
+    """Yields passwords and tokens in addresses."""
     for pattern in (_URL_PASSWORD, _URL_TOKEN):
         yield from (match.span(1) for match in pattern.finditer(text))
 
 
 def query(text: str) -> Iterator[Span]:
-    """Keys in the query of an address, signatures of signed addresses among them."""
+    """Returns keys in the query of an address, including signatures of signed addresses."""
     return (match.span(1) for match in _QUERY.finditer(text))
 
 
 def pem(text: str) -> Iterator[Span]:
-    """Private keys in PEM form, also where their beginning or their end was cut off."""
+    """Yields private keys in PEM form, even if their beginning or end is missing."""
     last_end = 0
     for match in _PEM.finditer(text):
         start = match.start()

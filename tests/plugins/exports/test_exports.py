@@ -84,7 +84,7 @@ def test_a_turn_without_tokens_is_no_sample_of_rl(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     all_turns = [turn.model_copy(update={"tokens": None}) for turn in turns(run)]
-    with pytest.raises(UsageError, match="fit for cloning, no sample of RL"):
+    with pytest.raises(UsageError, match="fit for cloning, but not for RL"):
         write_trace(all_turns, [run], tmp_path / "t.json")
     assert all_turns[0].id in capsys.readouterr().err
     assert not (tmp_path / "t.json").exists()

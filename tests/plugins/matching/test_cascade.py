@@ -294,5 +294,5 @@ def test_run_queries_the_model_only_where_the_elements_are_not_sure(tmp_path: Pa
     assert "searched: elements: not sure" in step_text(run, 2)
     assert "searched: gta1-7b: " in step_text(run, 2)
     report = render_report(run)
-    assert report.count("How the place was searched") == 1
+    assert report.count("Search for the place") == 1
     assert "gta1-7b: " in report
