@@ -46,7 +46,7 @@ async def scoring(folder: Path, function: str, machine: Host | None = None) -> S
 
 async def test_a_function_decides(tmp_path: Path) -> None:
     assert (await score(tmp_path, "good"))[0] == 1.0
-    assert await score(tmp_path, "half") == (0.5, "c.py:half gave 0.5")
+    assert await score(tmp_path, "half") == (0.5, "c.py:half returned 0.5")
 
 
 FORGED = """
