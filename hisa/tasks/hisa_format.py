@@ -267,8 +267,7 @@ def host_file_problems(task: Task, label: str, path: str) -> Iterator[Problem]:
 def check_problems(task: Task) -> Iterator[Problem]:
     """Yields what is wrong with the checks of a HiSA task, or missing for them."""
     if task.check is not None and "all" not in task.check:
-        names = ", ".join(task.check) or "it"
-        yield Problem("piece", f"check: no installed task format scores {names}")
+        yield Problem("piece", f"check: no known format scores {', '.join(task.check) or 'it'}")
     weights: list[float | None] = []
     for raw in (task.check or {}).get("all", ()):
         try:
@@ -399,8 +398,9 @@ def _answer(name: str, output: str) -> tuple[float, str]:
     try:
         score = float(json.loads(output.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        message = f"check {name!r} must return True, False or a number: {output[-200:]!r}"
-        raise NotScored(message) from error
+        raise NotScored(
+            f"check {name!r} must return a bool or number: {output[-200:]!r}"
+        ) from error
     if not math.isfinite(score):
         raise NotScored(f"check {name!r} returned {score}, which is not a number from 0 to 1")
     return min(1.0, max(0.0, score)), f"{name} returned {score:g}"

@@ -28,14 +28,10 @@ def _arguments() -> argparse.Namespace:
         "--fd", type=int, required=True, help="descriptor of an inherited listening socket"
     )
     parser.add_argument("--ready", type=int, help="descriptor on which to report readiness")
-    parser.add_argument(
-        "--idle", type=float, default=0.0, help="end after this many idle seconds; 0: never"
-    )
+    parser.add_argument("--idle", type=float, default=0.0, help="end after idle seconds; 0: no")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
     parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
-    parser.add_argument(
-        "--cage", default="", help="run commands in bubblewrap; only this folder is writable"
-    )
+    parser.add_argument("--cage", default="", help="sandbox commands; only this folder is writable")
     return parser.parse_args()
 
 

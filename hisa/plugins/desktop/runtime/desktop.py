@@ -177,8 +177,7 @@ class DesktopRuntime:
         """
         if missing := missing_requirements(built=bool(self.system)):
             raise EnvironmentFailed(
-                "no private desktop can be started: "
-                + "; ".join(probe.detail for probe in missing),
+                f"no private desktop can start: {'; '.join(probe.detail for probe in missing)}",
                 fix="; and ".join(dict.fromkeys(probe.fix for probe in missing)),
             )
         isolation = self.isolation or namespaces.available_isolation()

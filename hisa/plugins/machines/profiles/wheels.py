@@ -78,9 +78,7 @@ def _make(sources: Path, draft: Path, tell: Progress) -> None:
         with zipfile.ZipFile(wheel) as archive:
             compiled = [name for name in archive.namelist() if name.endswith(".so")]
         if compiled:
-            raise EnvironmentFailed(
-                f"{wheel.name} contains {compiled[0]}, compiled for this machine only"
-            )
+            raise EnvironmentFailed(f"{wheel.name} has {compiled[0]}, compiled for this machine")
         name, version = wheel.name.split("-")[:2]
         wheel.rename(wheel.with_name(f"{name}-{version}-py3-none-any.whl"))
 

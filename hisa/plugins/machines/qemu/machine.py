@@ -158,9 +158,7 @@ class Machine:
             except EnvironmentFailed:
                 time.sleep(0.005)
         log_text = (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
-        raise EnvironmentFailed(
-            f"QEMU did not start; its output ends:\n{log_text[-2000:]}", fix=_FIX
-        )
+        raise EnvironmentFailed(f"QEMU did not start; its log:\n{log_text[-2000:]}", fix=_FIX)
 
     @property
     def alive(self) -> bool:
@@ -217,9 +215,7 @@ class Machine:
         finally:
             connection.close()
         if answer.status != 200:
-            raise EnvironmentFailed(
-                f"the guest responds with HTTP {answer.status} to {path}: {data[:200]!r}"
-            )
+            raise EnvironmentFailed(f"the guest answers {answer.status} to {path}: {data[:200]!r}")
         return data
 
     def set_clock(self) -> None:
@@ -237,8 +233,7 @@ class Machine:
         except OSError as error:
             raise EnvironmentFailed(f"the machine does not answer: {error}") from error
         if result["exit_code"] != 0:
-            message = f"the machine's clock cannot be set: {result['error'].strip()}"
-            raise EnvironmentFailed(message)
+            raise EnvironmentFailed(f"the clock cannot be set: {result['error'].strip()}")
 
     def await_guest(self, seconds: float) -> None:
         """Waits until the guest answers, ``seconds`` on an idle machine and longer on a busy one.

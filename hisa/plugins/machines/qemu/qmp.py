@@ -105,8 +105,7 @@ class Qmp:
                     why = status.get("error-desc", "no reason given")
                     raise EnvironmentFailed(f"saving or loading the machine's state failed: {why}")
             time.sleep(_POLL_SECONDS)
-        message = f"saving or loading the machine's state took over {deadline.waited:.0f} s"
-        raise EnvironmentFailed(message)
+        raise EnvironmentFailed(f"saving or loading the state took over {deadline.waited:.0f} s")
 
     def _build_failure(self, why: object) -> EnvironmentFailed:
         return EnvironmentFailed(f"QEMU at {self._path} does not answer: {why}", fix="hisa vm ls")
