@@ -1,7 +1,7 @@
-"""Where the agent acts: anything that can be looked at and clicked in.
+"""Environments: the machines on which the agent acts.
 
-`open_environment` makes one from settings, as an async context manager; the loop looks and acts
-through `hisa.protocols.Environment`. What is shared by all machines with a guest is here; what
-starts a machine is a plugin's, and so is what stands around one. Start with `open_environment.py`,
-then `guest_environment.py` and `transport/`, which talks to a guest over HTTP.
+`open_environment` makes one from settings, as an async context manager; the loop observes and acts
+through `hisa.protocols.Environment`. This package has what all machines with a guest share; plugins
+start the machines and wrap them. Start with `open_environment.py`, then `guest_environment.py` and
+`transport/`, which talks to a guest over HTTP.
 """

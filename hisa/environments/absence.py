@@ -1,7 +1,8 @@
-"""Whether something that is not on a look is not there: hidden is not absent.
+"""Decides whether an element that an observation lacks is absent, or only hidden.
 
-Checks of tasks, effects of programs and proofs all ask here. A dialog takes the page behind it out
-of what is told, a list tells only the rows that show, a browser only the tab in front.
+Checks of tasks, effects of programs and proofs all ask here. While a dialog is open, a browser
+leaves the page behind it out of its tree; a list reports only the rows on the screen, a browser
+only the tab in front.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ __all__ = ["absence_doubt", "is_hidden", "with_hidden"]
 
 _PAGE = "document web"
 _MADE = "manages-descendants"
-"""The state of what makes its parts when they come into view, and tells of no others."""
+"""The state of an element that makes its children only when they come into view."""
 
 
 async def with_hidden(environment: Environment | None, observation: Observation) -> Observation:
-    """The look with what is there and does not show; itself where the machine cannot tell that.
+    """Adds the elements that are not showing to an observation, if the machine can report them.
 
     Raises:
         EnvironmentFailed: the machine does not answer.
@@ -35,25 +36,25 @@ async def with_hidden(environment: Environment | None, observation: Observation)
 
 
 def is_hidden(observation: Observation, matches: Callable[[Element], bool]) -> bool:
-    """Whether something that is meant is there and does not show, as far as that was asked."""
+    """Whether an element that matches exists without showing; False if that was not asked."""
     return any(matches(element) for element in observation.everywhere or ())
 
 
 def absence_doubt(observation: Observation, role: str) -> str:
-    """Returns why something may be there although the look does not have it; empty: it is not.
+    """Returns why an element may exist although the observation lacks it; empty: it does not exist.
 
     Args:
-        observation: of `with_hidden`; of another one, what is scrolled away is not thought of.
-        role: of what is looked for; empty: any.
+        observation: from `with_hidden`; any other one has nothing that is scrolled out of view.
+        role: the role of the element that is looked for; empty: any.
     """
     if not observation.complete:
-        return "only some elements were told"
+        return "only some elements were reported"
     elements = observation.elements if observation.everywhere is None else observation.everywhere
     return next(_list_hiding(elements or (), role), "")
 
 
 def _list_hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
-    """Yields what hides others, in words."""
+    """Yields a sentence for each element that may hide others."""
     above = [list(_iterate_holders(elements, number)) for number in range(len(elements))]
     below: dict[int, list[int]] = {}
     for number, holders in enumerate(above):
@@ -71,21 +72,21 @@ def _list_hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
         if element.role == "frame" and _PAGE in {elements[part].role for part in held}:
             tabs = [elements[part] for part in held if elements[part].role == "page tab"]
             if len(tabs) > 1:
-                yield f"what the other tabs of {_describe(element)} hold is not told"
+                yield f"the content of the other tabs of {_describe(element)} is not reported"
         if CUT in element.states and role not in DIALOGS:
-            yield f"the {_describe(element)} tells only what shows of it"
+            yield f"the {_describe(element)} reports only what it shows"
         may_hold_any = element.role.startswith("document") or not held
         makes_cells = _MADE in element.states and role not in DIALOGS
         if makes_cells and (may_hold_any or role in {"", *(elements[part].role for part in held)}):
-            yield f"the {_describe(element)} tells only what shows of it"
+            yield f"the {_describe(element)} reports only what it shows"
 
 
 def _is_alone(
     elements: Sequence[Element], dialog: int, below: dict[int, list[int]], page: int | None
 ) -> bool:
-    """Whether a dialog has all controls that are told of the page, or of a window without one."""
+    """Whether all reported controls of the page, or of a window without one, are the dialog's."""
     top = page
-    if top is None:  # a browser's own question: of the window it leaves the bars, and no page
+    if top is None:  # a browser's own question: its window keeps the toolbars, but no page
         top = next(up for up in _iterate_holders(elements, dialog) if elements[up].parent == -1)
         return all(elements[part].role != _PAGE for part in below[top])
     own = {dialog, *below.get(dialog, ()), *_iterate_holders(elements, dialog)}
@@ -93,7 +94,7 @@ def _is_alone(
 
 
 def _iterate_holders(elements: Sequence[Element], number: int) -> Iterator[int]:
-    """The places of what holds an element, innermost first; holders come before their parts."""
+    """Yields the indexes of an element's ancestors, innermost first; parents precede children."""
     up = elements[number].parent
     while up is not None and 0 <= up < number:
         yield up

@@ -1,8 +1,8 @@
-"""Commands of ours on the machine, in an environment that the agent did not make.
+"""Builds HiSA's own commands for the machine so that nothing the agent left can change them.
 
-What an agent leaves behind may change what a command means: a start-up file of bash or Python, a
-program of the same name earlier on the PATH, a module beside the one that is meant. A check that
-believes them can be forged.
+A start-up file of bash or Python, a program of the same name earlier on the PATH, or a module
+beside the intended one changes what a command means. A check that runs such a command can be
+forged.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _SESSION = (
     "XDG_CURRENT_DESKTOP",
     "GSETTINGS_BACKEND",
 )
-"""What tells a program which session it is in; the machine set it before the agent began."""
+"""The variables that name a program's session; the machine set them before the agent began."""
 
 
 def clean(words: Sequence[str], *, home: bool = True) -> str:
-    """A bash line that runs a program with the session's variables and no others.
+    """Returns a bash line that runs a program with the session's variables and no others.
 
     Args:
         words: the program and its arguments.
-        home: whether ``~`` is that of the user; else there is none, and HISA_HOME names theirs.
+        home: whether HOME is the user's; if not, HOME does not exist and HISA_HOME is the user's.
     """
     variables = " ".join(f'${{{name}+"{name}=${name}"}}' for name in _SESSION)
     place = 'HOME="$HOME"' if home else 'HOME=/nonexistent HISA_HOME="$HOME"'
@@ -43,10 +43,16 @@ def clean(words: Sequence[str], *, home: bool = True) -> str:
 
 
 def bash(source: str) -> str:
-    """A bash line that runs another without the start-up files of its user."""
+    """Returns a bash line that runs ``source`` in bash without the user's start-up files."""
     return clean(["/bin/bash", "--noprofile", "--norc", "-c", source])
 
 
 def python(source: str, *arguments: str, home: bool = True) -> str:
-    """A bash line that runs Python source with the system's own libraries alone."""
+    """Returns a bash line that runs Python source with the system's own libraries alone.
+
+    Args:
+        source: the Python program.
+        arguments: become ``sys.argv[1:]``.
+        home: see `clean`.
+    """
     return clean(["python3", "-I", "-S", "-B", "-c", source, *arguments], home=home)

@@ -1,4 +1,4 @@
-"""Asks a person about what is about to be done."""
+"""Asks a person to confirm an action."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hisa.protocols import Emit
 __all__ = ["ActionKind", "Answer", "Ask", "Question", "ask_person"]
 
 ActionKind = Literal["acts", "commands", "files", "safety", "policy"]
-"""Kinds of what is asked for: pointer and keyboard, commands, written files, what a model's maker
+"""What needs a confirmation: pointer and keyboard, commands, writing files, what a model's maker
 wants a person to confirm, and what the policy asks about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is about to be done, in full and as it is: hostile text, to be shown escaped."""
+    """The action to confirm, in full and unchanged: hostile text, to be shown escaped."""
 
     action: ActionKind
     subject: str
@@ -34,11 +34,11 @@ class Answer:
     """once: do it; kind: do it, and ask no more for this kind of action in this run; stop: end the
     run; refuse: do not do it."""
     word: str = ""
-    """To the agent, with a refusal; empty: nothing but the refusal."""
+    """What the person tells the agent with a refusal; empty: nothing but the refusal."""
 
     @property
     def allows(self) -> bool:
-        """Whether it may be done."""
+        """Whether the action may be done."""
         return self.kind in ("once", "kind")
 
 
@@ -47,7 +47,12 @@ Ask = Callable[[Question], Awaitable[Answer]]
 
 
 async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
-    """The answer of a person who allows it.
+    """Asks a person and returns the answer if it allows the action.
+
+    Args:
+        ask: puts the question to the person and waits for the answer.
+        question: the action to confirm.
+        emit: gets a `Confirmed` event with the answer.
 
     Raises:
         ActionRefused: the person said no.

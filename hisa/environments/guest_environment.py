@@ -1,4 +1,4 @@
-"""What all environments with a guest share: everything but starting and stopping."""
+"""The base class of all environments with a guest: everything but starting and stopping."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from hisa.screen.pointer_cover import fitted_cover
 __all__ = ["GuestEnvironment"]
 
 _LONGER = 3.0
-"""Times the usual limit for elements that did not come whole; the machine was busier than it was
-measured to be."""
+"""Factor on the time limit when elements are read again after an incomplete reading: the machine
+was busier than measured."""
 _REST = 1.0
-"""Seconds after the last request in which a program may begin what it was asked for, without any
-work that could be seen before; chosen by hand: an editor wrote its file 0.3 s after the click."""
+"""Seconds after the last request in which a program may start the requested work without having
+shown any sign of it; chosen by hand: an editor wrote its file 0.3 s after the click."""
 _REST_SETTLE = 10.0
 """Longest wait, in seconds, for a screen to come to rest at the end; chosen by hand."""
 _RELEASE_SECONDS = 5.0
-"""For letting go of what is held down at the end; chosen by hand: a machine that is there takes
-some milliseconds."""
+"""Time limit for releasing held keys and buttons at the end; chosen by hand: a machine that
+responds takes some milliseconds."""
 _LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
@@ -54,7 +54,7 @@ class GuestEnvironment(ABC):
     """
 
     file_limit = FILE_LIMIT
-    """Bytes of the largest file that `read_file` takes where nobody names a limit."""
+    """Bytes of the largest file that `read_file` takes if the caller names no limit."""
 
     def __init__(self, image_limit: Size = DEFAULT_IMAGE_LIMIT) -> None:
         self._image_limit = image_limit
@@ -65,13 +65,13 @@ class GuestEnvironment(ABC):
         self._held: tuple[str, ...] = ()
 
     def with_file_limit(self, settings: EnvironmentSettings) -> Self:
-        """Take `file_limit` from the settings; returns itself."""
+        """Takes `file_limit` from the settings; returns itself."""
         self.file_limit = settings.limits.file_mb << 20
         return self
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The environment's name as printed."""
         return "guest"
 
     @property
@@ -80,7 +80,7 @@ class GuestEnvironment(ABC):
         return self._transport.capabilities
 
     async def __aenter__(self) -> Self:
-        """Start and connect; of a start that fails nothing is left."""
+        """Start and connect; a start that fails leaves nothing behind."""
         try:
             await self._start()
         except BaseException:
@@ -89,7 +89,7 @@ class GuestEnvironment(ABC):
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Let go of what is held down, disconnect, and end what was started."""
+        """Release held keys and buttons, disconnect, and end what was started."""
         await self._release()
         await self._close()
         await self._end()
@@ -100,7 +100,7 @@ class GuestEnvironment(ABC):
 
     @abstractmethod
     async def _end(self) -> None:
-        """End whatever of the machine is there, which may be nothing."""
+        """End the machine, or as much of it as was started."""
 
     async def _connect(self, guest: GuestClient, by: Connect = connect) -> None:
         self._guest = guest
@@ -115,9 +115,9 @@ class GuestEnvironment(ABC):
         return self._open
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Look; the picture is scaled down to the image limit.
+        """Takes an observation; the screenshot is scaled down to the image limit.
 
-        Elements that are not complete are read a second time, with a longer limit.
+        An incomplete element tree is read a second time, with a longer time limit.
         """
         with self._mark_on_failure():
             look = await self._transport.look(elements=elements, settle=settle)
@@ -126,7 +126,7 @@ class GuestEnvironment(ABC):
         return await self._fit_picture(look)
 
     async def look_everywhere(self) -> Observation:
-        """See `hisa.protocols.TellsHidden`."""
+        """See `hisa.protocols.ReadsHiddenElements`."""
         transport = self._transport
         assert isinstance(transport, HisaTransport), "announced by its capabilities"
         with self._mark_on_failure():
@@ -134,7 +134,7 @@ class GuestEnvironment(ABC):
         return await self._fit_picture(look)
 
     async def _fit_picture(self, look: RawObservation) -> Observation:
-        """The look with its picture within the image limit."""
+        """Returns the observation with its screenshot scaled down to the image limit."""
         screenshot, under = look.picture, look.under_pointer
         if fit_within(screenshot.size, self._image_limit) != screenshot.size:
             screenshot = await asyncio.to_thread(screenshot.fit_to, self._image_limit)
@@ -168,28 +168,28 @@ class GuestEnvironment(ABC):
 
     @contextmanager
     def _note_request(self) -> Iterator[None]:
-        """Inside, programs are asked for something: they may be at it for a while after."""
+        """Note the end of a request: programs may go on working on it for a while afterwards."""
         try:
             yield
         finally:
             self._last_request_at = time.monotonic()
 
     def _read_end_reason(self) -> tuple[str, float | None]:
-        """Returns why the machine was ended for what it took; empty where it was not.
+        """Returns which limit the machine was ended for, and since when; empty if it was not ended.
 
-        With it comes since when most of that was taken; see `hisa.errors.LimitPassed`.
+        The second value is the start of most of that consumption; see `hisa.errors.LimitPassed`.
         """
         return "", None
 
     async def act(self, actions: Sequence[Action], /) -> None:
-        """Do the actions, in order, at most once."""
+        """Does the actions, in order, at most once."""
         self._touched, self._held = True, held_after(actions, self._held)
         if actions:
             with self._note_request(), self._mark_on_failure():
                 await self._transport.act(actions)
 
     async def hit_test(self, points: Sequence[Point], /) -> HitTest:
-        """The things at points of the screen now; see `hisa.protocols.TellsWhatLies`."""
+        """Returns the elements at points of the screen now; see `hisa.protocols.HitTester`."""
         transport = self._transport
         assert isinstance(transport, HitTester), "announced by its capabilities"
         with self._mark_on_failure():
@@ -198,10 +198,10 @@ class GuestEnvironment(ABC):
     async def act_where_unchanged(
         self, actions: Sequence[Action], held: ScreenPrecondition, /
     ) -> None:
-        """Do the actions if the screen is as it was; the guest looks at the moment of the act.
+        """Does the actions if the screen is unchanged; the guest looks at the moment of the act.
 
-        What only lit up under the pointer is seen in a picture, which also serves for guests that
-        cannot compare.
+        If only a highlight under the pointer may have changed, or if the guest cannot compare, this
+        side compares screenshots.
         """
         self._touched, self._held = True, held_after(actions, self._held)
         with self._note_request(), self._mark_on_failure():
@@ -224,13 +224,19 @@ class GuestEnvironment(ABC):
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
-        """Run a command as the desktop's user."""
+        """Runs a command as the desktop's user.
+
+        Args:
+            command: a bash line, or a program and its arguments.
+            timeout: most seconds that it may run.
+            limit: most characters of each of its outputs that are kept.
+        """
         self._touched = True
         with self._note_request(), self._mark_on_failure():
             return await self._transport.execute(command, timeout=timeout, limit=limit)
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Let go of what is held down, and wait until programs have done what they were asked."""
+        """Release held keys and buttons, and wait until programs have done what they were asked."""
         await self._release()
         if not self._last_request_at:
             return
@@ -246,14 +252,14 @@ class GuestEnvironment(ABC):
         self._held = ()
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """A file of the machine."""
+        """Returns the bytes of a file of the machine."""
         with self._mark_on_failure():
             return await self._transport.read_file(
                 path, limit=self.file_limit if limit is None else limit
             )
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Put a file there."""
+        """Writes a file on the machine."""
         self._touched = True
         with self._mark_on_failure():
             await self._transport.write_file(path, data)

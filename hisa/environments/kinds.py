@@ -24,41 +24,41 @@ __all__ = [
 ]
 
 Note = Callable[[str], None]
-"""Called with what takes long, and with what a reader of the run should know."""
+"""Called with a message about what takes long, or about what a reader of the run should know."""
 
 
 @dataclass(frozen=True)
 class EnvironmentKind:
-    """A kind of environment that does more than be opened; a plain function does that alone."""
+    """A kind of environment; one that can only be opened may be announced as a plain function."""
 
     open: Callable[..., Environment]
     """Called with the value behind the name, and by keyword with ``settings``, ``image_limit`` and
     ``note``, a `Note`; a plain function as an entry point gets no ``note``."""
     spellings: tuple[str, ...] = ()
-    """Of HiSA's own, as errors show what is allowed: "desktop", "desktop:PROFILE"; empty: the
+    """How errors list it among HiSA's own kinds: "desktop", "desktop:PROFILE"; empty: the
     announced name."""
     takes: frozenset[str] = frozenset()
-    """Holds "share" where it obeys that setting; where it does not, the setting is refused."""
+    """Contains "share" if the kind obeys that setting; otherwise the setting is refused."""
     attach: Callable[..., Environment] | None = None
     """Called with the handle that an environment's ``belongs_to`` returned (see
-    `hisa.protocols.Detachable`), the value, and ``image_limit`` by keyword; returns what an earlier
-    process left up, not entered yet, or raises EnvironmentFailed where it is gone. None: none of
-    its machines outlives the process that started it."""
+    `hisa.protocols.Detachable`), the value, and ``image_limit`` by keyword; returns the environment
+    that an earlier process left running, not entered yet, or raises EnvironmentFailed if it is
+    gone. None: none of its machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
     probe: Callable[[Environment], Coroutine[Any, Any, list[Probe]]] | None = None
-    """Looks at each machine that an environment of its kind may use, for ``hisa doctor``; nothing
-    is reverted or started."""
+    """Probes each machine that an environment of this kind may use, for ``hisa doctor``; reverts
+    and starts nothing."""
     system: Callable[[str], Path] | None = None
-    """Folder of the built system of a profile, which a private desktop shows in place of this
-    machine's own; raises UsageError where there is none."""
+    """Returns the folder of a profile's built system, which a private desktop shows in place of
+    this machine's own; raises UsageError if there is none."""
 
 
 def load_kind(point: EntryPoint) -> EnvironmentKind:
     """Returns the kind of an entry point.
 
     Raises:
-        PluginFailed: it cannot be imported; names the package.
+        PluginFailed: it cannot be imported; the message names the package.
     """
     loaded = plugins.load("environments", point)
     if isinstance(loaded, EnvironmentKind):
@@ -72,10 +72,10 @@ def load_kind(point: EntryPoint) -> EnvironmentKind:
 
 
 def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKind, str]:
-    """Returns the kind that the settings name: its entry point, itself, and the value behind it.
+    """Returns the kind that the settings name: its entry point, the kind, and the value after it.
 
     Raises:
-        UsageError: nobody announces it; the allowed ones are named.
+        UsageError: nobody announces it; the message lists those that are allowed.
         PluginFailed: the package that has it cannot be imported.
     """
     name, value = str(settings.family), settings.value
@@ -94,7 +94,7 @@ def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKin
 
 
 def _list_spellings() -> list[str]:
-    """All spellings, the default one first, then HiSA's own; no package's is imported for it."""
+    """Lists all spellings, the default first, then HiSA's own; imports no other package."""
     spellings: dict[str, None] = {}
     default = EnvironmentSettings().kind
     for point in plugins.points("environments"):
@@ -109,7 +109,7 @@ def _list_spellings() -> list[str]:
 
 
 def probe_kinds() -> Iterator[Probe]:
-    """Yields what the kinds that can be imported find out about this machine."""
+    """Yields the probes of this machine by all kinds that can be imported."""
     for point in plugins.points("environments"):
         try:
             kind = load_kind(point)

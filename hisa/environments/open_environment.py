@@ -1,4 +1,4 @@
-"""From settings to an environment."""
+"""Opens the environment that the settings name."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ def open_environment(
     image_limit: Size = DEFAULT_IMAGE_LIMIT,
     note: Note = lambda _: None,
 ) -> Environment:
-    """The environment of ``settings.kind``, not started yet; only what it takes is imported.
+    """Returns the environment of ``settings.kind``, not started yet; imports only its own package.
 
     Args:
-        settings: which one, and what it takes.
-        image_limit: the largest picture that models see.
-        note: called with what takes long, and with what a reader of the run should know.
+        settings: the kind, and the settings that it obeys.
+        image_limit: the largest screenshot that models see, in pixels.
+        note: called with a message about what takes long, or about what a reader of the run
+            should know.
 
     Raises:
-        UsageError: an unknown kind, of which the allowed ones are named, or a setting that the
-            kind does not take.
+        UsageError: an unknown kind, with a list of those that are allowed, or a setting that the
+            kind does not obey.
         PluginFailed: the package that has the kind fails.
     """
     point, kind, value = find_kind(settings)
@@ -46,7 +47,12 @@ def open_environment(
 def attach_environment(
     settings: EnvironmentSettings, handle: Mapping[str, Any], image_limit: Size
 ) -> Environment:
-    """The environment that an earlier process left up, to be entered again.
+    """Returns the environment that an earlier process left running, to be entered again.
+
+    Args:
+        settings: the kind of the environment.
+        handle: what its ``belongs_to`` returned in the earlier process.
+        image_limit: the largest screenshot that models see, in pixels.
 
     Raises:
         EnvironmentFailed: it is gone.

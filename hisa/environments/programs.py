@@ -1,4 +1,4 @@
-"""The programs of a machine, as its menu entries tell: names, and the commands that start them."""
+"""Lists a machine's programs from its menu entries: names, and the commands that start them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hisa.text.prompt_text import one_line
 __all__ = ["installed_programs", "program_list"]
 
 _MOST_TOKENS = 160
-"""Of the whole list: a tenth of a picture, paid once."""
+"""Limit for the whole list: a tenth of a screenshot's tokens, paid once."""
 _SECONDS = 10.0
-"""For reading some dozen small files; chosen by hand."""
+"""Time limit for reading some dozen small files; chosen by hand."""
 _MOST_OUTPUT = 60_000
-"""Characters of all entries together; chosen by hand."""
+"""Most characters of all entries together; chosen by hand."""
 _LONGEST_NAME = 60
-"""Characters of a name that are told; chosen by hand."""
+"""Most characters of a name; chosen by hand."""
 _LONGEST_COMMAND = 120
-"""A longer one is left out, since its beginning alone is another command; chosen by hand."""
+"""Longer commands are left out: a cut one would be another command; chosen by hand."""
 _SILENT = (
     "convert", "curl", "exiftool", "ffmpeg", "git", "gsettings", "jq", "pandoc", "pdftotext",
     "python3", "soffice", "sqlite3", "xdotool",
@@ -41,14 +41,14 @@ _LIST = (
 
 
 async def installed_programs(environment: Environment, note: Callable[[str], None]) -> str:
-    """The machine's programs in one line, as commands with their names, and its home folder.
+    """Returns the machine's programs and its home folder in one line; empty if it lists none.
 
-    Empty where none is told. A machine that cannot say it may well do all else, and one that is
-    gone fails whatever comes next: neither ends a run here.
+    A failure does not end the run: a machine that cannot list its programs may do everything else,
+    and one that is gone fails at the next request.
 
     Args:
-        environment: is asked.
-        note: gets the reason where it did not say.
+        environment: the machine whose programs are listed.
+        note: gets the reason if the machine did not list them.
     """
     if "execute" not in environment.capabilities:
         return ""
@@ -59,7 +59,7 @@ async def installed_programs(environment: Environment, note: Callable[[str], Non
         look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
         printed = (await _read_output(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
     except (EnvironmentFailed, ActionRefused) as error:
-        note(f"the planner is not told which programs there are: {error}")
+        note(f"the planner gets no list of installed programs: {error}")
         return ""
     silent = ", ".join(name for name in _SILENT if name in printed and name not in shown)
     home = next((one_line(line[1:])[:_LONGEST_COMMAND] for line in printed if line[:1] == "~"), "")
@@ -72,15 +72,15 @@ async def _read_output(environment: Environment, command: str) -> str:
     seconds = patience(_SECONDS)
     result = await environment.execute(command, timeout=seconds, limit=_MOST_OUTPUT)
     if result.timed_out:
-        raise EnvironmentFailed(f"{environment.name}: no list of them within {seconds:.0f} s")
+        raise EnvironmentFailed(f"{environment.name}: no list of programs within {seconds:.0f} s")
     return result.output
 
 
 def program_list(programs: Mapping[str, str]) -> str:
-    """One line of programs by command, as many as fit.
+    """Returns one line of programs sorted by command, as many as fit.
 
     Args:
-        programs: names by command.
+        programs: the name of each program by its command.
     """
     by_program: dict[str, dict[str, str]] = {}
     for command, name in sorted(programs.items()):
@@ -97,7 +97,7 @@ def program_list(programs: Mapping[str, str]) -> str:
 
 
 def _describe_program(program: str, ways: Mapping[str, str]) -> str:
-    """The program with its options, or with what its name says and the command does not."""
+    """Returns the program with its options, or with the words that only its name has."""
     if len(ways) > 1:
         columns = zip(*(options.split() for options in ways), strict=False)
         shared = [words[0] for words in takewhile(lambda words: len({*words}) == 1, columns)]
@@ -111,7 +111,7 @@ def _describe_program(program: str, ways: Mapping[str, str]) -> str:
 
 
 def _programs(lines: str) -> Iterator[tuple[str, str]]:
-    """Command and name of each entry that a menu shows and that is no page of settings."""
+    """Yields command and name of each entry that a menu shows and that is no settings page."""
     for section in re.split(r"^\[", lines, flags=re.MULTILINE):
         head, _, body = section.partition("]\n")
         entry = dict(line.split("=", 1) for line in reversed(body.splitlines()) if "=" in line)
@@ -123,7 +123,7 @@ def _programs(lines: str) -> Iterator[tuple[str, str]]:
 
 
 def _command(line: str) -> str:
-    """Returns what starts an entry's program, without its folder; empty where it is not told."""
+    """Returns the command of an entry, without the program's folder; empty if it is unusable."""
     try:
         path, *options = shlex.split(_CODE.sub("", line))
     except ValueError:  # nothing, or an open quotation

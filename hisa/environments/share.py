@@ -1,4 +1,4 @@
-"""Folders of this machine that are put into a private desktop."""
+"""Folders of this machine that are shared with a private desktop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hisa.errors import UsageError
 __all__ = ["SHARED", "Share", "parse_shares"]
 
 SHARED = "/home/user/shared"
-"""Where they are inside, each under its own name."""
+"""The folder inside the desktop that holds them, each under its own name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Share:
 
 
 def parse_shares(texts: Iterable[str]) -> tuple[Share, ...]:
-    """Folders as ``DIR``, ``DIR:ro`` or ``DIR:rw``.
+    """Parses folders written as ``DIR``, ``DIR:ro`` or ``DIR:rw``.
 
     Raises:
-        UsageError: no folder, or two that would have the same name inside.
+        UsageError: not a folder, or two that would have the same name inside.
     """
     shares = tuple(_parse(text) for text in texts)
     places = [share.place for share in shares]
     for share in shares:
         if places.count(share.place) > 1:
             raise UsageError(
-                f"two folders would be {share.place} inside: give each another name",
+                f"two shared folders would both be {share.place} inside the desktop",
                 fix=f"ln -s {share.source} OTHER-NAME, and --share it by that name",
             )
     return shares
@@ -51,8 +51,8 @@ def _parse(text: str) -> Share:
     path = Path(name).expanduser().absolute()
     if not path.is_dir():
         raise UsageError(
-            f"--share {text!r}: {path} is no folder", fix="--share DIR, or --share DIR:rw"
+            f"--share {text!r}: {path} is not a folder", fix="--share DIR, or --share DIR:rw"
         )
     if path.resolve() == Path("/"):
-        raise UsageError(f"--share {text!r}: the whole machine is not shared", fix="--share DIR")
+        raise UsageError(f"--share {text!r}: / cannot be shared", fix="--share DIR")
     return Share(str(path), mode == "rw")

@@ -1,6 +1,6 @@
-"""What HiSA needs of the computer it runs on: speed, installed parts, files, sockets, plug-ins.
+"""What HiSA needs of the computer it runs on: speed, installed parts, files, plugins.
 
-It stands on nothing but the errors, and every room may call it. Start with `plugins.py`, the doors
-by which plugins and packages of others enter; `patience.py` scales every time limit by how slow
-the machine is just now, `storage.py` writes files that survive a crash.
+It imports nothing of HiSA but the errors, and every package may import it. Start with `plugins.py`,
+which finds plugins and other installed packages; `patience.py` scales every time limit by how slow
+the machine is at the moment, `storage.py` writes files that survive a crash.
 """

@@ -1,6 +1,6 @@
-"""The folders of this machine in which the commands of an agent may write.
+"""The folders of this machine in which an agent's commands may write.
 
-Nothing that lies there is believed later: ``hisa`` reads no settings from such a folder.
+Nothing in them is trusted later: ``hisa`` reads no settings from such a folder.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ def _home() -> Path:
 
 
 def fresh_folder() -> Path:
-    """A new, empty folder of this user alone."""
+    """Makes a new, empty folder that only this user can enter."""
     home = _home() / "folders"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="run-", dir=home)).resolve()
 
 
 def written_by_agents(path: Path) -> bool:
-    """Whether a file lies where the commands of an agent may once have written it."""
-    try:  # folders that were chosen, which older versions allowed
+    """Whether an agent's commands may have written a file at this path."""
+    try:  # older versions let the user choose folders
         chosen = (_home() / "chosen").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         chosen = ""

@@ -1,4 +1,4 @@
-"""Names that a package offers and that are imported when they are first asked for."""
+"""Imports a package's public names when they are first used."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def lazy(package: str, places: Mapping[str, str]) -> Callable[[str], object]:
     """Returns a ``__getattr__`` for a package.
 
     Args:
-        package: its ``__name__``.
-        places: by name, the module that has it.
+        package: the package's ``__name__``.
+        places: the module of each name.
     """
 
     def get(name: str) -> object:

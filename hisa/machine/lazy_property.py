@@ -1,8 +1,8 @@
-"""Attributes that are worked out once, when first asked for, by one thread an object.
+"""Properties that are computed once, at first use, by one thread per object.
 
-``functools.cached_property`` holds one lock for all objects of a class up to Python 3.11, so that
-two threads that encode two pictures wait for each other; from 3.12 on it holds none, and two
-threads that ask for the same picture both encode it.
+``functools.cached_property`` holds one lock for all objects of a class up to Python 3.11, so two
+threads that encode two pictures wait for each other. From 3.12 on it holds none, so two threads
+that ask for the same picture both encode it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LOCK = "_made_once_lock"
 class lazy_property(Generic[T]):
     """A property whose value is kept in its object's ``__dict__``.
 
-    A value that is the object itself is not kept: an object that holds itself is freed by the
-    collector alone, which seldom looks at a run's screens of some megabytes.
+    A value that is the object itself is not kept: only the garbage collector frees an object that
+    refers to itself, and it runs too seldom for a run's screenshots of some megabytes each.
 
     Args:
-        make: takes the object, returns the value; it may ask for others of the same object.
+        make: takes the object, returns the value; it may use other such properties of the object.
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:

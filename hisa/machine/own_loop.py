@@ -1,4 +1,4 @@
-"""Runs a coroutine in an event loop of its own, where another loop runs already."""
+"""Runs a coroutine in its own event loop while another loop is running."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _Value = TypeVar("_Value")
 
 
 def run_in_thread(work: Coroutine[Any, Any, _Value]) -> _Value:
-    """Run it in a thread with a loop of its own; Ctrl-C here cancels it there.
+    """Runs a coroutine in a thread with its own loop; Ctrl-C in this thread cancels it.
 
     Raises:
-        KeyboardInterrupt: it was cancelled before it had anything to return.
+        KeyboardInterrupt: the coroutine was cancelled before it returned.
     """
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
@@ -33,9 +33,9 @@ def run_in_thread(work: Coroutine[Any, Any, _Value]) -> _Value:
 
 @contextmanager
 def _on_ctrl_c(stop: Callable[[], object]) -> Iterator[None]:
-    """Call it where a person presses Ctrl-C: the outer loop's own handler waits for that loop."""
+    """Call ``stop`` when a person presses Ctrl-C: the outer loop is blocked, and so its handler."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # no signal comes here
+        yield  # only the main thread gets signals
         return
     before = signal.signal(signal.SIGINT, lambda *_: stop())
     try:

@@ -1,7 +1,7 @@
-"""The parts of HiSA that need not be here, and the one command that installs each: `hisa install`.
+"""The optional parts of HiSA, and the one command that installs each: `hisa install`.
 
-Whoever misses one names ``hisa install PART``, which works in a checkout as from a wheel. Versions
-of what is installed without its own dependencies stand here alone.
+An error about a missing part names ``hisa install PART``, which works in a checkout and from a
+wheel. Only this file has the versions of what is installed without its own dependencies.
 """
 
 from __future__ import annotations
@@ -39,26 +39,28 @@ _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]+)['"]""")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that can be added.
+    """An optional part.
 
-    It is a script of the system's package manager, or Python packages: those of an extra of ours,
-    and one without what it declares.
+    It is a script for the system's package manager, or Python packages: those of an extra of HiSA,
+    and perhaps one that is installed without its own dependencies.
     """
 
     summary: str
     modules: tuple[str, ...] = ()
-    """What can be imported once it is here."""
+    """The modules that can be imported once it is installed."""
     alone: str = ""
     """A requirement that is installed without its own dependencies."""
     why_alone: str = ""
+    """The reason for that, for lists of parts."""
     extra: str = ""
-    """The extra of ours whose requirements belong to it."""
+    """The extra of HiSA whose requirements belong to it."""
     script: str = ""
+    """The file name of the script."""
 
 
 PARTS: Mapping[str, Part] = {
     "system": Part(
-        "what a private desktop is made of: X server, window manager, applications",
+        "the programs of a private desktop: X server, window manager, applications",
         script="install-system.sh",
     ),
     "minilm": Part(
@@ -86,7 +88,7 @@ PARTS: Mapping[str, Part] = {
         "the pages of MiniWoB++",
         modules=("miniwob",),
         alone="miniwob==1.1.0",
-        why_alone="only its pages are used, not what drives them elsewhere",
+        why_alone="HiSA uses only its pages, not its browser driver",
     ),
     "browsergym": Part(
         "tasks of BrowserGym, in its own browser",
@@ -122,14 +124,14 @@ PARTS: Mapping[str, Part] = {
 
 
 def install_command(name: str) -> str:
-    """The command that installs a part."""
+    """Returns the command that installs a part."""
     if name not in PARTS:
         raise KeyError(f"no part {name!r}")
     return f"hisa install {name}"
 
 
 def has_libraries(name: str, libraries: Iterable[str]) -> bool:
-    """Whether a part's extra has all these libraries, by the names that a package index knows."""
+    """Whether a part's extra requires all these libraries, named as on the package index."""
     try:
         listed = {_plain(line) for line in _find_requirements(PARTS[name].extra)}
     except UsageError:
@@ -138,20 +140,20 @@ def has_libraries(name: str, libraries: Iterable[str]) -> bool:
 
 
 def _plain(requirement: str) -> str:
-    """The name in a requirement, as package indexes compare names."""
+    """Returns the normalized name in a requirement."""
     match = _NAME.match(requirement)
     return re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
 
 
 def as_root(command: str) -> str:
-    """The command line with which the present user runs ``command`` as root."""
+    """Returns the command line with which the current user runs ``command`` as root."""
     if os.geteuid() == 0:
         return command
     return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
 
 
 def list_missing(name: str) -> tuple[str, ...]:
-    """Modules of a part that are not installed; nothing is imported."""
+    """Returns the modules of a part that are not installed; imports nothing."""
     return tuple(module for module in PARTS[name].modules if not _is_here(module))
 
 
@@ -163,14 +165,14 @@ def _is_here(module: str) -> bool:
 
 
 def commands(name: str, *, alone: bool = False) -> list[list[str]]:
-    """The command lines that install a part, in order.
+    """Returns the command lines that install a part, in order.
 
     Args:
         name: one of `PARTS`.
-        alone: leave out the libraries that it needs.
+        alone: whether to leave out the libraries that it needs.
 
     Raises:
-        UsageError: there is no such part, or nothing that installs Python packages.
+        UsageError: there is no such part, or no pip or uv to install it with.
     """
     if name not in PARTS:
         raise UsageError(f"no part {name!r}; there are {', '.join(PARTS)}", fix="hisa install")
@@ -186,7 +188,7 @@ def commands(name: str, *, alone: bool = False) -> list[list[str]]:
 
 
 def _scripts() -> Path:
-    """The folder of the scripts: in the wheel, or at the top level of a checkout."""
+    """Returns the folder of the scripts: in the wheel, or at the top level of a checkout."""
     package = Path(__file__).resolve().parent.parent
     packed = package / "_data" / "scripts"
     return packed if packed.is_dir() else package.parent / "scripts"
@@ -208,27 +210,27 @@ def _installer() -> Sequence[str]:
 
 
 def _list_requirements() -> list[str]:
-    """Every requirement that the installed HiSA declares.
+    """Returns every requirement that the installed HiSA declares.
 
     Raises:
-        UsageError: it was not installed, only put on the path.
+        UsageError: HiSA was not installed, only put on the path.
     """
     try:
         return importlib.metadata.requires(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError as error:
         raise UsageError(
-            f"{DISTRIBUTION} is not installed into {sys.executable}, so what it needs is not known",
+            f"{DISTRIBUTION} is not installed into {sys.executable}, so its extras are not known",
             fix=f"{sys.executable} -m pip install PATH, where PATH is the checkout or the wheel",
         ) from error
 
 
 def _find_requirements(extra: str) -> list[str]:
-    """Requirements of an extra, named one by one.
+    """Returns the requirements of an extra, named one by one.
 
-    An extra of a name would have the package index asked for that name.
+    Installing ``hisa-agent[EXTRA]`` would ask the package index for ``hisa-agent`` itself.
 
     Raises:
-        UsageError: this HiSA was not installed, or not with that extra.
+        UsageError: this HiSA was not installed, or declares no such extra.
     """
     requirements = []
     for line in _list_requirements():

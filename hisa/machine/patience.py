@@ -1,8 +1,8 @@
-"""One measure of how slow the machine is just now, which every time limit is scaled by.
+"""Measures how slow the machine is at the moment; every time limit is scaled by it.
 
-A limit that suits an idle machine breaks on a busy one: the same boot, reading of a screen or
+A limit that suits an idle machine is too short on a busy one: the same boot, screen reading or
 conversion takes many times longer while others compete for the processors. `patience` stretches a
-limit; it never shortens one, so a limit stays what it says on an idle machine.
+limit and never shortens one, so on an idle machine a limit is what it says.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ __all__ = ["MOST", "Deadline", "patience", "slowness"]
 MOST = 16.0
 """Largest stretch: a wait has to end, and at 16 times its length something else is wrong."""
 _FRESH_SECONDS = 1.0
-"""The load is read at most once in this time; a limit a moment old is as good as a new one."""
+"""The load is read at most once in this time; a value this old is as good as a new one."""
 _LOOP, _REFERENCE_SECONDS = 20_000, 0.0022
-"""Turns of the measured loop, and what they take on the 2-core Xeon VM that limits were set on."""
+"""Turns of the measured loop, and their time on the 2-core Xeon VM on which limits were set."""
 
 _last: tuple[float, float] | None = None
 
 
 def patience(seconds: float) -> float:
-    """A time limit for this machine: ``seconds`` on an idle one, scaled by `slowness`."""
+    """Returns a time limit for this machine: ``seconds`` scaled by `slowness`."""
     return seconds * slowness()
 
 
 class Deadline:
-    """The end of a wait that moves away while the machine is busy: load may come in mid-wait.
+    """The end of a wait, which moves away while the machine is busy: load may begin mid-wait.
 
     Args:
         seconds: the limit on an idle machine.
@@ -41,7 +41,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds left as things stand now; 0 once the limit has passed."""
+        """Seconds left at the present load; 0 once the limit has passed."""
         return max(0.0, self._started + patience(self._seconds) - time.monotonic())
 
     @property
@@ -56,7 +56,7 @@ class Deadline:
 
 
 def slowness() -> float:
-    """Returns how much slower things are than on the idle reference machine: 1 to `MOST` times."""
+    """Returns how much slower this machine is than the idle reference machine, 1 to `MOST`."""
     global _last
     now = time.monotonic()
     if _last is None or now - _last[0] > _FRESH_SECONDS:
@@ -66,7 +66,7 @@ def slowness() -> float:
 
 @cache
 def _processor() -> float:
-    """Processor time of a fixed loop against the reference machine's; the best of five."""
+    """Returns the processor time of a fixed loop over the reference machine's; the best of five."""
     best = float("inf")
     for _ in range(5):
         started = time.thread_time()
@@ -78,7 +78,7 @@ def _processor() -> float:
 
 
 def _competition() -> float:
-    """Runnable tasks a processor: what waits now, or waited in the last minute."""
+    """Returns the runnable tasks per processor, now or in the last minute, whichever is more."""
     processors = len(os.sched_getaffinity(0)) or 1
     try:
         with open("/proc/loadavg", encoding="ascii") as file:

@@ -1,7 +1,7 @@
-"""What installed packages add to HiSA: the entry-point groups ``hisa.*``, each asked by name.
+"""Finds what installed packages add to HiSA, by the entry-point groups ``hisa.*``.
 
-What a package offers is imported when it is asked for by its name, never
-before; the names of HiSA's own parts are looked up first, so that no package can take one.
+An entry point is imported when its name is used, never before. The names of HiSA's own parts are
+looked up first, so no package can take one.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 
 @dataclass(frozen=True)
 class Later:
-    """Stands for a part that is imported when it is used, so that announcing it costs nothing.
+    """Stands for a part that is imported when it is used, so announcing it costs nothing.
 
     Args:
-        place: of the part, as ``package.module:name``.
+        place: where the part is, as ``package.module:name``.
     """
 
     place: str
@@ -77,7 +77,7 @@ class Command(Later):
 
     Args:
         help: one sentence, for lists of commands.
-        after: the command that it is listed behind; empty: behind all of them.
+        after: the command after which it is listed; empty: at the end.
     """
 
     help: str
@@ -89,19 +89,19 @@ class OpenedTools(Later):
     """Tools that are opened with a run and closed at its end, announced in ``hisa.tools``.
 
     The entry point has the name of the section below ``tools`` in the settings. The part is called
-    with that section, a function that takes notes on the run, and ``reserved``, the names that are
-    taken; it returns an async context manager that yields the tools.
+    with that section, a function that takes notes on the run, and ``reserved``, the tool names that
+    are already used. It returns an async context manager that yields the tools.
     """
 
 
 def points(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
-    """The entry points of a group, HiSA's own first, then by name."""
+    """Returns the entry points of a group, HiSA's own first, then by name."""
     return _points(group, tuple(sys.path))
 
 
 @functools.lru_cache(maxsize=32)
 def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Cached by ``path``, the import path: a benchmark looks up each of its metrics."""
+    """Caches by ``path``, the import path: a benchmark looks up each of its metrics."""
     from importlib.metadata import entry_points  # half the time of `hisa --version`
 
     entries = entry_points(group=f"hisa.{group}")
@@ -109,27 +109,27 @@ def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, 
 
 
 def is_ours(point: EntryPoint) -> bool:
-    """Whether it is a part of HiSA itself."""
+    """Whether an entry point belongs to HiSA itself."""
     return point.value.startswith("hisa.")
 
 
 def is_left_out(point: EntryPoint) -> bool:
-    """Whether it is of a plugin of HiSA's own that this installation does without."""
+    """Whether an entry point belongs to a HiSA plugin that this installation lacks."""
     package = ".".join(point.module.split(".")[:3])
     try:
         return package.startswith("hisa.plugins.") and not getattr(find_spec(package), "origin", 0)
-    except ModuleNotFoundError:  # not even the folder of plugins is there
+    except ModuleNotFoundError:  # the plugins' folder itself is missing
         return True
 
 
 def source(point: EntryPoint) -> str:
-    """The package that announces it."""
+    """Returns the name of the package that announces an entry point."""
     return _package(point.dist) if point.dist is not None else point.value
 
 
 @functools.lru_cache(maxsize=64)
 def _package(distribution: Distribution) -> str:
-    """Its name, for which all that is known of the package is read."""
+    """Caches a distribution's name: getting it reads all of the package's metadata."""
     return distribution.name
 
 
@@ -139,14 +139,14 @@ def describe_point(group: EntryPointGroup, point: EntryPoint) -> str:
 
 
 def announced_names(group: EntryPointGroup) -> tuple[str, ...]:
-    """The names announced in a group, sorted."""
+    """Returns the names announced in a group, sorted."""
     return tuple(sorted({point.name for point in points(group)}))
 
 
 def find(group: EntryPointGroup, name: str) -> EntryPoint | None:
-    """Returns the entry point of a name, not loaded; None where there is none.
+    """Returns the entry point of a name, not loaded; None if there is none.
 
-    An entry point named with a colon at its end has all names that begin so.
+    An entry point whose name ends with a colon stands for all names that begin with it.
     """
     known = {point.name: point for point in reversed(points(group))}
     start, colon, _ = name.partition(":")
@@ -154,7 +154,7 @@ def find(group: EntryPointGroup, name: str) -> EntryPoint | None:
 
 
 def default_name(group: EntryPointGroup) -> str:
-    """The name of the part that is also announced as ``default``; empty where none is."""
+    """Returns the name of the part that is also announced as ``default``; empty if none is."""
     default = find(group, "default")
     if default is None:
         return ""
@@ -163,21 +163,28 @@ def default_name(group: EntryPointGroup) -> str:
 
 
 def load(group: EntryPointGroup, point: EntryPoint) -> Any:
-    """Returns what an entry point stands for.
+    """Returns the object of an entry point.
 
     Raises:
-        PluginFailed: it cannot be imported; names the package.
+        PluginFailed: it cannot be imported; the message names the package.
     """
     with blaming_package(group, point):
         return point.load()
 
 
 def make(group: EntryPointGroup, name: str, *arguments: Any, **named: Any) -> Any:
-    """Returns what the factory of a name makes of the arguments; None where there is no factory.
+    """Calls the factory of a name; returns what it makes, or None if there is no factory.
+
+    Args:
+        group: the entry-point group of the factory.
+        name: the factory's name in that group.
+        arguments: passed to the factory.
+        named: passed to the factory by keyword.
 
     Raises:
         OperatorError: as the factory raised it.
-        PluginFailed: it cannot be imported, or raised anything else; names the package.
+        PluginFailed: the factory cannot be imported, or raised anything else; the message names
+            the package.
     """
     point = find(group, name)
     if point is None:
@@ -189,7 +196,7 @@ def make(group: EntryPointGroup, name: str, *arguments: Any, **named: Any) -> An
 
 @contextmanager
 def blaming_package(group: EntryPointGroup, point: EntryPoint) -> Iterator[None]:
-    """Turn what a package raises inside into an error that names the package."""
+    """Turns any exception that a package raises inside into an error that names the package."""
     try:
         yield
     except OperatorError:

@@ -1,4 +1,4 @@
-"""What was looked for on this machine, or at an address, and whether it is there."""
+"""The result of looking for something on this machine or at an address."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ __all__ = ["Probe"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that was looked for; ``needed`` where what asks cannot do without it."""
+    """One thing that was looked for, and whether it is there."""
 
     name: str
     ok: bool
     detail: str
     fix: str = ""
-    """The command that helps where it is not there."""
+    """The command that helps if it is not there."""
     needed: bool = True
+    """Whether the caller cannot do without it."""

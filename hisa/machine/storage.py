@@ -1,7 +1,7 @@
 """Files that survive a crash: replaced whole, appended to by whole lines, locked by one process.
 
-Locks are the kernel's (``flock``): they end with the process that holds them. Whether a write is on
-the disk or with the operating system is said by each function; a kill loses neither.
+Locks are the kernel's (``flock``): they end with the process that holds them. Each function says
+whether its write is on the disk or only with the operating system; killing HiSA loses neither.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ PRIVATE_FOLDER = 0o700
 def replace_file(
     path: Path, content: bytes | Iterable[bytes], *, mode: int = PRIVATE_FILE, synced: bool = False
 ) -> None:
-    """Write a file whole: a reader sees the old one or the new one, a crash leaves the old one.
+    """Writes a file whole: a reader sees the old one or the new one, a crash leaves the old one.
 
     Args:
-        path: in a folder that exists.
-        content: all of it, or its parts in order.
-        mode: its permissions, also where it replaces one with others.
-        synced: whether it is on the disk on return.
+        path: the file; its folder must exist.
+        content: the whole content, or its parts in order.
+        mode: the permissions, also if the replaced file had others.
+        synced: whether the file must be on the disk on return.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind.
+        OSError: the file cannot be written; nothing is left behind.
     """
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -79,7 +79,7 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path) -> Self | None:
-        """The lock, or None where another process holds it.
+        """Returns the lock, or None if another process holds it.
 
         Raises:
             OSError: the file cannot be made.
@@ -96,26 +96,26 @@ class Lock:
 
     @staticmethod
     def holder(path: Path) -> str:
-        """The number of the process that took it last; "unknown" where the file says nothing."""
+        """Returns the id of the process that took the lock last; "unknown" if there is none."""
         try:
             return path.read_text(encoding="ascii").strip() or "unknown"
         except (OSError, UnicodeDecodeError):
             return "unknown"
 
     def release(self) -> None:
-        """Let the next process have it; may be called twice."""
+        """Releases the lock; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 class AppendOnlyFile:
-    """A file of lines, whole ones only; one process writes it.
+    """A file of whole lines, written by one process.
 
-    A last line without its end was cut off by a crash: on opening it is moved to ``NAME.torn``.
+    A last line without a line end was cut off by a crash: opening moves it to ``NAME.torn``.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
 
     def __init__(self, path: Path, *, mode: int = PRIVATE_FILE) -> None:
@@ -130,25 +130,25 @@ class AppendOnlyFile:
         return self._descriptor < 0
 
     def append(self, line: bytes) -> None:
-        """Add a line, its end included; it is with the operating system on return.
+        """Adds a line, including its line end; the operating system has it on return.
 
         Raises:
-            OSError: the disk refuses it; nothing of it stays in the file.
+            OSError: it cannot be written; nothing of it stays in the file.
         """
         try:
             if os.write(self._descriptor, line) != len(line):
-                raise OSError("the disk took only a part of it")
+                raise OSError("only a part of the line could be written")
         except OSError:
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(line)
 
     def sync(self) -> None:
-        """Wait until everything that was appended is on the disk."""
+        """Waits until everything that was appended is on the disk."""
         os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Closes the file; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

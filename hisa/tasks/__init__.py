@@ -1,6 +1,6 @@
-"""Task files: the state a machine is brought to, and the check that scores it.
+"""Tasks: instruction, initial state, and the check that scores a run.
 
-A run asks for a task by name or file, has its set-up done before the first step, and its score
-taken before anything is learned. Start with `taskfile.py` and `hisa_format.py`, a task file of our
-own; `scorer.py` sets up and scores, `pieces.py` looks up what task files name.
+A run loads its task by name or from a file, sets it up before the first step, and scores it before
+anything is learned. Start with `taskfile.py` and `hisa_format.py`, HiSA's own format; `scorer.py`
+sets up and scores, `pieces.py` looks up the setup steps and getters that task files name.
 """

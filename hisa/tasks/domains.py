@@ -1,4 +1,4 @@
-"""Which domain a task belongs to, guessed from what the files of house rules say of their tasks."""
+"""Guesses the domain of a task from the words that the SOP files give for their tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["guess_domain"]
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """By domain, what finds its own names and its file's words in a task."""
+    """Returns for each domain the pattern of its names and of its SOP file's words."""
     patterns = {}
     for sop in load_sops(data_folder("patterns_db")):
         if sop.words:
@@ -25,9 +25,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def guess_domain(instruction: str) -> str:
-    """The domain whose words occur most often, of equals the one that comes first.
+    """Returns the domain whose words occur most often, of equals the one that occurs first.
 
-    "general" where none occurs.
+    "general" if no word occurs.
     """
     text = instruction.lower()
     matches = {name: [*words.finditer(text)] for name, words in _patterns().items()}

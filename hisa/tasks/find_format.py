@@ -1,7 +1,7 @@
-"""Whose a task is: HiSA's own format, or one that a package announces in the group ``hisa.tasks``.
+"""Finds a task's format: HiSA's own, or one that a package announces in the group ``hisa.tasks``.
 
-A text names a format, ``NAME:…``; a file's keys decide; a task says it itself. Where an old task
-does not, its data decide, among the formats that there were then: HiSA's own.
+A text names its format, as ``NAME:…``; a file's keys decide; a task has its format's name. Tasks of
+older versions have none: their data decide, among the formats that HiSA itself announces.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _NAME = re.compile(r"([a-z][a-z0-9_]*):(?!//)(.*)", re.DOTALL)
 
 
 def format_of(task: Task) -> TaskFormat:
-    """The format that a task belongs to.
+    """Returns the format of a task.
 
     Raises:
-        UsageError: no package here has it.
+        UsageError: no installed package has it.
         PluginFailed: the package that has it fails.
     """
     if task.format:
@@ -53,16 +53,16 @@ def format_of(task: Task) -> TaskFormat:
 
 
 def is_named(text: str) -> bool:
-    """Whether one word names a task as ``NAME:…`` does, by a format that is announced."""
+    """Whether a text is one word, ``NAME:…``, with a format that is announced."""
     name = _name_in(text)
     return bool(name) and plugins.find("tasks", name) is not None
 
 
 def refuse_unknown(text: str) -> None:
-    """Refuse a word that names a task as ``NAME:…`` does, where no package here has the format.
+    """Refuses a word of the form ``NAME:…`` whose format no installed package has.
 
     Raises:
-        UsageError: it does.
+        UsageError: the text is such a word.
     """
     if (name := _name_in(text)) and plugins.find("tasks", name) is None:
         raise _unknown(f"{text[:200]!r}: no task format", name)
@@ -82,11 +82,11 @@ def _unknown(label: str, name: str) -> UsageError:
 
 
 def task_named(text: str, *, seed: int = 0) -> Task | None:
-    """Returns the task that a text names as ``NAME:…``; None where no format of it is announced.
+    """Returns the task that a text names as ``NAME:…``; None if that format is not announced.
 
     Args:
         text: a name.
-        seed: of what the task draws.
+        seed: for the task's random choices.
 
     Raises:
         UsageError: the format has no such task.
@@ -102,10 +102,10 @@ def task_named(text: str, *, seed: int = 0) -> Task | None:
 
 
 def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
-    """The task of a file, whose keys decide whose it is.
+    """Makes the task of a file, whose keys decide its format.
 
     Raises:
-        UsageError: what is wrong with which key.
+        UsageError: a key is wrong; the message names it.
         PluginFailed: the package that has its format fails.
     """
     failed: list[PluginFailed] = []
@@ -137,13 +137,13 @@ def _load_format(point: EntryPoint) -> TaskFormat:
 
 
 def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
-    """Each thing that is missing or broken, in words; empty where a task can be run and scored.
+    """Returns a sentence for each problem; empty if the task can be run and scored.
 
     Nothing is run and nothing is downloaded.
 
     Args:
-        task: of any format.
-        settings: what the user allows and gives; None: the defaults.
+        task: a task of any format.
+        settings: the user's settings for tasks; None: the defaults.
     """
     problem_list = sorted_problems(task, settings)
     return [
@@ -153,5 +153,5 @@ def problems(task: Task, settings: TaskSettings | None = None) -> list[str]:
 
 
 def sorted_problems(task: Task, settings: TaskSettings | None = None) -> list[Problem]:
-    """The same as `problems`, each with its kind."""
+    """Returns the same as `problems`, each with its kind."""
     return list(dict.fromkeys(format_of(task).problems(task, settings)))

@@ -1,4 +1,4 @@
-"""Task files of our own: their keys, their setup, their checks.
+"""HiSA's own task files: their keys, their setup, their checks.
 
 id: shopping-list
 instruction: Open the text editor. Type "milk". Save the file as "~/list.txt".
@@ -91,7 +91,7 @@ class SetupStep(_Strict):
     run: str | None = None
     """A command that must end with 0."""
     launch: str | None = None
-    """A program to start in the background; it must go on running or open a window."""
+    """A program to start in the background; it must keep running or open a window."""
     wait_window: WaitWindow | None = None
 
     @model_validator(mode="after")
@@ -108,32 +108,32 @@ class Check(_Strict):
     command: str | None = None
     """Must end with exit status 0."""
     python: Annotated[str, Field(pattern=r"^[^:\x00]+\.py:[A-Za-z_]\w*$")] | None = None
-    """``FILE.py:FUNCTION`` beside the task file; runs on the machine, gives a truth or 0 to 1."""
+    """``FILE.py:FUNCTION`` beside the task file; runs on the machine, returns a bool or 0 to 1."""
     element: ShownElement | None = None
     equals: str | None = None
-    """Compared without white space at both ends."""
+    """Compared after stripping white space at both ends."""
     contains: Names = ()
     excludes: Names = ()
     weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] | None = None
     """Its part in the partial score; the weights of a list need not sum to 1."""
     needs: Literal["all"] | None = None
-    """"all": it counts in the partial score only where every other check holds."""
+    """"all": it counts in the partial score only if every other check holds."""
 
     @model_validator(mode="after")
     def _one_subject(self) -> Check:
         subjects = (self.file, self.command, self.python, self.element)
         if sum(value is not None for value in subjects) != 1:
-            raise ValueError("a check has exactly one of file and command and python and element")
+            raise ValueError("a check has exactly one of file, command, python and element")
         if self.element is not None and not (self.element.role or self.element.name):
             raise ValueError("an element has at least one of role and name")
         compared = self.equals is not None or self.contains or self.excludes
         if compared and (self.python or self.element):
-            raise ValueError("only file and command go with equals, contains or excludes")
+            raise ValueError("equals, contains and excludes go only with file or command")
         return self
 
 
 _ResultPath = Annotated[str, Field(max_length=4096, pattern=r"^(~/|/)[^\x00-\x1f]*[^\x00-\x1f/]$")]
-"""Absolute or below the home folder: a task says nowhere else what it is relative to."""
+"""Absolute or below the home folder: a relative path would have nothing to be relative to."""
 
 
 class HisaTaskFile(_Strict):
@@ -145,7 +145,7 @@ class HisaTaskFile(_Strict):
     setup: tuple[SetupStep, ...] = ()
     check: Annotated[tuple[Check, ...], ONE_ALONE] = ()
     results: Annotated[tuple[_ResultPath, ...], ONE_ALONE, Field(max_length=100)] = ()
-    """What the run leaves that is worth keeping: files and folders of the machine."""
+    """The run's results to keep: files and folders of the machine."""
 
     @model_validator(mode="after")
     def _all_weights(self) -> HisaTaskFile:
@@ -154,7 +154,7 @@ class HisaTaskFile(_Strict):
 
 
 class HisaFormat(TaskFormat):
-    """Task files of our own."""
+    """HiSA's own task files."""
 
     def reads(self, tree: Mapping[str, Any]) -> bool:
         """See `TaskFormat`."""
@@ -166,7 +166,7 @@ class HisaFormat(TaskFormat):
             file = HisaTaskFile.model_validate(tree)
         except ValidationError as error:
             reasons = explain(error, HisaTaskFile, source=partial(_line, path))
-            raise UsageError(f"{path}: {reasons}", fix="mend it there") from error
+            raise UsageError(f"{path}: {reasons}", fix="correct the file") from error
         checks = [check.model_dump(exclude_defaults=True, by_alias=True) for check in file.check]
         return Task(
             id=file.id or path.stem,
@@ -209,7 +209,7 @@ class HisaFormat(TaskFormat):
             await await_window(context, Named(window_name=wait.title), wait.seconds)
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
-        """1.0 where every check holds; else the lowest score, with its reason."""
+        """Returns 1.0 if every check holds; otherwise the lowest score, with its reason."""
         graded = [await _check(context, raw) for raw in (context.task.check or {})["all"]]
         partial = partial_score([grade for grade, _ in graded])
         lowest, reason = min(graded, key=lambda pair: pair[0].score)
@@ -222,7 +222,7 @@ OWN = HisaFormat()
 
 
 def _line(path: Path, place: Sequence[int | str]) -> str:
-    """Returns the line at which the key at a place stands; empty where the file is not there."""
+    """Returns the line of the key at a path of keys, as "line 3"; empty if the file is gone."""
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
@@ -240,7 +240,7 @@ def _line(path: Path, place: Sequence[int | str]) -> str:
 
 
 def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """Find what is wrong with a setup step of our own, or missing for it."""
+    """Yields what is wrong with a setup step of a HiSA task, or missing for it."""
     try:
         step = SetupStep.model_validate(raw)
     except ValidationError as error:
@@ -251,7 +251,13 @@ def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def host_file_problems(task: Task, label: str, path: str) -> Iterator[Problem]:
-    """Find the reason why a file beside the task file cannot be used; ``label`` names it there."""
+    """Yields the reason why a file beside the task file cannot be used, if there is one.
+
+    Args:
+        task: the task that names the file.
+        label: the key that names it, for the message.
+        path: the file, relative to the task's folder.
+    """
     try:
         host_file(task.folder, path)
     except UsageError as error:
@@ -259,9 +265,9 @@ def host_file_problems(task: Task, label: str, path: str) -> Iterator[Problem]:
 
 
 def check_problems(task: Task) -> Iterator[Problem]:
-    """Find what is wrong with the checks of a task of our own, or missing for them."""
+    """Yields what is wrong with the checks of a HiSA task, or missing for them."""
     if task.check is not None and "all" not in task.check:
-        yield Problem("piece", f"check: no format here scores {', '.join(task.check) or 'it'}")
+        yield Problem("piece", f"check: no known format scores {', '.join(task.check) or 'it'}")
     weights: list[float | None] = []
     for raw in (task.check or {}).get("all", ()):
         try:
@@ -279,7 +285,7 @@ def check_problems(task: Task) -> Iterator[Problem]:
 
 
 async def _check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]:
-    """Returns one check with its score, 0 to 1, and the reason where it fails."""
+    """Returns one check with its score, 0 to 1, and the reason if it fails."""
     check = Check.model_validate(raw)
     if check.python is not None:
         score, reason = await _python(context, check.python)
@@ -290,9 +296,10 @@ async def _check(context: Context, raw: Mapping[str, Any]) -> tuple[Graded, str]
 
 
 async def _problem(context: Context, check: Check) -> str:
-    """Returns the reason why the check does not hold; empty where it does.
+    """Returns the reason why the check does not hold; empty if it does.
 
-    Raises `NotScored` where a command does not end or a screen cannot be read.
+    Raises:
+        NotScored: a command does not end, or the screen cannot be read.
     """
     if check.element is not None:
         return await why_not_shown(context.environment, check.element)
@@ -323,7 +330,7 @@ async def _problem(context: Context, check: Check) -> str:
 
 
 def _quote_error(error: str) -> str:
-    """The last line of an error; it may be about the check itself, as a missing program."""
+    """Returns the last line of an error; it may be about the check itself, as a missing program."""
     lines = error.strip().splitlines()
     return f": {lines[-1].strip()[:200]}" if lines else ""
 
@@ -363,8 +370,8 @@ module.__file__ = path
 Held().exec_module(module)
 print("\\n" + json.dumps({"score": getattr(module, function)()}))
 """
-"""Runs on the machine: the last line printed is what the function gave. Nothing that lies in the
-home is looked at before the function itself looks there, and no compiled copy is believed."""
+"""Runs on the machine; the last line printed has the function's return value. It reads nothing in
+the home folder before the function itself does, and uses no compiled copy of the file."""
 
 
 async def _python(context: Context, name: str) -> tuple[float, str]:
@@ -383,7 +390,7 @@ async def _python(context: Context, name: str) -> tuple[float, str]:
         raise NotScored(f"check {name!r} did not end within {seconds:.0f} s")
     if result.exit_code != 0:
         message = (result.error or result.output).strip()[-500:]
-        raise NotScored(f"check {name!r} failed itself: {message}")
+        raise NotScored(f"check {name!r} raised an error: {message}")
     return _answer(name, result.output)
 
 
@@ -391,7 +398,9 @@ def _answer(name: str, output: str) -> tuple[float, str]:
     try:
         score = float(json.loads(output.strip().splitlines()[-1])["score"])
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise NotScored(f"check {name!r} must give True or a number: {output[-200:]!r}") from error
+        raise NotScored(
+            f"check {name!r} must return a bool or number: {output[-200:]!r}"
+        ) from error
     if not math.isfinite(score):
-        raise NotScored(f"check {name!r} gave {score}, which is no number from 0 to 1")
-    return min(1.0, max(0.0, score)), f"{name} gave {score:g}"
+        raise NotScored(f"check {name!r} returned {score}, which is not a number from 0 to 1")
+    return min(1.0, max(0.0, score)), f"{name} returned {score:g}"

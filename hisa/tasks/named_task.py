@@ -1,4 +1,4 @@
-"""The task that a text names: a file that is there, a task of a format, or an instruction."""
+"""Finds the task that a text names: an existing file, a task of a format, or an instruction."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
     """Returns the task that a text names.
 
     Args:
-        text: a file that is there, ``FORMAT:NAME`` such as ``miniwob:NAME``, or else an
-            instruction.
-        domain: of a task that is only an instruction; empty: guessed.
-        seed: of what a named task draws.
+        text: an existing file, ``FORMAT:NAME`` such as ``miniwob:NAME``, or an instruction.
+        domain: the domain of a task that is only an instruction; empty: guessed.
+        seed: for a named task's random choices.
 
     Raises:
-        UsageError: no such file, format or task, or not a task.
+        UsageError: no such file, format or task, or the file is not a task.
         PluginFailed: the package that has the format fails.
     """
     if is_named(text):
@@ -40,8 +39,8 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
     if path is not None and path.is_dir():
         file = min(path.glob("*.yaml"), default=path / "TASK.yaml")
         raise UsageError(
-            f"{text!r} is a folder, and a task is one file or a text; all tasks of a folder: "
-            f"hisa bench run {shlex.quote(f'own:{text}')}",
+            f"{text!r} is a folder, and a task is one file or a text; to run all tasks of a "
+            f"folder: hisa bench run {shlex.quote(f'own:{text}')}",
             fix=f"hisa run {shlex.quote(str(file))}",
         )
     if path is not None and _means_a_file(text, path):
@@ -51,7 +50,7 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
 
 
 def _as_path(text: str) -> Path | None:
-    """The text as a path that can be looked up; None where it can be none."""
+    """Returns the text as a path that can be looked up; None if it cannot be one."""
     if not text.strip() or "\n" in text or "\0" in text or len(text) > _MAX_PATH:
         return None
     path = Path(text)
@@ -65,10 +64,10 @@ def _as_path(text: str) -> Path | None:
 
 
 def _means_a_file(text: str, path: Path) -> bool:
-    """Whether a text without a file of that name was meant as one, and not as an instruction.
+    """Whether a text that is no existing file was meant as a file, and not as an instruction.
 
-    With white space in it, it has to begin as paths do, lie in a folder that is there, or be
-    nearly the name of a file that is.
+    With white space in it, it must begin as paths do, lie in an existing folder, or be nearly the
+    name of an existing file.
     """
     if path.suffix.lower() not in _SUFFIXES:
         return False
@@ -78,7 +77,7 @@ def _means_a_file(text: str, path: Path) -> bool:
 
 
 def _find_similar(path: Path) -> list[str]:
-    """Task files in the same folder with nearly that name, best first."""
+    """Returns task files in the same folder with nearly that name, best first."""
     try:
         names = [file.name for file in path.parent.iterdir() if file.suffix.lower() in _SUFFIXES]
     except OSError:

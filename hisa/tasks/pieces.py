@@ -25,7 +25,7 @@ class Registry(Generic[T]):
     """Entries by name.
 
     Args:
-        kind: what the names are names of, for messages: "setup step".
+        kind: the kind of the entries, for messages: "setup step".
     """
 
     def __init__(self, kind: str) -> None:
@@ -33,13 +33,13 @@ class Registry(Generic[T]):
         self._known: dict[str, T] = {}
 
     def add(self, name: str, entry: T) -> None:
-        """Register ``entry``; a name can be used only once."""
+        """Registers ``entry``; a name can be used only once."""
         if name in self._known:
             raise ValueError(f"{self.kind} {name!r} is defined twice")
         self._known[name] = entry
 
     def get(self, name: str) -> T | None:
-        """The entry, or None."""
+        """Returns the entry, or None."""
         return self._known.get(name)
 
     @property
@@ -49,7 +49,7 @@ class Registry(Generic[T]):
 
 
 class Parameters(BaseModel):
-    """Parameters of a step or getter; keys that a benchmark adds later are let through."""
+    """Parameters of a step or getter; keys that a benchmark adds later are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
@@ -58,7 +58,7 @@ class Parameters(BaseModel):
 class Declared:
     """A setup step or getter: its parameters, and the function that does it.
 
-    A getter gives a value, a path of this machine, or None where the agent left nothing there.
+    A getter returns a value, a path of this machine, or None if the agent left nothing there.
     """
 
     model: type[BaseModel]
@@ -66,12 +66,12 @@ class Declared:
 
 
 class Pieces(Registry[Declared]):
-    """Setup steps or getters; called with a name and parameters, it is the decorator of one."""
+    """Setup steps or getters; ``@pieces(name, model)`` registers a function as one."""
 
     def __call__(
         self, name: str, model: type[P]
     ) -> Callable[[Callable[[C, P], Awaitable[T]]], Callable[[C, P], Awaitable[T]]]:
-        """A decorator that makes a function known under a name."""
+        """Returns a decorator that registers a function under a name."""
 
         def keep(function: Callable[[C, P], Awaitable[T]]) -> Callable[[C, P], Awaitable[T]]:
             self.add(name, Declared(model, function))
@@ -80,7 +80,7 @@ class Pieces(Registry[Declared]):
         return keep
 
     def problem(self, name: str, raw: Mapping[str, Any]) -> str:
-        """Returns the fault of a piece as a task has it; empty where it can be run."""
+        """Returns what is wrong with a piece as a task has it; empty if it can be run."""
         known = self.get(name)
         if known is None:
             return f"no {self.kind} {name!r} here"
@@ -91,7 +91,12 @@ class Pieces(Registry[Declared]):
         return ""
 
     async def run(self, context: Context, name: str, raw: Mapping[str, Any]) -> Any:
-        """Run the piece of a name with the parameters from a task file, and return its result.
+        """Runs a piece with the parameters from a task file, and returns its result.
+
+        Args:
+            context: the task and its machine.
+            name: the piece's name in task files.
+            raw: the parameters as the task file has them, not validated yet.
 
         Raises:
             UsageError: unknown name or wrong parameters.

@@ -1,4 +1,4 @@
-"""Puts a file on the machine, and sees that it is there and whole."""
+"""Writes a file on the machine, and verifies that it is there and whole."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ __all__ = ["place"]
 
 
 async def place(context: Context, path: str, data: bytes) -> None:
-    """Put a file on the machine, and see that it is there and whole.
+    """Writes a file on the machine, and verifies that it is there and whole.
+
+    Args:
+        context: the task and its machine.
+        path: the file on the machine; ``~/`` is the home of the machine's user.
+        data: its content.
 
     Raises:
-        EnvironmentFailed: it is not.
+        EnvironmentFailed: the file is missing or has another size.
     """
     environment = context.environment
     await environment.write_file(path, data)
     result = await environment.execute(f"stat -Lc %s -- {quote_word(path)}")
     if result.exit_code == 0 and result.output.strip().isdigit():
         size = int(result.output)
-    else:  # no such program there, or no such file
+    else:  # no stat on the machine, or no such file
         try:
             size = len(await environment.read_file(path))
         except OSError as error:
-            raise EnvironmentFailed(f"{path}: was written and is not there: {error}") from error
+            raise EnvironmentFailed(f"{path}: was written but is not there: {error}") from error
     if size != len(data):
-        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written and {size} are there")
+        raise EnvironmentFailed(f"{path}: {len(data)} bytes were written but {size} are there")

@@ -1,4 +1,4 @@
-"""Starts programs and leaves them running, and sees to it that they run or opened a window."""
+"""Starts programs, leaves them running, and verifies that they run or opened a window."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ __all__ = [
 
 POLL_SECONDS = 0.2  # chosen by hand
 LOOKS = 8
-"""A program that is still there after as many looks has loaded its libraries and found its display;
-each look takes the longer, the slower the machine is."""
+"""A program that is still running after this many looks has loaded its libraries and found its
+display; the slower the machine, the longer each look takes."""
 _WINDOW_SECONDS = 30.0
-"""Longest wait for the window of a program that hands over to another and ends at once."""
+"""Longest wait for the window of a program that hands over to another and exits at once."""
 _ENDED_BY_OTHERS = (129, 130, 137, 143)
 """SIGHUP, SIGINT, SIGKILL, SIGTERM: a later step ended it."""
 _ENDS_OTHERS = re.compile(r"(pkill|killall)\s")
-"""Programs that end with 1 where there is nothing to end: the agent may have closed it."""
+"""Programs that exit with 1 if there is nothing to kill: the agent may have closed it."""
 _WRAP = (
     'mkdir -m 700 "$0" && { bash -c "$1" </dev/null '
     '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
 )
-"""Keeps the beginning of what the program says, and its exit status once it ends."""
+"""Keeps the beginning of the program's output, and its exit status once it exits."""
 
 
 async def start(
@@ -50,17 +50,17 @@ async def start(
     names: Sequence[str] = (),
     must_stay: bool = False,
 ) -> None:
-    """Start a bash line in a session of its own, and see that it lives or opened a window.
+    """Starts a bash line in a session of its own, and verifies that it runs or opened a window.
 
     Args:
         context: the task and its machine.
-        line: what to start.
-        watched: whether its end matters.
-        names: words of its window, in small letters, where it is known to show one.
-        must_stay: whether it fails when it ends with 0, without a window and with nothing left.
+        line: the bash line to start.
+        watched: whether it matters that the program exits.
+        names: words of its window, in lower case, if it is known to show one.
+        must_stay: whether exiting with 0 is a failure too, unless a window opened.
 
     Raises:
-        EnvironmentFailed: it cannot be started, or ended at once.
+        EnvironmentFailed: the program cannot be started, or exited at once.
     """
     place = f"/tmp/.hisa-started-{secrets.token_hex(6)}"
     known = await _windows(context) if watched else frozenset()
@@ -89,7 +89,7 @@ async def _expect_started(context: Context, begun: StartedProgram) -> None:
 
 
 async def _expect_handed_over(context: Context, begun: StartedProgram, code: int) -> None:
-    """A program that ended at once has failed, or given its work to one that runs."""
+    """Verify that a program that exited at once handed over to one that shows a window."""
     if code == 1 and _ENDS_OTHERS.match(begun.line):
         return
     if code != 0:
@@ -108,12 +108,12 @@ async def _expect_handed_over(context: Context, begun: StartedProgram, code: int
 
 
 def window_looks() -> int:
-    """Returns the number of looks for a window before it counts as not coming."""
+    """Returns how often to look for a window before giving up."""
     return round(patience(_WINDOW_SECONDS) / POLL_SECONDS)
 
 
 def _program(line: str) -> str:
-    """Returns the name of the program that a line starts; empty where it cannot be split."""
+    """Returns the name of the program that a line starts; empty if the line cannot be split."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -122,13 +122,13 @@ def _program(line: str) -> str:
 
 
 async def shown_windows(context: Context) -> str:
-    """Applications and titles of all windows, in small letters."""
+    """Returns applications and titles of all windows, in lower case."""
     windows = (await context.environment.observe()).windows
     return " ".join(f"{window.app} {window.title}" for window in windows).lower()
 
 
 async def check_running(context: Context) -> None:
-    """See, once a setup is done, that nothing it started has crashed meanwhile.
+    """Verifies after a setup that no program that it started has crashed.
 
     Raises:
         EnvironmentFailed: one has.
@@ -140,7 +140,7 @@ async def check_running(context: Context) -> None:
 
 
 async def forget(context: Context) -> None:
-    """Take away what was kept of the programs that were started; they go on running."""
+    """Removes the kept output of the programs that were started; they go on running."""
     if context.started:
         places = shlex.join(begun.place for begun in context.started)
         context.started.clear()
@@ -149,7 +149,7 @@ async def forget(context: Context) -> None:
 
 
 async def _exit_of(environment: Environment, begun: StartedProgram) -> int | None:
-    """Its exit status; None while it runs."""
+    """Returns the program's exit status; None while it runs."""
     result = await environment.execute(f"cat {begun.place}/exit 2>/dev/null")
     text = result.output.strip()
     return int(text) if text.isdigit() else None

@@ -23,10 +23,10 @@ __all__ = ["TaskScorer", "check_possible"]
 
 
 def check_possible(task: Task, settings: TaskSettings | None = None) -> None:
-    """Refuse a task that lacks something, before anything is done for it.
+    """Refuses a task that lacks something, before anything is done for it.
 
     Raises:
-        UsageError: all that is missing or wrong.
+        UsageError: something is missing or wrong; the message lists all of it.
     """
     if lacking := sorted_problems(task, settings):
         fix = next((problem.fix for problem in lacking if problem.fix), "")
@@ -38,11 +38,11 @@ class TaskScorer:
     """Setup and scoring of tasks of every format; see `hisa.protocols.Scorer`.
 
     Args:
-        pause: how a step that waits does so.
-        emit: gets an `Instructed` where the setup says what the task's words are.
-        settings: what the user allows and gives; None: the defaults.
-        parts: what a format has of its own, given in its place; a benchmark takes ``cache``, where
-            files of the internet are kept, and ``password``, that of the desktop's user.
+        pause: waits for some seconds, for setup steps that wait.
+        emit: gets an `Instructed` event if the setup replaces the task's instruction.
+        settings: the user's settings for tasks; None: the defaults.
+        parts: replacements for a format's own parts, by name; a benchmark takes ``cache``, the
+            folder of downloaded files, and ``password``, that of the desktop's user.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class TaskScorer:
         self._known: tuple[Task, TaskFormat] | None = None
 
     def _format_of(self, task: Task) -> TaskFormat:
-        """The format of a task, found once: it is asked after each step."""
+        """Returns the format of a task; remembers it, because every step asks for it."""
         if self._known is None or self._known[0] is not task:
             self._known = task, format_of(task)
         return self._known[1]
 
     async def prepare(self, task: Task, environment: Environment) -> Task:
-        """Run the setup in order; the task as it is then, with the words that the setup found.
+        """Runs the setup in order; returns the task, with the instruction that the setup found.
 
         Raises:
-            UsageError: something that the task needs is not here; nothing was done yet.
+            UsageError: something that the task needs is missing; nothing was done yet.
             EnvironmentFailed: the initial state cannot be reached.
         """
         check_possible(task, self._settings)
@@ -94,7 +94,13 @@ class TaskScorer:
         return await self._format_of(task).over(task, environment)
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        """See `hisa.protocols.Scorer`."""
+        """Scores what the agent left; see `hisa.protocols.Scorer`.
+
+        Args:
+            task: the task, as `prepare` returned it.
+            environment: the machine that is scored.
+            status: how the run ended.
+        """
         if task.check is None:
             return Scoring("no_check", detail="the task has no check")
         by, made_by = "", self._format_of(task)
@@ -105,7 +111,7 @@ class TaskScorer:
                     score, reason, partial = await made_by.score(context, status)
                 except Unreadable as error:
                     score, reason, partial = 0.0, str(error), None
-                if score is not None and score < 1.0:  # gone meanwhile: the machine is at fault
+                if score is not None and score < 1.0:  # a part that went missing is not the agent's
                     await made_by.require(context)
             except (UsageError, CheckFailed, ModelFacingError, OSError) as error:
                 fix = getattr(error, "fix", "")
@@ -134,7 +140,7 @@ class TaskScorer:
 
 @contextmanager
 def _prefix_errors(label: str) -> Iterator[None]:
-    """Inside, an error says which part of the setup it is of.
+    """Puts the part of the setup in front of any error that is raised inside.
 
     Raises:
         UsageError: the task file is at fault.

@@ -1,4 +1,4 @@
-"""The check ``element`` of task files of our own: something that shows at the end, or does not."""
+"""The check ``element`` of HiSA's task files: an element that shows at the end, or does not."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hisa.tasks.task_format import NotScored
 __all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
 
 ONE_ALONE = BeforeValidator(lambda v: (v,) if isinstance(v, str | Mapping) else v)
-"""A list of one, written without brackets."""
+"""Accepts one value in place of a list of one."""
 NOT_SHOWING = "not showing"
 Names = Annotated[tuple[str, ...], ONE_ALONE]
 
 
 class ShownElement(BaseModel):
-    """Keys that must all hold of one element that is showing; with ``absent`` of none."""
+    """Keys that must all hold of one showing element, or with ``absent`` of no element."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     role: str = ""
@@ -34,7 +34,7 @@ class ShownElement(BaseModel):
     absent: bool = False
 
     def misses(self, element: Element) -> list[str]:
-        """The ways in which an element is not the one, in words."""
+        """Returns the differences between an element and the expected one, in words."""
         states, text = element.states, element.text.strip()
         name = element.name or element.label or ("" if element.role in FIELDS else text[:80])
         misses = [] if not states or states & {"showing", "visible"} else [NOT_SHOWING]
@@ -47,17 +47,17 @@ class ShownElement(BaseModel):
 
 
 async def why_not_shown(environment: Environment, expected: ShownElement) -> str:
-    """Returns why the check does not hold; empty where it does.
+    """Returns why the check does not hold; empty if it does.
 
     Raises:
-        NotScored: the machine tells no elements, or not all and none of them is the one; or it is
-            to be absent, and may be hidden.
+        NotScored: the machine reports no elements; or only some, and none of them matches; or the
+            element must be absent, but may be hidden.
         EnvironmentFailed: the machine does not answer.
     """
     label = f'{expected.role or "element"} "{expected.name}"'
     if "elements" not in environment.capabilities:
-        raise NotScored(f"check of the {label}: {environment.name} does not tell elements")
-    for _ in range(3):  # until a look is complete, or has what is looked for
+        raise NotScored(f"check of the {label}: {environment.name} does not report elements")
+    for _ in range(3):  # until a look is complete, or has the element
         observation = await environment.observe(elements=True, settle=1.0)
         misses = [(expected.misses(element), element) for element in observation.elements or ()]
         if not all(reasons for reasons, _ in misses):
@@ -67,17 +67,17 @@ async def why_not_shown(environment: Environment, expected: ShownElement) -> str
             if is_hidden(
                 observation, lambda element: not {*expected.misses(element)} - {NOT_SHOWING}
             ):
-                return f"the {label} is there, though it does not show"
+                return f"the {label} exists, although it does not show"
         if observation.complete:
             break
     else:
-        raise NotScored(f"check of the {label}: {environment.name} told only some elements")
+        raise NotScored(f"check of the {label}: {environment.name} reported only some elements")
     if expected.absent:
         doubt = absence_doubt(observation, expected.role)
         if observation.everywhere is None and not doubt:
-            doubt = f"{environment.name} does not tell what is scrolled away or behind something"
+            doubt = f"{environment.name} does not report elements that are scrolled away or covered"
         if doubt:
-            raise NotScored(f"check of the {label}: not known whether it is absent: {doubt}")
+            raise NotScored(f"check of the {label}: cannot tell whether it is absent: {doubt}")
         return ""
 
     def order(miss: tuple[list[str], Element]) -> tuple[int, float]:

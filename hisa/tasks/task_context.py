@@ -1,4 +1,4 @@
-"""What a setup step or a scoring works with: the task, the machine, and what the caller gives."""
+"""The context of a setup or a scoring: the task, the machine, and what the caller gives."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hisa.tasks.limits import MAX_HOST_FILE
 __all__ = ["Context", "Phase", "StartedProgram", "host_file", "quote_word"]
 
 Phase = Literal["prepare", "score"]
-"""In "prepare" a step that fails is a failure of the machine; afterwards the agent may be why."""
+"""In "prepare" a step that fails is a failure of the machine; in "score" the agent may be why."""
 
 
 def host_file(folder: str, name: str) -> Path:
-    """A file below the task's folder, and nowhere else: task files are hostile input.
+    """Returns the path of a file below the task's folder; task files are hostile input.
 
-    A benchmark names files from its own root (``evaluation_examples/…``); where only the task's
-    folder was copied, the file of that name beside the task is taken.
+    A benchmark names files from its own root (``evaluation_examples/…``). If only the task's folder
+    was copied, the file of that name beside the task is taken.
 
     Raises:
-        UsageError: outside the folder, or not there.
+        UsageError: the file is outside the folder, missing or too large.
     """
     root = Path(folder).resolve()
     if "\0" in name or not name:
@@ -44,7 +44,7 @@ def host_file(folder: str, name: str) -> Path:
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.stat().st_size > MAX_HOST_FILE:
-        raise UsageError(f"{path}: larger than {MAX_HOST_FILE} bytes")
+        raise UsageError(f"{path}: larger than {MAX_HOST_FILE:,} bytes")
     return path
 
 
@@ -54,20 +54,20 @@ class StartedProgram:
 
     line: str
     place: str
-    """A folder of the machine for its words and its exit status."""
+    """A folder of the machine for its output and its exit status."""
     windows: frozenset[tuple[str, str]]
-    """Number and title of each window before it was started."""
+    """Id and title of each window before it was started."""
     must_stay: bool = False
-    """It may not end at all: a window of its own is what it was started for."""
+    """Whether exiting with 0 is a failure too, unless a window opened."""
     names: tuple[str, ...] = ()
-    """Words of its window, where it is known to show one."""
+    """Words of its window, in lower case, if it is known to show one."""
 
 
 @dataclass
 class Context:
     """One preparation or one scoring of a task.
 
-    ``scratch`` is an empty folder of this machine, thrown away afterwards.
+    ``scratch`` is an empty folder of this machine, deleted afterwards.
     """
 
     task: Task
@@ -75,28 +75,28 @@ class Context:
     scratch: Path
     phase: Phase = "prepare"
     settings: TaskSettings = field(default_factory=TaskSettings)
-    """What the user allows and gives."""
+    """The user's settings for tasks."""
     parts: Mapping[str, Any] = field(default_factory=dict)
-    """What the caller gives the task's format in place of its own, by the format's names."""
+    """Replacements for the task format's own parts, by the format's names for them."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits for some seconds."""
     instruction: str = ""
-    """The instruction as a setup step found it; empty: the task's own."""
+    """The instruction that a setup step found; empty: the task's own."""
     started: list[StartedProgram] = field(default_factory=list)
     """Programs that setup steps started."""
 
     def host_file(self, name: str) -> Path:
-        """A file that came with the task."""
+        """Returns the path of a file that came with the task."""
         try:
             return host_file(self.task.folder, name)
         except UsageError as error:
             raise UsageError(f"task {self.task.id!r}: {error}") from error
 
     async def windows(self) -> tuple[Window, ...]:
-        """The windows there are now.
+        """Returns the windows that are open now.
 
         Raises:
-            EnvironmentFailed: the machine cannot tell.
+            EnvironmentFailed: the machine cannot list its windows.
         """
         observation = await self.environment.observe(settle=0.2)
         if not observation.windows_known:
@@ -108,7 +108,7 @@ class Context:
 
 
 def quote_word(word: str) -> str:
-    """A word for bash; a leading ``~/`` is the home of the machine's user."""
+    """Quotes a word for bash; a leading ``~/`` becomes the home of the machine's user."""
     if word.startswith("~/"):
         return '"$HOME"/' + shlex.quote(word[2:])
     return shlex.quote(word)

@@ -1,4 +1,4 @@
-"""Task formats: what makes, prepares and scores the tasks of a kind; the group ``hisa.tasks``."""
+"""Task formats, which make, prepare and score tasks; the entry-point group ``hisa.tasks``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Grade", "NotScored", "Problem", "ProblemKind", "TaskFormat", "Unreadable"]
 
 ProblemKind = Literal["piece", "library", "account", "file", "address"]
-"""piece: no such step, getter, metric or rule here, or one that is given wrongly; library: one that
-a metric needs; account: that of an outside service; file: one beside the task file; address: one
-that is not reached."""
+"""What is missing or wrong. piece: a step, getter, metric or rule; library: one that a metric
+needs; account: that of an outside service; file: one beside the task file; address: one that cannot
+be reached."""
 
 
 @dataclass(frozen=True)
@@ -32,39 +32,39 @@ class Problem:
 
 
 class Grade(NamedTuple):
-    """How good is what the agent left."""
+    """A score and its reason."""
 
     score: float | None
-    """From 0 to 1; None where there is none, for the reason."""
+    """From 0 to 1; None if there is none, and ``reason`` says why."""
     reason: str
     partial: float | None = None
-    """How much was done, from 0 to 1; None: the same as the score."""
+    """The share of the task that was done, from 0 to 1; None: the same as the score."""
 
 
 class Unreadable(Exception):
-    """What the agent left cannot be read, which is a wrong result."""
+    """What the agent left cannot be read, which counts as a wrong result."""
 
 
 class NotScored(CheckFailed):
-    """The check could not be carried out, through no fault of what the agent left."""
+    """The check could not be carried out, and what the agent left is not the cause."""
 
 
 class TaskFormat:
     """A kind of task; a package announces an object of a subclass in the group ``hisa.tasks``.
 
-    The name that it is announced by begins the texts that name its tasks, ``NAME:…``, and is
-    written down with each task that it made, so that a run can be resumed and scored.
+    Texts name its tasks as ``NAME:…``, where NAME is the announced name. Each task that it makes
+    keeps that name, so a run can be resumed and scored.
     """
 
     fills_screen = False
-    """Whether its tasks are pages that fill the screen, where no other program is of use."""
+    """Whether its tasks are pages that fill the screen, so that no other program is of use."""
 
     def make_task(self, name: str, *, seed: int = 0) -> Task:
-        """Make the task that stands behind ``NAME:`` in a text.
+        """Makes the task that a text names as ``NAME:…``.
 
         Args:
-            name: what stands there.
-            seed: of what the task draws.
+            name: the part after ``NAME:``.
+            seed: for the task's random choices.
 
         Raises:
             UsageError: there is no such task.
@@ -76,27 +76,29 @@ class TaskFormat:
         return False
 
     def read(self, path: Path, tree: Mapping[str, Any]) -> Task:
-        """Make the task of a file that it reads; it may say of which of several formats it is.
+        """Makes the task of a file for which `reads` is true.
+
+        `Task.format` may be set where one reader serves several formats.
 
         Raises:
-            UsageError: what is wrong with which key.
+            UsageError: a key is wrong; the message names it.
         """
-        raise UsageError(f"{path}: tasks of this format are no files")
+        raise UsageError(f"{path}: tasks of this format are not files")
 
     def takes(self, task: Task) -> bool:
-        """Whether a task that does not say of which format it is belongs to this one."""
+        """Whether a task without the name of a format belongs to this one."""
         return False
 
     def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
-        """Everything that is missing here or wrong; nothing is run and nothing is downloaded."""
+        """Returns all that is missing or wrong; runs nothing and downloads nothing."""
         return []
 
     def open(self, context: Context) -> Context:
-        """The context that the calls below get; a format may need one with more in it."""
+        """Returns the context for the methods below; a format may return one with more in it."""
         return context
 
     async def gather(self, context: Context) -> None:
-        """See that all is there before the first setup step, and fetch what is not.
+        """Fetches or requires all that the task needs, before the first setup step.
 
         Raises:
             EnvironmentFailed: the machine lacks something, or a file cannot be fetched.
@@ -105,14 +107,14 @@ class TaskFormat:
         await self.require(context)
 
     async def require(self, context: Context) -> None:
-        """See that the machine has what the task needs; asked again where a score is below 1.
+        """Requires what the task needs of the machine; called again if a score is below 1.
 
         Raises:
-            EnvironmentFailed: it does not.
+            EnvironmentFailed: the machine lacks it.
         """
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
-        """Do one step of `Task.setup`.
+        """Does one step of `Task.setup`.
 
         Raises:
             UsageError: the step is at fault.
@@ -121,7 +123,7 @@ class TaskFormat:
         raise UsageError("tasks of this format have no setup steps")
 
     async def over(self, task: Task, environment: Environment) -> str:
-        """Returns why a task is over by itself, asked after each step; empty while it goes on.
+        """Returns why a task has ended by itself; empty while it goes on. Called after each step.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -129,7 +131,7 @@ class TaskFormat:
         return ""
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:
-        """Score what the agent left; the task has a check.
+        """Scores what the agent left; called only for tasks that have a check.
 
         Args:
             context: the task and its machine.
@@ -144,7 +146,7 @@ class TaskFormat:
         raise NotImplementedError
 
     def judged_by(self, task: Task) -> str:
-        """Whose metric judges a task, in words; empty where there is nothing to tell.
+        """Names the source of the metric that judges a task; empty if there is nothing to say.
 
         Raises:
             UsageError: it cannot be judged here.

@@ -1,4 +1,4 @@
-"""Makes tasks of files and of texts."""
+"""Makes tasks from files and from texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hisa.text.yaml_text import read_yaml
 __all__ = ["MAX_FILE", "load_task", "read_tree", "task_from_text"]
 
 MAX_FILE = 1_000_000
-"""Bytes of a task file."""
+"""Most bytes of a task file."""
 
 
 def _slug(text: str) -> str:
@@ -30,7 +30,7 @@ def _slug(text: str) -> str:
 
 
 def task_from_text(text: str, *, domain: str = "") -> Task:
-    """A task that is only an instruction; it is not scored.
+    """Makes a task that is only an instruction; it is not scored.
 
     Raises:
         UsageError: the text is empty.
@@ -53,14 +53,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def read_tree(path: Path) -> Any:
-    """Read a file of JSON or YAML.
+    """Reads a JSON or YAML file.
 
     Raises:
-        UsageError: it cannot be read, is too large, or is neither.
+        UsageError: the file cannot be read, is too large, or is neither.
     """
     try:
         if path.stat().st_size > MAX_FILE:
-            raise UsageError(f"{path}: larger than {MAX_FILE} bytes; not a task file")
+            raise UsageError(f"{path}: larger than {MAX_FILE:,} bytes; not a task file")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from error
@@ -72,14 +72,15 @@ def read_tree(path: Path) -> Any:
 
 
 def load_task(place: Path | str, *, seed: int = 0) -> Task:
-    """The task of a file, whose keys decide whose it is, or of a name such as ``miniwob:NAME``.
+    """Loads the task of a file, or of a name such as ``miniwob:NAME``.
 
     Args:
-        place: a file; where it is a text, also ``FORMAT:NAME`` with a format that is announced.
-        seed: of what a named task draws; files have no use for it.
+        place: a file, whose keys decide its format; a text may also be ``FORMAT:NAME`` with a
+            format that is announced.
+        seed: for a named task's random choices; files do not use it.
 
     Raises:
-        UsageError: what is wrong with which key, or no such task.
+        UsageError: a key is wrong, or there is no such task.
         PluginFailed: the package that has the format fails.
     """
     if isinstance(place, str) and (task := task_named(place, seed=seed)) is not None:

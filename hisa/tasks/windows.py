@@ -1,6 +1,6 @@
-"""Windows that a task names: found by what the environment shows.
+"""Finds the windows that a task names by title or class.
 
-Programs of newer versions put another dash into the same title.
+Dashes count as equal: newer versions of a program put another dash into the same title.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ __all__ = ["Named", "await_window", "find_window", "plain_title"]
 
 _SECONDS = 20.0  # chosen by hand
 _DEBIAN = "-default"
-"""What Debian's Thunderbird adds to its class; tasks write ``Mail.thunderbird``, with the instance
-before it."""
+"""The suffix of Debian's Thunderbird class; tasks write ``Mail.thunderbird``, with the instance."""
 
 
 class Named(Parameters):
-    """A window by its title or its class; ``strict``: the whole of it.
+    """A window by its title or its class; ``strict``: the name must be the whole of it.
 
-    Where no title has the name and it need not be the whole, the class will do: a shell in a
-    terminal replaces the title "Terminal" by its own.
+    Without ``strict``, a class will do if no title contains the name: a shell in a terminal
+    replaces the title "Terminal" with its own.
     """
 
     window_name: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -38,12 +37,12 @@ class Named(Parameters):
 
 
 def plain_title(title: str) -> str:
-    """A title with every dash as "-"."""
+    """Returns a title with every dash as "-"."""
     return re.sub(r"\s[\u2010-\u2015]\s", " - ", title)
 
 
 def find_window(windows: Sequence[Window], params: Named) -> Window | None:
-    """The window that is meant; None where it is not there."""
+    """Returns the window that ``params`` names; None if it is not open."""
     name = plain_title(params.window_name)
     match = _find_named(windows, params, name)
     if match is None and "Google Chrome" in name:
@@ -66,10 +65,15 @@ def _find_named(windows: Sequence[Window], params: Named, name: str) -> Window |
 
 
 async def await_window(context: Context, params: Named, seconds: float = _SECONDS) -> Window:
-    """The window, as soon as it is there.
+    """Waits for a window and returns it.
+
+    Args:
+        context: the task and its machine.
+        params: the window's name, and how it is compared.
+        seconds: longest wait, in seconds on an idle machine.
 
     Raises:
-        EnvironmentFailed: it does not appear; the titles that are there are named.
+        EnvironmentFailed: it does not appear; the message lists the open windows' titles.
     """
     deadline = Deadline(seconds)
     while True:

@@ -55,7 +55,7 @@ def test_a_task_that_does_not_say_whose_it_is_is_known_by_its_data(
 
 def test_a_check_that_no_format_scores_is_named_before_a_run() -> None:
     task = Task("t", "x", check={"answer": "Paris"})
-    assert problems(task) == ["check: no format here scores answer"]
+    assert problems(task) == ["check: no known format scores answer"]
 
 
 def list_loaded(code: str) -> list[str]:

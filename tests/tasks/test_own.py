@@ -46,7 +46,7 @@ async def scoring(folder: Path, function: str, machine: Host | None = None) -> S
 
 async def test_a_function_decides(tmp_path: Path) -> None:
     assert (await score(tmp_path, "good"))[0] == 1.0
-    assert await score(tmp_path, "half") == (0.5, "c.py:half gave 0.5")
+    assert await score(tmp_path, "half") == (0.5, "c.py:half returned 0.5")
 
 
 FORGED = """
@@ -108,7 +108,7 @@ async def test_what_is_too_long_to_be_looked_at_decides_nothing(tmp_path: Path, 
     path.write_text(f'instruction: x\ncheck: {{command: "cat list.txt", {holds}}}')
     result = await TaskScorer().score(load_task(path), Host(home), "succeeded")
     assert result.value == 0.0
-    assert "said more than 1,000,000 bytes, which is not looked at" in result.detail
+    assert "printed more than 1,000,000 bytes, which are not read" in result.detail
 
 
 async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:

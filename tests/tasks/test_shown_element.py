@@ -66,7 +66,7 @@ async def test_element_missing_from_a_partial_look_is_no_score(
     """The button is not among the elements that an incomplete look has."""
     scoring = await score_element(tmp_path, element, FakeEnvironment(partial=9))
     assert scoring.value is None
-    assert "told only some elements" in scoring.detail
+    assert "reported only some elements" in scoring.detail
 
 
 async def test_a_look_that_is_complete_later_decides(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_machine_without_elements_gives_no_score(tmp_path: Path) -> None
     for element in ("{name: OK}", "{name: OK, absent: true}"):
         scoring = await score_element(tmp_path, element, Blind())
         assert (scoring.state, scoring.value) == ("score_failed", None)
-        assert "fake does not tell elements" in scoring.detail
+        assert "fake does not report elements" in scoring.detail
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ async def test_a_machine_without_elements_gives_no_score(tmp_path: Path) -> None
     [
         ("{state: checked}", "", "at least one of role and name"),
         ("{name: OK, states: checked}", "", "states"),
-        ("{name: OK}", ", equals: x", "only file and command go with equals"),
-        ("{name: OK}", ", excludes: x", "only file and command go with equals"),
-        ("{name: OK}", ", file: ~/a", "exactly one of file and command and python and element"),
+        ("{name: OK}", ", equals: x", "go only with file or command"),
+        ("{name: OK}", ", excludes: x", "go only with file or command"),
+        ("{name: OK}", ", file: ~/a", "exactly one of file, command, python and element"),
     ],
 )
 def test_a_wrong_one_is_refused(tmp_path: Path, element: str, more: str, reason: str) -> None:

@@ -68,7 +68,7 @@ def test_every_file_of_house_rules_is_found_by_a_text_that_names_its_application
         ("instruction: x\nid: ../../etc", "id"),
         ("instruction: x\nsetup: [{run: a, launch: b}]", "exactly one"),
         ("instruction: x\nsetup: [{fly: a}]", "fly"),
-        ("instruction: x\ncheck: {equals: a}", "exactly one of file and command"),
+        ("instruction: x\ncheck: {equals: a}", "exactly one of file, command"),
         ("instruction: !!python/object/apply:os.system ['true']", "not valid YAML"),
         ("instruction: " + "x" * 30_000, "20000"),
         ("[" * 5000, "not valid YAML"),

@@ -1,4 +1,4 @@
-"""What every way of talking to a guest shares: the seam, the client, errors and retries."""
+"""The parts that all transports to a guest share: protocol, HTTP client, errors and retries."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ __all__ = [
 ]
 
 _TRIES = 3
-"""Of a request that may be sent again; chosen by hand."""
+"""Tries of a request that may be sent again; chosen by hand."""
 _PAUSE_SECONDS = 0.1
-"""Before the second try; chosen by hand."""
+"""Pause before each further try; chosen by hand."""
 _CONNECT_SECONDS = 10.0
-"""For one connection on an idle machine; chosen by hand."""
+"""Time limit for one connection on an idle machine; chosen by hand."""
 _MOST = 1 << 28
-"""Bytes of a body, unless something else is asked for: twice the largest file of a guest."""
+"""Most bytes of a body unless the caller sets a limit: twice the largest file of a guest."""
 _REFUSAL_BYTES = 1 << 16
-"""An error says why in less."""
+"""Most bytes of an error's body: an error gives its reason in less."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,15 @@ class RawObservation:
     elements: tuple[Element, ...] | None = None
     cursor: Point | None = None
     under_pointer: UnderPointer | None = None
-    """What the pointer in the picture covers, where the machine tells."""
+    """The pixels that the pointer covers in the picture, if the machine reports them."""
     complete: bool = True
     """Whether no element is missing."""
     undrawn: tuple[str, ...] = ()
+    """Names of what exists and was not painted yet; see `Observation`."""
     selection: str = ""
-    """What is there and was not painted yet; see `Observation`."""
+    """The selected text."""
     windows_known: bool = True
-    """Whether the machine can tell its windows; where not, there are none in ``windows``."""
+    """Whether the machine can list its windows; if not, ``windows`` is empty."""
     name: str = ""
     """The guest's own name for this look; see `Observation`."""
 
@@ -99,26 +100,32 @@ class Transport(Protocol):
         """See `Environment.observe`.
 
         Args:
-            elements: read them too.
+            elements: whether to read the element tree too.
             settle: longest wait for the screen to stop changing, in seconds on an idle machine; it
                 is stretched by the guest's patience.
-            longer: how many times the usual limit elements may take.
+            longer: factor on the usual time limit for reading elements.
         """
         ...
 
     async def act(
         self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
     ) -> None:
-        """See `Environment.act`, and `hisa.protocols.ActsWhereUnchanged` of ``held``.
+        """See `Environment.act`, and for ``held`` `hisa.protocols.ActsWhereUnchanged`.
 
-        A guest without the capability "unchanged" takes no notice of ``held``.
+        A guest without the capability "unchanged" ignores ``held``.
         """
         ...
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
-        """See `Environment.execute`; a limit beyond the guest's longest becomes that."""
+        """See `Environment.execute`.
+
+        Args:
+            command: a bash line, or a program and its arguments.
+            timeout: most seconds that it may run; the guest's own maximum caps it.
+            limit: most characters of each of its outputs that are kept.
+        """
         ...
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
@@ -131,15 +138,21 @@ class Transport(Protocol):
 
 
 class ResponseTooLarge(Exception):
-    """A response is longer than its reader takes; the rest of it was not read."""
+    """A response is longer than the caller's limit; the rest of it was not read."""
 
 
 class NoResponse(EnvironmentFailed):
-    """Nothing came back, or not all of it."""
+    """The guest sent no response, or not all of it."""
 
 
 def guest_failure(where: str, message: str, fix: str = "hisa doctor") -> EnvironmentFailed:
-    """The machine did not do what a machine does."""
+    """Returns the error of a machine that failed or responded wrongly.
+
+    Args:
+        where: its address as printed in errors.
+        message: what went wrong.
+        fix: the command that helps.
+    """
     return EnvironmentFailed(f"{where}: {message}", fix=fix)
 
 
@@ -164,11 +177,11 @@ class GuestClient:
 
     Args:
         where: its address as printed in errors.
-        url: base address; any host name where ``socket`` is given.
+        url: base address; with ``socket``, any host name will do.
         socket: path of a unix socket.
         token: bearer token; empty for none.
-        patience: multiplies every time limit; besides, limits towards a guest on this machine
-            stretch with its load.
+        patience: multiplies every time limit; limits for a guest on this machine also stretch with
+            the machine's load.
     """
 
     def __init__(
@@ -198,7 +211,7 @@ class GuestClient:
 
     @property
     def patience(self) -> float:
-        """The factor by which time limits towards the guest are stretched now."""
+        """The factor by which time limits for the guest are stretched now."""
         return self._patience * (slowness() if self.near else 1.0)
 
     async def close(self) -> None:
@@ -222,18 +235,17 @@ class GuestClient:
             method: HTTP method.
             path: route.
             seconds: time limit of one try, and of each pause in it.
-            total_seconds: time limit of one try where that is more: a file comes in many pieces.
-            again: whether a lost response may be asked for again; a request that was surely not
-                received is always sent again.
-            most: bytes of the longest response that is read; None: 256 MiB, and one that is
-                longer is none.
-            more: what httpx takes.
+            total_seconds: time limit of one try if that is longer: a file comes in many pieces.
+            again: whether to send the request again if its response was lost; a request that
+                certainly did not arrive is always sent again.
+            most: bytes of the longest response that is read; None: 256 MiB, and a longer response
+                counts as none.
+            more: further arguments of ``httpx.AsyncClient.build_request``.
 
         Raises:
             ResponseTooLarge: the response is longer than ``most``.
             NoResponse: no response after all tries.
-            EnvironmentFailed: the guest refuses the token; every other status is left to the
-                caller.
+            EnvironmentFailed: the guest refuses the token; the caller handles every other status.
         """
         factor = self.patience
         seconds, total_seconds = seconds * factor, total_seconds * factor
@@ -258,7 +270,7 @@ class GuestClient:
 
     def _check_token(self, response: HttpResponse) -> HttpResponse:
         if response.status_code == 401:
-            fix = "export HISA_GUEST_TOKEN=…, the token the guest was started with"
+            fix = "export HISA_GUEST_TOKEN=…, the token with which the guest was started"
             raise guest_failure(self.where, "the guest refuses the token", fix)
         return response
 
@@ -293,7 +305,7 @@ async def _read_or_refuse(response: httpx.Response, most: int) -> bytes:
 
 
 def reason(response: HttpResponse) -> str:
-    """Returns the message of an error response, else its HTTP status and the start of its text."""
+    """Returns the message of an error response, or its HTTP status and the start of its text."""
     try:
         body = response.json()
     except ValueError:

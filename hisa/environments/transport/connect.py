@@ -1,4 +1,4 @@
-"""Connects to HiSA's own guest by what it announces."""
+"""Connects to HiSA's own guest and reads which capabilities it announces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hisa.environments.transport.typed_client import HisaTransport
 __all__ = ["Connect", "ask_capabilities", "connect", "typed_transport"]
 
 Connect = Callable[[GuestClient], Awaitable[Transport]]
-"""Finds out how to talk to a guest."""
+"""Chooses the transport for a guest."""
 _PROTOCOL = 1
 
 
@@ -18,26 +18,26 @@ async def connect(client: GuestClient) -> Transport:
     """Returns the transport over the typed routes.
 
     Raises:
-        EnvironmentFailed: no guest of HiSA there, or one of a newer protocol.
+        EnvironmentFailed: no HiSA guest answers there, or one of another protocol.
     """
     response = await ask_capabilities(client)
     if response.status_code != 200:
         raise guest_failure(
-            client.where, f"no guest of HiSA there: {response.status_code} to /hisa/capabilities"
+            client.where, f"no HiSA guest there: HTTP {response.status_code} to /hisa/capabilities"
         )
     return typed_transport(client, response)
 
 
 async def ask_capabilities(client: GuestClient) -> HttpResponse:
-    """Asks a guest what it offers; only HiSA's own has an answer."""
+    """Asks a guest for its capabilities; only HiSA's own guest has this route."""
     return await client.request("GET", "/hisa/capabilities", seconds=15.0)
 
 
 def typed_transport(client: GuestClient, response: HttpResponse) -> HisaTransport:
-    """Returns the transport for a guest that has said what it offers.
+    """Returns the transport for a guest that has announced its capabilities.
 
     Raises:
-        EnvironmentFailed: that cannot be read, or it is of another protocol.
+        EnvironmentFailed: the announcement cannot be read, or names another protocol.
     """
     try:
         announcement = response.json()
@@ -49,7 +49,7 @@ def typed_transport(client: GuestClient, response: HttpResponse) -> HisaTranspor
     if protocol != _PROTOCOL:
         raise guest_failure(
             client.where,
-            f"the guest speaks protocol {protocol!r}, this client {_PROTOCOL}",
+            f"the guest uses protocol {protocol!r}, this client {_PROTOCOL}",
             "use the same release of HiSA on both sides",
         )
     return HisaTransport(client, announced)

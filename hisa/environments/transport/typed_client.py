@@ -32,20 +32,20 @@ from hisa.text.window_titles import plain_title
 __all__ = ["HisaTransport"]
 
 _LOOK_SECONDS = 30.0
-"""For a look's picture and windows, before elements and settling; chosen by hand."""
+"""Time limit for screenshot and windows, without elements and settling; chosen by hand."""
 _LOOK_TRIES = 3
-"""Of a look that arrives damaged; chosen by hand."""
+"""Tries of a look that arrives damaged; chosen by hand."""
 _ELEMENTS_SECONDS = 24.0
-"""The longest time that a guest is started with for reading elements: that of an emulated one."""
+"""The longest limit for reading elements that any guest is started with: an emulated one's."""
 _MOST_SETTLE = 120.0
 """Seconds; a guest refuses more, and limits stretch with the load."""
 _UNDRAWN_NAME = 100
-"""Characters of the name of what is not painted; a title is whatever its program likes."""
+"""Most characters of the name of what is not painted; a program may choose any title."""
 _SELECTED_CHARS = 200
-"""Characters of a selected text that are kept."""
+"""Most characters of a selected text that are kept."""
 _OFFERED = frozenset({"elements", "execute", "hidden", "lies_at", "unchanged"})
 _MOST_ELEMENTS = 20_000
-"""Elements of a look that has the hidden ones too: the most that a guest tells."""
+"""Elements of a look that includes hidden ones: the most that a guest reports."""
 
 
 class HisaTransport:
@@ -63,9 +63,16 @@ class HisaTransport:
     async def look(
         self, *, elements: bool, settle: float, longer: float = 1.0, hidden: bool = False
     ) -> RawObservation:
-        """One request; a response that is cut short is asked for again."""
+        """Takes a look with one request; asks again if the response is damaged.
+
+        Args:
+            elements: whether to read the element tree too.
+            settle: longest wait for the screen to stop changing, in seconds on an idle machine.
+            longer: factor on the usual time limit for reading elements.
+            hidden: whether to read elements that are not showing too.
+        """
         encoding = "raw" if self._client.near else "png"
-        # What never stands still does so on a busy machine too: its limit does not grow.
+        # A screen that never stands still does not do so on a busy machine either: its limit stays.
         body: dict[str, Any] = {"elements": elements, "format": encoding}
         body["restless"] = min(settle, _MOST_SETTLE)
         settle = body["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
@@ -90,7 +97,7 @@ class HisaTransport:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def hit_test(self, points: Sequence[Point], /) -> HitTest:
-        """See `hisa.protocols.TellsWhatLies`."""
+        """See `hisa.protocols.HitTester`."""
         places = [[point.x, point.y] for point in points]
         body = {"points": places, "patience": self._client.patience}
         response = await self._client.request(
@@ -111,7 +118,7 @@ class HisaTransport:
     async def act(
         self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
     ) -> None:
-        """One request under one id, however often it has to be sent."""
+        """Sends the actions under one id, which stays the same if the request is sent again."""
         body: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
         if held is not None and "unchanged" in self._announced:
             boxes = list(map(_round_outwards, held.boxes))
@@ -127,7 +134,13 @@ class HisaTransport:
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
-        """One request under one id; the guest keeps both limits."""
+        """Runs a command under one id; the guest enforces both limits.
+
+        Args:
+            command: a bash line, or a program and its arguments.
+            timeout: most seconds that it may run; `COMMAND_LIMIT` caps it.
+            limit: most characters of each of its outputs that are kept.
+        """
         timeout = min(timeout, COMMAND_LIMIT)
         words = command if isinstance(command, str) else list(command)
         body = {"id": uuid.uuid4().hex, "command": words, "timeout": timeout, "limit": limit}
@@ -145,13 +158,13 @@ class HisaTransport:
             raise guest_failure(self._client.where, message) from error
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
-        """The file's bytes; the guest itself refuses one that is larger."""
+        """Returns the file's bytes; the guest itself refuses a file above the limit."""
         parameters = {"path": path, "limit": str(limit)}
         try:
             response = await self._client.request(
                 "GET", "/hisa/file", params=parameters, seconds=120.0, most=limit
             )
-        except ResponseTooLarge as error:  # it grew, or the guest is an older one
+        except ResponseTooLarge as error:  # the file grew, or the guest is an older one
             raise FileRefused(f"{path}: {error}") from error
         if response.status_code == 404:
             raise FileNotFoundError(path)
@@ -161,7 +174,7 @@ class HisaTransport:
         return response.content
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """The file appears whole or not at all."""
+        """Writes a file, which appears whole or not at all."""
         response = await self._client.request(
             "PUT", "/hisa/file", params={"path": path}, content=data, seconds=120.0
         )
@@ -199,7 +212,7 @@ def _decode(data: bytes) -> RawObservation:
 
 
 def _under(fields: Mapping[str, Any] | None) -> UnderPointer | None:
-    """None of an older guest too."""
+    """Reads what the pointer covers; None if there is nothing, or from an older guest."""
     if fields is None:
         return None
     (left, top), (width, height) = (map(int, fields[name]) for name in ("place", "size"))
@@ -213,7 +226,7 @@ def _box(corners: Sequence[float]) -> BoundingBox:
 
 
 def _round_outwards(box: BoundingBox) -> list[int]:
-    """The whole pixels of the screen around a box."""
+    """Returns the smallest box of whole screen pixels around a box."""
     return [
         max(0, math.floor(box.left)),
         max(0, math.floor(box.top)),
@@ -229,7 +242,7 @@ def _window(item: Mapping[str, Any]) -> Window:
 
 
 def _element(item: Mapping[str, Any], number: int) -> Element:
-    parent = item.get("parent")  # none of an older guest
+    parent = item.get("parent")  # an older guest sends none
     return Element(
         role=item["role"],
         name=item["name"],

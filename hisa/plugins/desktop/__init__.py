@@ -1,4 +1,4 @@
-"""A desktop of the machine that HiSA runs on: private and thrown away, or a display that exists."""
+"""Desktops of the machine that HiSA runs on: private ones, thrown away, or an existing display."""
 
 from hisa.machine.plugins import Command
 

@@ -1,4 +1,4 @@
-"""The kinds of environments ``desktop`` and ``display``."""
+"""The environment kinds ``desktop`` and ``display``."""
 
 from __future__ import annotations
 

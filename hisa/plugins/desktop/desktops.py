@@ -1,4 +1,4 @@
-"""``hisa desktop``: the private desktops that are up on this machine, and their end."""
+"""``hisa desktop``: lists and ends the private desktops that run on this machine."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["desktop"]
 def desktop() -> None:
     """List and end private desktops, such as those of runs that were stopped or killed.
 
-    One that nobody uses ends itself after environment.idle seconds.
+    An unused desktop ends itself after environment.idle seconds.
     """
 
 
 @desktop.command("ls", epilog="\b\nhisa desktop ls\nhisa desktop ls --json | jq '.[].id'")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the private desktops of this user: run, age, memory, and whether its HiSA still lives.
+    """List the private desktops of this user: run, age, memory, and whether its HiSA still runs.
 
-    Memory is what its processes hold and the files that were written inside.
+    Memory includes the processes and the files that were written inside.
     """
     rows = [_row(handle) for handle in list_desktops()]
     if as_json:
@@ -67,9 +67,9 @@ def _line(row: dict[str, Any]) -> str:
 
 @desktop.command(epilog="\b\nhisa desktop stop 3f\nhisa desktop stop --all")
 @click.argument("ident", metavar="ID", required=False)
-@click.option("--all", "everyone", is_flag=True, help="All of them, also those in use.")
+@click.option("--all", "everyone", is_flag=True, help="End all of them, including those in use.")
 def stop(ident: str | None, everyone: bool) -> None:
-    """End the desktop whose id begins with ID; nothing of it is left."""
+    """End the desktop whose id begins with ID, and remove all its files."""
     if everyone == (ident is not None):
         raise UsageError("which desktop? give an ID, or --all", fix="hisa desktop ls")
     handles = [
@@ -77,7 +77,7 @@ def stop(ident: str | None, everyone: bool) -> None:
     ]
     if not everyone and len(handles) != 1:
         raise UsageError(
-            f"{len(handles)} desktops with an id that begins with {ident!r}", fix="hisa desktop ls"
+            f"{len(handles)} desktops have an id that begins with {ident!r}", fix="hisa desktop ls"
         )
     for handle in handles:
         end(handle)

@@ -1,4 +1,4 @@
-"""A display that exists already, such as the person's own screen."""
+"""The environment of an existing display, such as the user's own screen."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["DisplayEnvironment"]
 
-_FIX = "ls /tmp/.X11-unix, which names the screens here, or --env desktop"
+_FIX = "ls /tmp/.X11-unix, which lists the displays, or --env desktop"
 _FOR_ELEMENTS = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
 class DisplayEnvironment(GuestEnvironment):
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
-    Pointer and keyboard are those of the display. Commands get none of HiSA's variables but a few
-    harmless ones, and run inside bubblewrap (`guest.sandbox`): the file system read-only but for
+    Pointer and keyboard are those of the display. Commands get only a few harmless ones of HiSA's
+    variables, and run inside bubblewrap (`guest.sandbox`): a file system that is read-only but for
     one folder, no network, the limits of a private desktop, and the display's own socket, so that
     they can open windows.
 
     Args:
         display: ``:N`` or ``:N.S``.
-        image_limit: the largest picture that models see.
-        limits: of all that commands start together.
-        note: is told of the folder, at the start and at the end.
+        image_limit: the largest screenshot that models see, in pixels.
+        limits: limits for all that commands start, together.
+        note: called with the path of the writable folder, at the start and at the end.
 
     Raises:
         UsageError: not the name of a local display.
@@ -70,21 +70,21 @@ class DisplayEnvironment(GuestEnvironment):
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The environment's name as printed."""
         return f"display {self._display}"
 
     @property
     def guest_pid(self) -> int | None:
-        """The guest's process; None where it does not run."""
+        """The id of the guest's process; None if it does not run."""
         return None if self._process is None else self._process.pid
 
     @property
     def folder(self) -> Path | None:
-        """The fresh folder that commands may write; None where it does not run."""
+        """The new folder in which commands may write; None if the guest does not run."""
         return self._workplace
 
     async def reset(self) -> None:
-        """Leaves the display as it is: it belongs to somebody."""
+        """Leaves the display as it is: it belongs to a person."""
 
     async def _start(self) -> None:
         self._open_workplace()
@@ -99,11 +99,11 @@ class DisplayEnvironment(GuestEnvironment):
     def _open_workplace(self) -> None:
         if shutil.which("bwrap") is None:
             raise EnvironmentFailed(
-                f"{self.name}: bubblewrap, in which its commands run, is not installed",
+                f"{self.name}: bubblewrap, which its commands need, is not installed",
                 fix=install_command("system"),
             )
         self._workplace = fresh_folder()
-        self._note(f"commands on {self.name} can write files in {self._workplace} alone")
+        self._note(f"commands on {self.name} can write files only in {self._workplace}")
 
     def _close_workplace(self) -> None:
         folder, self._workplace = self._workplace, None
@@ -135,7 +135,7 @@ class DisplayEnvironment(GuestEnvironment):
 
     @staticmethod
     def _environment() -> dict[str, str]:
-        """Returns the guest's variables: no keys, but the session's bus, for the elements."""
+        """Returns the guest's variables: no secrets, but the session's bus, for the elements."""
         variables = {name: os.environ[name] for name in _FOR_ELEMENTS if name in os.environ}
         return {
             **allowed_variables(os.environ),

@@ -1,4 +1,4 @@
-"""The default: a private desktop on this machine, thrown away at the end."""
+"""The default environment: a private desktop on this machine, thrown away at the end."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class DesktopEnvironment(GuestEnvironment):
     """A desktop in namespaces of its own; nothing done inside reaches the host.
 
     Args:
-        size: the screen, in pixels; None: as the profile has it.
-        image_limit: the largest picture that models see.
-        idle: the desktop ends itself after so many seconds without a request.
-        connect: finds out how to talk to its guest.
-        limits: how much it may take.
-        shares: folders of this machine that it has.
-        profile: it shows the built system of that profile; empty: this machine's own.
+        size: the screen, in pixels; None: the profile's own size.
+        image_limit: the largest screenshot that models see, in pixels.
+        idle: seconds without a request after which the desktop ends itself.
+        connect: chooses the transport for its guest.
+        limits: how much memory, disk and processes it may take; None: the defaults.
+        shares: folders of this machine that are shared with it.
+        profile: the profile whose built system it shows; empty: this machine's own system.
     """
 
     def __init__(
@@ -66,10 +66,15 @@ class DesktopEnvironment(GuestEnvironment):
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
     ) -> DesktopEnvironment:
-        """The desktop of a run that was cut off; entering it goes on where that run was.
+        """Returns the desktop of an interrupted run; entering it continues where that run was.
+
+        Args:
+            handle: what `belongs_to` returned in the process that started it.
+            profile: the profile whose built system it shows; empty: this machine's own system.
+            image_limit: the largest screenshot that models see, in pixels.
 
         Raises:
-            EnvironmentFailed: it is gone.
+            EnvironmentFailed: the desktop is gone.
         """
         runtime = DesktopRuntime.attach(handle)
         environment = cls(runtime.size, image_limit=image_limit, profile=profile)
@@ -79,7 +84,7 @@ class DesktopEnvironment(GuestEnvironment):
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The environment's name as printed."""
         return f"desktop:{self._profile}" if self._profile else "desktop"
 
     @property
@@ -89,7 +94,7 @@ class DesktopEnvironment(GuestEnvironment):
 
     @property
     def handle(self) -> dict[str, Any]:
-        """The handle by which `attach` finds it again, as plain JSON data."""
+        """The handle with which `attach` finds the desktop again, as plain JSON data."""
         return self._open_runtime().handle.to_json()
 
     def _open_runtime(self) -> DesktopRuntime:
@@ -104,7 +109,7 @@ class DesktopEnvironment(GuestEnvironment):
         return self._runtime
 
     def _system(self) -> Path:
-        """The root of the profile's built system, which the kind ``vm`` has, or UsageError."""
+        """Return the root of the profile's built system, from the environment kind ``vm``."""
         point = plugins.find("environments", "vm")
         system = load_kind(point).system if point is not None else None
         if system is None:
@@ -112,7 +117,7 @@ class DesktopEnvironment(GuestEnvironment):
         return system(self._profile)
 
     def belongs_to(self, run: str) -> Mapping[str, Any]:
-        """Write down that this process uses it for that run, now and after each fresh start."""
+        """Records that this process uses it for a run, now and after each fresh start."""
         self._run = run
         write_owner(self._open_runtime().handle, run)
         return self.handle
@@ -121,7 +126,11 @@ class DesktopEnvironment(GuestEnvironment):
         return ("", None) if self._runtime is None else self._runtime.ended
 
     async def detach(self) -> str:
-        """Let go of it and leave it up; `attach` finds it again until it ends itself."""
+        """Disconnects and leaves the desktop running; `attach` finds it until it ends itself.
+
+        Returns:
+            Its memory, how long it stays, and the command that ends it.
+        """
         handle = self._open_runtime().handle
         await self._close()
         self._runtime = None
@@ -129,10 +138,10 @@ class DesktopEnvironment(GuestEnvironment):
         end = time.strftime("%H:%M", time.localtime(time.time() + handle.idle))
         until = f" until {end} if nobody uses it" if handle.idle else ""
         held = f"{handle.id} stays up with {memory / 1e6:.0f} MB of memory{until}"
-        return f"{held}; end it now: hisa desktop stop {handle.id}"
+        return f"{held}; to end it now: hisa desktop stop {handle.id}"
 
     async def reset(self) -> None:
-        """A fresh start; costs nothing where nothing was done since the last one."""
+        """Starts a new desktop; does nothing if nothing was done in the present one."""
         if self._open is not None and not self._touched:
             return
         await self.__aexit__()

@@ -1,1 +1,1 @@
-"""BrowserGym as an environment, pages of MiniWoB++ as tasks, a desktop as one of Gymnasium."""
+"""BrowserGym as an environment, MiniWoB++ pages as tasks, a desktop as a Gymnasium environment."""

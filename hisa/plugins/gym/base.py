@@ -1,4 +1,4 @@
-"""What tasks of BrowserGym ask of an environment beyond its protocol."""
+"""The protocol of environments that can run tasks of BrowserGym."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ class Staging(Protocol):
 
     @property
     def over(self) -> str:
-        """The reason why the episode is over; empty where it is not."""
+        """The reason why the episode is over; empty while it goes on."""
         ...
 
     async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:
-        """Open a task and return its goal.
+        """Opens a task and returns its goal.
+
+        Args:
+            task: its name without ``browsergym/``: "miniwob.click-test".
+            options: parameters of the task, such as ``start_url`` of "openended".
+            seed: for the task's random choices.
 
         Raises:
             UsageError: no such task.
-            EnvironmentFailed: it cannot be set up.
+            EnvironmentFailed: the task cannot be set up.
         """
         ...
 
     async def reward(self) -> tuple[float, str]:
-        """The reward now, and why the episode is over; empty where it is not."""
+        """Returns the present reward, and why the episode is over; empty while it goes on."""
         ...

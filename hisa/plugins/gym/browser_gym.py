@@ -1,9 +1,8 @@
 """A task of BrowserGym as an environment: its page is the screen.
 
-BrowserGym (MiniWoB++, WebArena, VisualWebArena, WorkArena, AssistantBench, …) brings a page up,
-sets the task up and rewards it. What HiSA does is told to it in its own published actions, those
-with coordinates, and what is seen is read from its published observations: screenshot,
-accessibility tree and what it says of each element.
+BrowserGym (MiniWoB++, WebArena, VisualWebArena, WorkArena, AssistantBench, …) opens a page, sets
+the task up and rewards it. HiSA acts through BrowserGym's published actions with coordinates, and
+reads its published observations: screenshot, accessibility tree and properties of each element.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ _BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-brow
 _PLACE = "PLAYWRIGHT_BROWSERS_PATH"
 _LOOK = "noop(0)"
 _DELAY = 0.1
-"""Seconds that BrowserGym waits before it looks; HiSA settles by itself."""
+"""Seconds that BrowserGym waits before it observes; HiSA itself waits for the page to settle."""
 
 
 class BrowserGymEnvironment:
-    """One browser, made by BrowserGym for the task that is staged in it.
+    """A browser that BrowserGym starts for the task that is staged in it.
 
     Args:
-        image_limit: the largest picture that models see.
-        headless: whether nobody sees the browser.
+        image_limit: the largest screenshot that models see, in pixels.
+        headless: whether the browser runs without a window.
     """
 
     def __init__(self, *, image_limit: Size = DEFAULT_IMAGE_LIMIT, headless: bool = True) -> None:
@@ -65,21 +64,21 @@ class BrowserGymEnvironment:
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The environment's name as printed."""
         return "browsergym"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Elements; no commands, and nothing stays."""
+        """Elements, and that nothing stays after a reset; no commands."""
         return frozenset({"elements", "throw_away"})
 
     @property
     def over(self) -> str:
-        """The reason why the episode is over; empty where it is not."""
+        """The reason why the episode is over; empty while it goes on."""
         return self._over
 
     async def __aenter__(self) -> BrowserGymEnvironment:
-        """Take the thread that the browser is driven from; BrowserGym wants one alone.
+        """Take the thread that drives browsers; BrowserGym needs the same one always.
 
         Raises:
             EnvironmentFailed: BrowserGym is not installed.
@@ -100,31 +99,31 @@ class BrowserGymEnvironment:
         self._thread = None
 
     async def reset(self) -> None:
-        """No page: the task is staged anew."""
+        """Closes the page; the task is staged anew."""
         await self._do(self._close)
 
     async def stage(self, task: str, options: Mapping[str, Any], seed: int) -> str:
-        """Open a task and return its goal.
+        """Opens a task and returns its goal.
 
         Args:
-            task: without ``browsergym/``: "miniwob.click-test".
-            options: what the task takes, such as ``start_url`` of "openended".
-            seed: of what it draws.
+            task: its name without ``browsergym/``: "miniwob.click-test".
+            options: parameters of the task, such as ``start_url`` of "openended".
+            seed: for the task's random choices.
 
         Raises:
             UsageError: no such task; nothing was started.
-            EnvironmentFailed: it cannot be set up.
+            EnvironmentFailed: the task cannot be set up.
         """
         await self._do(self._close)
         return await self._do(lambda: self._stage_task(task, options, seed))
 
     async def reward(self) -> tuple[float, str]:
-        """The task's reward now, or the one that ended the episode, and why the episode is over."""
+        """Returns the present reward, or the one that ended the episode, and why it is over."""
         await self._do(lambda: self._step(_LOOK))
         return self._reward, self._over
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Say the run's last words in BrowserGym's chat: some of its tasks want an answer there."""
+        """Sends the run's last message to BrowserGym's chat, where some tasks expect an answer."""
         call = "report_infeasible" if status == "infeasible" else "send_msg_to_user"
         if message.strip() and self._gym is not None and not self._over:
             await self._do(lambda: self._step(f"{call}({message!r})"))
@@ -136,7 +135,7 @@ class BrowserGymEnvironment:
         return replace(look, cursor=self._pointer, held=self._held)
 
     async def act(self, actions: Sequence[Action], /) -> None:
-        """Do the actions, as one step of BrowserGym.
+        """Does the actions as one step of BrowserGym.
 
         Raises:
             ActionRefused: the page's browser cannot do one of them.
@@ -147,21 +146,27 @@ class BrowserGymEnvironment:
         await self._do(lambda: self._step(written.source))
         self._pointer, self._held = written.pointer, held_after(actions, self._held)
         if why := str(self._observation.get("last_action_error") or ""):
-            raise ActionRefused(f"the page did not take it: {why[:500]}")
+            raise ActionRefused(f"the page did not accept it: {why[:500]}")
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
-        """No commands: a page is all there is."""
+        """Refuses every command with exit status 127: a page runs none.
+
+        Args:
+            command: ignored.
+            timeout: ignored.
+            limit: ignored.
+        """
         return CommandResult(127, "", "browsergym: a page runs no commands")
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """No files."""
+        """Raises FileNotFoundError: a page has no files."""
         raise FileNotFoundError(f"{path}: a page has no files")
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """No files."""
-        raise EnvironmentFailed(f"{path}: a page takes no files", fix="--env desktop")
+        """Raises EnvironmentFailed: a page has no files."""
+        raise EnvironmentFailed(f"{path}: a page has no files", fix="--env desktop")
 
     # ---------------------------------------------------------------- in the browser's thread
 
@@ -192,9 +197,9 @@ class BrowserGymEnvironment:
         )
         try:
             self._observation, _ = self._gym.reset(seed=seed)
-        except Exception as error:  # of a stranger's package, and of the browser
+        except Exception as error:  # another package and the browser may raise anything
             self._close()
-            raise EnvironmentFailed(f"task {task!r} was not set up: {_line(error)}") from error
+            raise EnvironmentFailed(f"task {task!r} cannot be set up: {_line(error)}") from error
         parts = self._observation.get("goal_object") or ()
         words = [part["text"] for part in parts if part.get("type") == "text"]
         return "\n".join(words).strip() or str(self._observation.get("goal") or "").strip()
@@ -206,9 +211,9 @@ class BrowserGymEnvironment:
             )
         try:
             self._observation, reward, over, _, info = self._gym.step(source)
-        except Exception as error:  # of a stranger's package, and of the browser
+        except Exception as error:  # another package and the browser may raise anything
             raise EnvironmentFailed(f"BrowserGym failed: {_line(error)}") from error
-        if not self._over:  # what was done may be undone, until the episode is over
+        if not self._over:  # the reward may change again until the episode is over
             self._reward = float(reward)
         if over and not self._over:
             details = json.dumps(info.get("task_info") or {}, default=str)
@@ -231,24 +236,30 @@ class BrowserGymEnvironment:
 def open_browser_gym(
     value: str, *, settings: EnvironmentSettings, image_limit: Size
 ) -> BrowserGymEnvironment:
-    """The kind of environments ``browsergym``."""
+    """Opens an environment of the kind ``browsergym``, not started yet.
+
+    Args:
+        value: the text after the kind's name; not used.
+        settings: the environment's settings; not used.
+        image_limit: the largest screenshot that models see, in pixels.
+    """
     return BrowserGymEnvironment(image_limit=image_limit)
 
 
 @functools.cache
 def _browsers_thread() -> ThreadPoolExecutor:
-    """The one thread of this process that drives browsers.
+    """Returns the one thread of this process that drives browsers.
 
-    BrowserGym keeps one playwright for all its tasks, which answers only where it was started.
+    BrowserGym keeps one playwright for all its tasks, usable only in the thread that started it.
     """
     return ThreadPoolExecutor(1, thread_name_prefix="browsergym")
 
 
 def _import_gym() -> tuple[Any, Callable[[str], str]]:
-    """Gymnasium, and what makes a step of BrowserGym's actions with coordinates.
+    """Returns Gymnasium, and the function that makes a step from BrowserGym's coordinate actions.
 
     Raises:
-        EnvironmentFailed: it is not installed.
+        EnvironmentFailed: BrowserGym is not installed.
     """
     try:
         import browsergym.core
@@ -264,24 +275,23 @@ def _import_gym() -> tuple[Any, Callable[[str], str]]:
 
 
 def _find_task(task: str) -> str:
-    """The name of a task among those that its suite's package announces.
+    """Returns the full name of a task that its suite's package announces.
 
     Raises:
-        UsageError: none of that name.
+        UsageError: the suite has no such task.
     """
     suite = suite_of(task)
     tasks = suite_tasks(suite)
     if task not in tasks:
         raise UsageError(
-            f"no task {task!r} of BrowserGym; of {suite} there are {len(tasks)}: "
-            f"{', '.join(tasks[:8])}",
+            f"no BrowserGym task {task!r}; {suite} has {len(tasks)}: {', '.join(tasks[:8])}",
             fix=f"hisa bench tasks browsergym:{suite}",
         )
     return f"browsergym/{task}"
 
 
 def _own_browser() -> dict[str, Any]:
-    """Options of a browser, which is the system's where playwright has none of its own."""
+    """Returns the browser's options; points playwright to the system's browser if it has none."""
     browser = next((path for path in map(shutil.which, _BROWSERS) if path), None)
     own = Path("~/.cache/ms-playwright").expanduser()
     if (
@@ -295,9 +305,9 @@ def _own_browser() -> dict[str, Any]:
 
 @functools.cache
 def _link_browser(browser: str) -> str:
-    """A folder of browsers as playwright keeps them, with the system's in it.
+    """Makes a folder of browsers as playwright expects it, with a link to the system's browser.
 
-    It stays as long as this process: playwright reads its place once.
+    The folder stays as long as this process: playwright reads its path only once.
     """
     import playwright
 
@@ -314,5 +324,5 @@ def _link_browser(browser: str) -> str:
 
 
 def _line(error: Exception) -> str:
-    """An error in one line."""
+    """Returns an error as one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:500]

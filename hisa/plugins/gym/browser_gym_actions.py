@@ -1,6 +1,6 @@
-"""HiSA's actions in BrowserGym's published ones, a call a line.
+"""Translates HiSA's actions to BrowserGym's published ones, one call per line.
 
-What a page cannot take by them is refused before anything is done.
+An action that BrowserGym cannot express is refused before anything is done.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _KEYS = {
     "shiftright": "ShiftRight", "alt": "Alt", "altleft": "AltLeft", "altright": "AltRight",
     "win": "Meta", "winleft": "MetaLeft", "winright": "MetaRight",
 }  # fmt: skip
-"""HiSA's names to those of the keyboard events that BrowserGym takes."""
+"""BrowserGym's names of keys, by HiSA's names."""
 _FUNCTION = re.compile(r"f\d{1,2}")
 
 
 class StepWriter:
-    """Lines of calls, and where the pointer is after them."""
+    """Collects lines of calls, and tracks the pointer's position after them."""
 
     def __init__(self, pointer: Point | None = None) -> None:
         self.lines: list[str] = []
@@ -56,14 +56,14 @@ class StepWriter:
 
     @property
     def source(self) -> str:
-        """One step of BrowserGym."""
+        """The calls as one step of BrowserGym."""
         return "\n".join(self.lines)
 
     def add(self, action: Action) -> None:
-        """Write one action down.
+        """Adds the calls of one action.
 
         Raises:
-            ActionRefused: BrowserGym has nothing for it.
+            ActionRefused: BrowserGym has no call for it.
         """
         self.lines += self._translate(action)
 
@@ -71,7 +71,7 @@ class StepWriter:
         if isinstance(target, Point):
             self.pointer = target
         if self.pointer is None:
-            raise ActionRefused("the pointer is nowhere on this page yet: name a place")
+            raise ActionRefused("the pointer is not on this page yet: give a point")
         return f"{self.pointer.x:.1f}, {self.pointer.y:.1f}"
 
     def _translate(self, action: Action) -> Iterator[str]:
@@ -122,14 +122,14 @@ class StepWriter:
 
 
 def as_source(actions: Sequence[Action], pointer: Point | None = None) -> StepWriter:
-    """Write actions as one step of BrowserGym.
+    """Translates actions to one step of BrowserGym.
 
     Args:
-        actions: with points in the page's pixels.
-        pointer: where it is before them.
+        actions: the actions, with points in the page's pixels.
+        pointer: the pointer's position before them; None: unknown.
 
     Raises:
-        ActionRefused: one of them cannot be said; none is done.
+        ActionRefused: BrowserGym cannot express one of them; none is done.
     """
     written = StepWriter(pointer)
     for action in actions:
@@ -144,5 +144,5 @@ def _key(name: str) -> str:
     if _FUNCTION.fullmatch(key):
         return key.upper()
     if key not in _KEYS:
-        raise ActionRefused(f"key {name!r}: a page of BrowserGym has {', '.join(sorted(_KEYS))}")
+        raise ActionRefused(f"key {name!r}: BrowserGym has only {', '.join(sorted(_KEYS))}")
     return _KEYS[key]

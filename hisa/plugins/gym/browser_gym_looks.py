@@ -1,4 +1,4 @@
-"""BrowserGym's published observation as a look: picture, page and elements."""
+"""Converts BrowserGym's published observation: screenshot, windows and elements."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ _ROLES = {
     "InputTime": "date editor",
     "ColorWell": "push button", "Iframe": "internal frame", "progressbar": "progress bar",
 }  # fmt: skip
-"""ARIA's roles, and a few of Chromium's own, to those of a desktop's accessibility tree."""
+"""Roles of a desktop's accessibility tree, by ARIA's roles and a few of Chromium's own."""
 _STATES = {"focused": "focused", "checked": "checked", "selected": "selected"}
 _STATES |= {"expanded": "expanded", "pressed": "pressed", "disabled": "disabled"}
 _DEEP, _TEXT = 4, 120
-"""Levels below a part of a page that listens to clicks whose texts name it, and characters."""
+"""A clickable element without a name is named by the texts inside it, down to this many levels and
+up to this many characters."""
 _SEEN = 0.5
-"""Share of an element that has to be visible, as BrowserGym's own marks want it."""
+"""Share of an element that must be visible; BrowserGym's own marks use the same."""
 
 
 def read_look(observation: Mapping[str, Any], *, elements: bool, image_limit: Size) -> Observation:
-    """A look from what BrowserGym observed last.
+    """Makes an observation from BrowserGym's.
 
     Args:
-        observation: its observation.
-        elements: whether they are wanted.
-        image_limit: the largest picture that models see.
+        observation: BrowserGym's observation, as `step` and `reset` of its environment return it.
+        elements: whether to include the elements.
+        image_limit: the largest screenshot that models see, in pixels.
     """
     pixels = observation["screenshot"]
     height, width = pixels.shape[:2]
@@ -72,18 +73,18 @@ def read_look(observation: Mapping[str, Any], *, elements: bool, image_limit: Si
 
 
 def _number(value: Any) -> int:
-    """An index that comes as an array of one."""
+    """Returns an index that comes as a number or as an array of one."""
     return int(value[0]) if hasattr(value, "__len__") and len(value) else int(value or 0)
 
 
 def _elements(observation: Mapping[str, Any], screen: Size, window: str) -> Iterator[Element]:
-    """Those that have a box on the screen, in the order of the page."""
+    """Yields the elements that have a box on the screen, in the order of the page."""
     about = observation.get("extra_element_properties") or {}
     nodes = (observation.get("axtree_object") or {}).get("nodes") or ()
     by_id = {node.get("nodeId"): node for node in nodes}
     shown, taken = [], set[Any]()
     for node in _in_order(nodes, by_id):
-        # A browser's own parts of a field have its number and its box, and no place of their own.
+        # The browser's own parts of a field have the field's id and box, and none of their own.
         bid = node.get("browsergym_id")
         known = (about.get(bid) if bid not in taken else None) or {}
         box = known.get("bbox")
@@ -102,7 +103,7 @@ def _elements(observation: Mapping[str, Any], screen: Size, window: str) -> Iter
 def _in_front(
     shown: Sequence[tuple[Any, Element]], by_id: Mapping[Any, Mapping[str, Any]]
 ) -> Iterator[Element]:
-    """Those whose middle nothing lies over that comes later in the page, as a list of choices."""
+    """Yields the elements whose centre no later element covers, as an open list of choices does."""
     above = {
         child: number for number, node in by_id.items() for child in node.get("childIds") or ()
     }
@@ -124,7 +125,7 @@ def _in_front(
 def _in_order(
     nodes: Sequence[Mapping[str, Any]], by_id: Mapping[Any, Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """The nodes as a reader of the page meets them; the tree is told level by level."""
+    """Yields the nodes in reading order; BrowserGym lists the tree level by level."""
     visited: set[Any] = set()
     for root in nodes:
         waiting = [root]
@@ -156,7 +157,7 @@ def _element(
     value = (node.get("value") or {}).get("value")
     name = str((node.get("name") or {}).get("value") or "")
     role = str((node.get("role") or {}).get("value") or "")
-    if not name and _ROLES.get(role) not in FIELDS:  # what stands in a field is no name of it
+    if not name and _ROLES.get(role) not in FIELDS:  # the text in a field is not its name
         name = _read_text(node, by_id)
         if not name and known.get("clickable"):
             name = " ".join(_read_texts(node, by_id, _DEEP))[:_TEXT]
@@ -174,7 +175,7 @@ def _element(
 
 
 def _states(node: Mapping[str, Any], known: Mapping[str, Any]) -> frozenset[str]:
-    """Returns how an element stands, in the words of a desktop's accessibility tree."""
+    """Returns an element's states by the names of a desktop's accessibility tree."""
     properties = {
         entry.get("name"): (entry.get("value") or {}).get("value")
         for entry in node.get("properties") or ()
@@ -194,7 +195,7 @@ def _states(node: Mapping[str, Any], known: Mapping[str, Any]) -> frozenset[str]
 
 
 def _read_text(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> str:
-    """The text directly inside: a clickable part of a page has often no name of its own."""
+    """Returns the text directly inside: a clickable element often has no name of its own."""
     inside = (by_id.get(child) or {} for child in node.get("childIds") or ())
     texts = (
         str((child.get("name") or {}).get("value") or "")
@@ -207,7 +208,7 @@ def _read_text(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) 
 def _read_texts(
     node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], deep: int
 ) -> Iterator[str]:
-    """The texts of all that lies inside, down to so many levels."""
+    """Yields the texts of a node and of all inside it, ``deep`` levels down."""
     if text := _read_text(node, by_id):
         yield text
     for child in node.get("childIds") or () if deep else ():
@@ -215,5 +216,5 @@ def _read_texts(
 
 
 def _is_true(value: Any) -> bool:
-    """Chromium says yes as a truth or as a word."""
+    """Whether a property is set; Chromium gives a bool or a word."""
     return value is True or value in ("true", "mixed")

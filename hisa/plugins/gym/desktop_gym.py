@@ -1,4 +1,4 @@
-"""HiSA's machines as an environment of Gymnasium: pictures in, PyAutoGUI source out.
+"""Offers HiSA's machines as a Gymnasium environment: screenshots out, PyAutoGUI source in.
 
 Importing this registers ``hisa/desktop``. The reward is the score of a HiSA task.
 """
@@ -36,14 +36,14 @@ except ImportError as error:
 __all__ = ["ID", "DesktopGym"]
 
 ID = "hisa/desktop"
-"""Name by which `gymnasium.make` finds it, as ``hisa.plugins.gym.desktop_gym:hisa/desktop``."""
+"""The name for `gymnasium.make`, as ``hisa.plugins.gym.desktop_gym:hisa/desktop``."""
 _ENDS: dict[str, ExitStatus] = {"termination": "succeeded", "infeasible": "infeasible"}
 """Actions that end the episode, by the names of the tools."""
 _T = TypeVar("_T")
 
 
 class _Any(spaces.Space[Any]):
-    """Any value of a type; an action that is drawn waits for nothing."""
+    """Any value of a type; a sampled action does nothing."""
 
     def __init__(self, kind: type) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class _Any(spaces.Space[Any]):
 
 
 class _Loop:
-    """An event loop in a thread of its own, for callers that have none or are inside one."""
+    """An event loop in its own thread, for callers without a loop or inside one."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -65,7 +65,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Returns what the work gives, or raises as it does."""
+        """Runs a coroutine; returns its result or raises its exception."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -74,7 +74,7 @@ class _Loop:
             raise
 
     def close(self) -> None:
-        """End the thread."""
+        """Ends the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -83,19 +83,19 @@ class _Loop:
 class DesktopGym(gymnasium.Env[Any, str]):
     """One task on a machine that is thrown away after each episode.
 
-    An action is PyAutoGUI source of the closed set, with points in pixels of the picture, or
-    ``termination`` or ``infeasible``, which end the episode. It ends by itself where the task is
-    over, as a page is that took an answer, or is scored after each step and its score is 1. A task
-    whose scoring first does something to the machine is scored at the end only. After
-    ``run.max_steps`` steps it is truncated.
+    An action is PyAutoGUI source of the closed set, with points in pixels of the screenshot, or
+    ``termination`` or ``infeasible``, which end the episode. The episode also ends if the task is
+    over by itself, as a page that has its answer, or if its score is 1 after a step. A task whose
+    scoring changes the machine is scored only at the end. After ``run.max_steps`` steps the episode
+    is truncated.
 
     Args:
         task: a task, or a text as for ``hisa run``: a task file, ``miniwob:NAME``.
         settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
-        environment: a kind, as for ``--env``; or an environment of one's own, not started yet.
+        environment: a kind, as for ``--env``; or an environment of your own, not started yet.
 
     Raises:
-        UsageError: the task has no check, cannot be run here, or the machine keeps what is done.
+        UsageError: the task has no check, cannot be run here, or the machine is not thrown away.
     """
 
     def __init__(
@@ -127,7 +127,12 @@ class DesktopGym(gymnasium.Env[Any, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A fresh machine, with the task set up; a page of MiniWoB++ draws by the seed.
+        """Starts a fresh machine and sets the task up.
+
+        Args:
+            seed: for the random choices of a named task, such as a page of MiniWoB++; None: the
+                setting ``run.seed``.
+            options: not used.
 
         Raises:
             EnvironmentFailed: the machine or the task's initial state cannot be reached.
@@ -140,16 +145,16 @@ class DesktopGym(gymnasium.Env[Any, str]):
         return self._build_observation(), {"task_info": {}}
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Do an action; what is refused is ``last_action_error``.
+        """Does an action; the reason of a refused one is ``last_action_error``.
 
         Raises:
-            EnvironmentFailed: the machine broke, which is no reward of 0; `reset` starts another.
+            EnvironmentFailed: the machine failed, so there is no reward; `reset` starts another.
             CheckFailed: the task could not be scored.
             gymnasium.error.ResetNeeded: the episode is over.
         """
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over, or none began: call reset()")
-        self._over = True  # until this step is known to be whole
+        self._over = True  # until this step is complete
         self._steps += 1
         try:
             ended, self._error = self._run_in_loop(self._do(str(action)))
@@ -167,7 +172,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         return self._build_observation(), reward, terminated, truncated and not terminated, info
 
     def close(self) -> None:
-        """End the machine."""
+        """Ends the machine."""
         if self._loop is not None:
             try:
                 self._run_in_loop(self._end())
@@ -181,13 +186,13 @@ class DesktopGym(gymnasium.Env[Any, str]):
     def _refuse_what_cannot_be(self) -> None:
         if self._task.check is None:
             raise UsageError(
-                f"task {self._task.id!r} has no check, and so no reward",
-                fix="give a task file that has one",
+                f"task {self._task.id!r} has no check, so there is no reward",
+                fix="give a task file that has a check",
             )
         check_possible(self._task, self._settings.tasks)
         if self._external_machine is None and not self._settings.environment.throw_away:
             raise UsageError(
-                f"environment {self._settings.environment.kind!r} keeps what an episode leaves",
+                f"environment {self._settings.environment.kind!r} keeps the changes of an episode",
                 fix='environment="desktop"',
             )
 
@@ -233,14 +238,14 @@ class DesktopGym(gymnasium.Env[Any, str]):
         return self._look
 
     async def _do(self, source: str) -> tuple[ExitStatus | None, str]:
-        """Do an action; returns the end that the agent or the page chose, and what was refused."""
+        """Do an action; return how the episode ended, if it did, and why the action was refused."""
         look = self._look or await self._see()
         ended, error = _ENDS.get(source.strip()), ""
         if ended is None:
             try:
                 actions = parse(source)
                 if slots(actions):
-                    raise ActionRefused("give points as plain numbers: nobody finds places here")
+                    raise ActionRefused("give points as plain numbers: there is no grounder here")
                 acts = to_space(actions, "screen", screen=look.screen, image=look.image)
                 await self._require_machine().act(acts)
             except ActionRefused as refused:

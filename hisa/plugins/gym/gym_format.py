@@ -1,4 +1,4 @@
-"""Pages of MiniWoB++ and tasks of BrowserGym, as entry points of the group ``hisa.tasks``."""
+"""The formats of MiniWoB++ pages and BrowserGym tasks, announced in the group ``hisa.tasks``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["BROWSERGYM_TASKS", "MINIWOB_TASKS", "PageFormat"]
 
 
 class PageFormat(TaskFormat):
-    """Tasks of one setup step, which shows a page, and one getter, which has its reward.
+    """Tasks of one setup step, which shows a page, and one getter, which reads its reward.
 
     Args:
         step: the type of the setup step.
-        func: what the check calls the score.
-        make: makes the task of a name, drawn by ``seed``.
-        score: of a reward.
-        over: tells why the episode is over; empty while it goes on.
+        func: the name of the metric in the task's check.
+        make: makes the task of a name; ``seed`` is for its random choices.
+        score: returns the score, 0 to 1, of a reward.
+        over: returns why the episode is over; empty while it goes on.
     """
 
     fills_screen = True
@@ -64,7 +64,7 @@ class PageFormat(TaskFormat):
         return [Problem("piece", text) for text in texts if text]
 
     async def require(self, context: Context) -> None:
-        """See `TaskFormat`: the font of the page."""
+        """Requires the font of the page; see `TaskFormat`."""
         await require_font(context.task, context.environment)
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""A task of BrowserGym by its name, and what an environment does for it.
+"""Makes tasks of BrowserGym from their names, sets them up and reads their rewards.
 
-``browsergym:miniwob.click-test`` or, with what a task takes behind a question mark,
+``browsergym:miniwob.click-test`` or, with options behind a question mark,
 ``browsergym:openended?start_url=http://127.0.0.1:8000/``.
 """
 
@@ -26,7 +26,7 @@ _FIX = "hisa run browsergym:NAME --env browsergym"
 
 
 class Staged(Parameters):
-    """A task, what it takes, and the seed of what it draws."""
+    """A task, its options, and the seed for its random choices."""
 
     task: Annotated[str, Field(min_length=1, max_length=200)]
     options: Mapping[str, str] = {}
@@ -34,20 +34,20 @@ class Staged(Parameters):
 
 
 def gym_task(text: str, *, seed: int = 0) -> Task:
-    """The task of a name; its instruction is replaced by its goal once it is staged.
+    """Makes the task of a name; staging it replaces the instruction with its goal.
 
     Args:
-        text: the name, with ``browsergym:`` or without.
-        seed: of what it draws.
+        text: the name, with or without ``browsergym:``.
+        seed: for the task's random choices.
 
     Raises:
-        UsageError: no name, or options that are none.
+        UsageError: there is no name, or the options cannot be read.
     """
     name, _, query = text.removeprefix(BROWSERGYM).partition("?")
     try:
         options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
     except ValueError as error:
-        raise UsageError(f"{text!r}: wanted is NAME?OPTION=VALUE&OPTION=VALUE: {error}") from error
+        raise UsageError(f"{text!r} is not NAME?OPTION=VALUE&OPTION=VALUE: {error}") from error
     if not name:
         raise UsageError(f"{text!r} names no task of BrowserGym", fix=_FIX)
     parameters = {"task": name, "options": options, "seed": seed}
@@ -70,7 +70,7 @@ def _require_staging(environment: Environment) -> Staging:
 
 @SETUP(SETUP_STEP, Staged)
 async def browsergym_task(context: Context, params: Staged) -> None:
-    """Open a task of BrowserGym, and take the instruction from its goal."""
+    """Opens a task of BrowserGym, and takes the instruction from its goal."""
     goal = await _require_staging(context.environment).stage(
         params.task, params.options, params.seed
     )
@@ -89,7 +89,7 @@ async def over(environment: Environment) -> str:
 
 @GETTERS("browsergym_reward", Parameters)
 async def browsergym_reward(context: Context, params: Parameters) -> dict[str, Any]:
-    """The reward that BrowserGym gives at the end, and why the episode ended."""
+    """Returns BrowserGym's reward at the end, and why the episode ended."""
     await context.environment.observe(settle=1.0)
     reward, over = await _require_staging(context.environment).reward()
     return {"reward": reward, "reason": over or f"the episode goes on, with reward {reward:g}"}

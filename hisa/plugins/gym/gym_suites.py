@@ -1,4 +1,4 @@
-"""The tasks that an installed suite of BrowserGym announces; listing them needs no network."""
+"""Lists the tasks that an installed suite of BrowserGym announces; needs no network."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ __all__ = ["suite_of", "suite_tasks"]
 _NAME = re.compile(r"[a-z_][a-z0-9_]*([.-][A-Za-z0-9_.-]+)?")
 _PREFIX = "browsergym/"
 _PAGES = "MINIWOB_URL"
-"""Variable by which BrowserGym finds the pages of MiniWoB++."""
+"""The variable that tells BrowserGym where the pages of MiniWoB++ are."""
 
 
 def suite_of(task: str) -> str:
-    """Returns the suite of a task: "miniwob" of "miniwob.click-test".
+    """Returns the suite of a task: "miniwob" for "miniwob.click-test".
 
     Raises:
         UsageError: not a name.
     """
     if not _NAME.fullmatch(task):
-        raise UsageError(f"task {task!r} of BrowserGym: wanted is SUITE.NAME, or openended")
+        raise UsageError(f"BrowserGym task {task!r}: give SUITE.NAME, or openended")
     return re.split(r"[.-]", task, maxsplit=1)[0]
 
 
 def suite_tasks(suite: str) -> tuple[str, ...]:
-    """The names of a suite's tasks, sorted: "miniwob.click-test".
+    """Returns the names of a suite's tasks, sorted: "miniwob.click-test".
 
     Raises:
         UsageError: the suite is not installed.
-        EnvironmentFailed: BrowserGym itself is not.
+        EnvironmentFailed: BrowserGym itself is not installed.
     """
     registry = _registry()
     if suite != "openended":
@@ -66,7 +66,7 @@ def _registry() -> Any:
 
 
 def _show_pages() -> None:
-    """Point BrowserGym to the pages of the installed MiniWoB++, where nothing else is said."""
+    """Point BrowserGym to the pages of the installed MiniWoB++, unless the variable is set."""
     spec = importlib.util.find_spec("miniwob")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         pages = Path(place, "html", "miniwob")

@@ -1,6 +1,6 @@
-"""Which pages need a font to be solved, and whether the machine has one of its widths.
+"""Requires the fonts without which some pages cannot be solved.
 
-Like a missing application, a missing font is looked for before the setup: it is never a score of 0.
+As for applications, the setup fails if a font is missing; it is never a score of 0.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from hisa.protocols import Environment, Task
 __all__ = ["require_font"]
 
 _LAID_OUT = frozenset({"daily-calendar"})
-"""Pages that are laid out for Arial, and cannot be solved where it is drawn by another font."""
+"""Pages that are laid out for Arial, and cannot be solved in a font of other widths."""
 _AS_WIDE = ("Arial", "Arimo", "Liberation Sans")
-"""What Chromium takes for Arial; where fontconfig offers another, it draws its default font."""
+"""Fonts that Chromium uses for Arial; if fontconfig offers another, it uses its default font."""
 _SECONDS = 30.0  # chosen by hand
 
 
 async def require_font(task: Task, environment: Environment) -> None:
-    """See that a page which is laid out for Arial gets letters of its widths.
+    """Requires a font of Arial's widths for a page that is laid out for Arial.
 
-    A machine that cannot tell its fonts lacks none.
+    A machine that cannot list its fonts counts as having one.
 
     Raises:
-        EnvironmentFailed: it has none.
+        EnvironmentFailed: the machine has no such font.
     """
     pages = {str(step.get("parameters", {}).get("task")) for step in task.setup}
     if not {page.removeprefix("miniwob.") for page in pages} & _LAID_OUT:
@@ -37,13 +37,13 @@ async def require_font(task: Task, environment: Environment) -> None:
     if font and not font.startswith(_AS_WIDE):
         raise EnvironmentFailed(
             f"task {task.id!r} needs a font as wide as Arial, which {environment.name} does not "
-            f"have: it draws {font[:60]!r}",
-            fix="where its browser runs: apt-get install fonts-liberation",
+            f"have: it uses {font[:60]!r}",
+            fix="on the machine of its browser: apt-get install fonts-liberation",
         )
 
 
 async def _drawn_for_arial(environment: Environment) -> str:
-    """Returns the family that fontconfig has for Arial; empty where nobody can tell."""
+    """Returns the family that fontconfig has for Arial; empty if unknown."""
     line = ["fc-match", "-f", "%{family}", "Arial"]
     if isinstance(environment, Staging):  # BrowserGym's browser runs on this machine
         try:

@@ -1,4 +1,4 @@
-"""Applications that tasks are about: their programs, and the packages that have them."""
+"""The applications that tasks use: their programs, and the packages that have them."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ __all__ = ["APPS", "SERVICES", "SUDO", "App", "describe_install"]
 
 @dataclass(frozen=True)
 class App:
-    """An application by what tasks call it."""
+    """An application, under the name that tasks use for it."""
 
     title: str
     package: str
     """The package of Debian and Ubuntu that has it, or where else it comes from."""
     commands: tuple[str, ...]
-    """Programs any of which will do, the best first."""
+    """Its programs, of which any one will do, the best first."""
     called: tuple[str, ...] = ()
-    """What benchmarks call it in ``related_apps``."""
+    """The names that benchmarks use for it in ``related_apps``."""
     office: str = ""
-    """The file beside LibreOffice's own program that only this part of it brings."""
+    """The file beside LibreOffice's own program that only this part installs."""
     places: tuple[str, ...] = ()
-    """Patterns of paths where it lies when it is not on the PATH."""
+    """Patterns of the paths of its program if that is not on the PATH."""
     fix: str = ""
-    """What helps where no package does."""
+    """The fix if no package helps."""
 
 
 _CONDA = tuple(
     f"{place}/*conda*/{inner}" for place in ("$HOME", "/opt") for inner in ("bin", "envs/*/bin")
 )
 SUDO = "the rights of sudo"
-"""Title of what is no program alone: where nobody can gain a right, it is there and refuses."""
+"""Title of sudo with its rights: the program may be installed where nobody can gain a right."""
 SERVICES = "system services"
-"""Title of systemd where it runs: its programs are there without it, and fail."""
+"""Title of a running systemd: its programs may be installed without it, and then fail."""
 APPS: tuple[App, ...] = (
     App("Calc", "libreoffice-calc", ("libreoffice", "soffice"),
         ("libreoffice_calc", "libreoffice calc", "calc", "excel"),
@@ -75,7 +75,7 @@ APPS: tuple[App, ...] = (
     App(SERVICES, "systemd", ("timedatectl", "hostnamectl", "localectl", "loginctl", "systemctl"),
         fix="a private desktop has no systemd; use a virtual machine: --env vm:PROFILE"),
 )  # fmt: skip
-"""What published tasks are about, as far as a Debian package or one address brings it."""
+"""The applications of published tasks that a Debian package or one address provides."""
 
 
 def describe_install(*apps: App) -> str:
@@ -84,5 +84,5 @@ def describe_install(*apps: App) -> str:
     packages = [app.package for app in plain_apps if " " not in app.package]
     parts = [f"apt-get install {' '.join(packages)}"] if packages else []
     parts += [f"install {app.package}" for app in plain_apps if " " in app.package]
-    inside = [f"in the machine: {'; '.join(parts)}"] if parts else []
+    inside = [f"on the machine: {'; '.join(parts)}"] if parts else []
     return "; ".join([*inside, *(app.fix for app in apps if app.fix)])

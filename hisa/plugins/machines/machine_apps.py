@@ -1,4 +1,4 @@
-"""Which applications a command line starts, and whether the machine has them."""
+"""Finds the applications that a command line starts, and those that a machine lacks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TERMINAL_KEYS = re.compile(r"ctrl\W+alt\W+t\b")
 
 
 def split_words(line: str) -> list[str]:
-    """The words of a command line, as far as it can be split."""
+    """Splits a command line into words; at white space if its quotes cannot be read."""
     try:
         return shlex.split(line)
     except ValueError:
@@ -41,7 +41,7 @@ def split_words(line: str) -> list[str]:
 
 
 def apps_of_words(words: Sequence[str]) -> Iterator[App]:
-    """The application that a command line starts, and the right that it takes."""
+    """Yields the applications that a command line starts, and sudo if it needs that."""
     if any(_SUDO.search(word) for word in words):
         yield next(app for app in APPS if app.title == SUDO)
     if any(_TERMINAL_KEYS.search(word) for word in words):
@@ -58,7 +58,7 @@ def apps_of_words(words: Sequence[str]) -> Iterator[App]:
 
 
 def window_names(line: str) -> tuple[str, ...]:
-    """Returns words of the window of a line that starts an application; none where it has none."""
+    """Returns words of the window that a line opens by starting an application; none if none."""
     words = split_words(line)
     if not words or _WITHOUT_WINDOW.intersection(words):
         return ()
@@ -70,7 +70,7 @@ def window_names(line: str) -> tuple[str, ...]:
 
 
 def _shorten_name(name: str) -> str:
-    """``chrome`` of ``google-chrome-stable``."""
+    """Returns ``chrome`` for ``google-chrome-stable``."""
     return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
 
 
@@ -81,15 +81,15 @@ def is_installed_by(app: App, texts: str) -> bool:
 
 
 async def require_apps(task: Task, environment: Environment, apps: Sequence[App]) -> None:
-    """Look for the applications that a task needs, in one command.
+    """Requires the applications that a task needs, by one command.
 
     Args:
-        task: named in the error.
+        task: the task, for the error message.
         environment: the machine.
-        apps: what the task needs.
+        apps: the applications that the task needs.
 
     Raises:
-        EnvironmentFailed: some are not there; each is named with the package that has it.
+        EnvironmentFailed: some are missing; the message names each with the package that has it.
     """
     missing = await find_missing(apps, environment)
     if missing:
@@ -101,9 +101,9 @@ async def require_apps(task: Task, environment: Environment, apps: Sequence[App]
 
 
 async def find_missing(apps: Sequence[App], environment: Environment) -> list[App]:
-    """Those of some applications that a machine does not have, by one command.
+    """Returns those of some applications that a machine lacks, by one command.
 
-    A machine without a shell of that kind lacks none: whatever starts them will tell.
+    If the machine has no bash, it counts as lacking none: starting them will fail with a reason.
     """
     if not apps:
         return []
@@ -141,9 +141,9 @@ rights() {
 }
 there() { compgen -G "$1" >/dev/null; }
 """
-"""A script that hands over to a program is there only if that is: it may be ours, for a program
-that is called otherwise. A package of LibreOffice's parts puts a file beside its program; a snap
-does not show its own.
+"""A script that hands over to a program counts only if that program exists: it may be HiSA's own,
+for a program of another name. Each package of LibreOffice's parts puts a file beside its program; a
+snap's files cannot be seen.
 """
 
 

@@ -1,4 +1,4 @@
-"""The kind of environments ``vm``, and the systems of profiles, which private desktops show too."""
+"""The environment kind ``vm``, and the systems of profiles, which private desktops show too."""
 
 from __future__ import annotations
 

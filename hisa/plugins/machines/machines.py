@@ -1,4 +1,4 @@
-"""``hisa machine``: the systems that private desktops and virtual machines are made of."""
+"""``hisa machine``: lists and builds the systems of private desktops and virtual machines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TITLES = {
     "file-roller": "Archive Manager",
     "gnome-control-center": "Settings",
 }
-"""Debian's packages to what they are called."""
+"""The names of applications by Debian package."""
 
 
 @click.group(
@@ -46,15 +46,15 @@ _TITLES = {
 def machine() -> None:
     """List and build systems with applications.
 
-    A profile is built once, into a folder of the user's cache. A private desktop shows it as
-    --env desktop:NAME; `hisa vm build NAME` makes a virtual machine's disk of the same folder.
+    A profile is built once, into a folder of the user's cache. --env desktop:NAME runs a private
+    desktop with it; `hisa vm build NAME` makes a virtual machine's disk from the same folder.
     """
 
 
 @machine.command("ls", epilog=examples("hisa machine ls", "hisa machine ls --json"))
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the profiles: what was built of each, how large it is, and for which machines."""
+    """List the profiles: whether each is built, its size, and how to run it."""
     rows = [_about(recipe(name)) for name in PROFILES]
     if as_json:
         print_json(rows)
@@ -67,10 +67,10 @@ def list_command(as_json: bool) -> None:
 @machine.command(epilog=examples("hisa machine build osworld"))
 @click.argument("profile")
 def build(profile: str) -> None:
-    """Build the system of PROFILE from Debian's packages; does nothing where it is there.
+    """Build the system of PROFILE from Debian's packages; does nothing if it is built already.
 
-    Says what it downloads. What was downloaded is kept, so that a build that was cut off goes on
-    from there.
+    Prints what it downloads. Downloads are kept, so a build that was interrupted continues from
+    there.
     """
     build_tree(recipe(profile), _tell)
     say(f"{profile}: built")
@@ -97,7 +97,7 @@ def _about(recipe: Recipe) -> dict[str, Any]:
 
 
 def _applications(recipe: Recipe) -> Iterator[str]:
-    """Name the applications that the recipe's packages bring, as a person would."""
+    """Yield the names of the applications in the recipe's packages."""
     for package in recipe.packages:
         if package in _TITLES:
             yield _TITLES[package]
@@ -108,7 +108,7 @@ def _applications(recipe: Recipe) -> Iterator[str]:
 def _state(row: dict[str, Any]) -> str:
     name = row["profile"]
     if not row["built"]:
-        image = "; a virtual machine's disk is there" if row["vm"] else ""
+        image = "; a virtual machine's disk exists" if row["vm"] else ""
         return f"not built: hisa machine build {name}{image}"
     created = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created"]))
     disk = f"no disk yet: hisa vm build {name}"

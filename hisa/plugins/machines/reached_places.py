@@ -1,4 +1,4 @@
-"""Which places of the web a command line names, and whether the machine reaches them."""
+"""Finds the web addresses that a command line names, and those that a machine does not reach."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Place", "WebNeed", "find_unreached", "place_of", "require_places", "
 Place: TypeAlias = tuple[str, int]
 """Host and port."""
 _QUIET = frozenset(("echo", "printf", "gsettings", "dconf", "xclip"))
-"""Programs that an address is given to and that do not go there."""
+"""Programs that may get an address but do not connect to it."""
 _VISITING = frozenset(("clone", "fetch", "pull", "push", "ls-remote", "submodule"))
-"""Commands of git that go to an address; others write it down (``git remote add``)."""
+"""Commands of git that connect to an address; others only store it (``git remote add``)."""
 _SECONDS = 40.0
-"""For the slowest answer to `_REACH`, which ends by itself after 15 s, and its interpreter."""
+"""Limit for the interpreter and `_REACH`, which ends by itself after 15 s."""
 _MAX_PLACES = 300
 _REACH = """
 import json, os, socket, sys
@@ -48,33 +48,33 @@ print(json.dumps([one.result() if one.done() else "no answer within 15 s" for on
 sys.stdout.flush()
 os._exit(0)
 """
-"""Runs in the machine. A name of the machine itself counts: a task may serve its page there."""
+"""Runs on the machine. Its own names count as reached: a task may serve its page there."""
 
 
 @dataclass(frozen=True)
 class WebNeed:
-    """Places of which a task needs one, and the address that it gives for the first."""
+    """Places of which a task needs at least one, and the task's address for the first."""
 
     places: tuple[Place, ...]
     address: str
 
     @property
     def words(self) -> str:
-        """The places in words."""
+        """The places as a phrase for messages."""
         named = [f"{host}:{port}" for host, port in self.places]
         more = f" and {len(named) - 3} more" if len(named) > 3 else ""
         return named[0] if len(named) == 1 else f"any of {', '.join(named[:3])}{more}"
 
 
 def web_need(urls: Iterable[str]) -> WebNeed | None:
-    """The need of one of some addresses; None where none of them is outside the machine."""
+    """Returns the need of any one of some addresses; None if all of them are on the machine."""
     pairs = [(place, url) for url in urls if (place := place_of(url)) is not None]
     places = tuple(dict.fromkeys(place for place, _ in pairs))
     return WebNeed(places, pairs[0][1]) if pairs else None
 
 
 def visits(words: Sequence[str]) -> bool:
-    """Whether a program may go to the addresses that it is given."""
+    """Whether a program may connect to the addresses among its arguments."""
     program = posixpath.basename(words[0])
     if program == "git":
         return not _VISITING.isdisjoint(words)
@@ -82,7 +82,7 @@ def visits(words: Sequence[str]) -> bool:
 
 
 def place_of(url: str) -> Place | None:
-    """Host and port of an address of the web; None where it is none, or of the machine itself."""
+    """Returns host and port of a web address; None if it is none, or is on the machine itself."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -95,9 +95,10 @@ def place_of(url: str) -> Place | None:
 
 
 async def find_unreached(environment: Environment, places: Sequence[Place]) -> dict[Place, str]:
-    """The places to which a machine cannot connect, each with the reason; all where it cannot tell.
+    """Returns the places to which a machine cannot connect, each with the reason.
 
-    A server that answers with an error page is reached. Asked in one command, from the machine.
+    One command on the machine probes them all. A server that responds with an error page counts as
+    reached. If the machine cannot run the probe, all places are returned.
     """
     if not places:
         return {}
@@ -111,7 +112,7 @@ async def find_unreached(environment: Environment, places: Sequence[Place]) -> d
     except ValueError:
         answers = None
     if not isinstance(answers, list) or len(answers) != len(probed):
-        answers = ["the machine cannot say: it needs python3 for that"] * len(probed)
+        answers = ["the machine cannot probe it: that needs python3"] * len(probed)
     answers += ["too many places"] * (len(listed) - len(probed))
     return {
         place: str(answer)[:200]
@@ -121,15 +122,15 @@ async def find_unreached(environment: Environment, places: Sequence[Place]) -> d
 
 
 async def require_places(task: Task, environment: Environment, needs: Sequence[WebNeed]) -> None:
-    """See that the machine reaches what a task needs of the web, in one command.
+    """Requires that the machine reaches the web addresses that a task needs, by one command.
 
     Args:
-        task: named in the error.
+        task: the task, for the error message.
         environment: the machine.
-        needs: of the task.
+        needs: the needs of the task; each is met if one of its places is reached.
 
     Raises:
-        EnvironmentFailed: it does not reach some; each is named with the reason.
+        EnvironmentFailed: some needs are not met; the message names each with the reason.
     """
     gone = await find_unreached(environment, [place for need in needs for place in need.places])
     lacking = [need for need in needs if all(place in gone for place in need.places)]
@@ -139,7 +140,7 @@ async def require_places(task: Task, environment: Environment, needs: Sequence[W
     more = f"; and {len(lacking) - 5} more" if len(lacking) > 5 else ""
     raise EnvironmentFailed(
         f"task {task.id!r} needs pages that {environment.name} does not reach: {text}{more}",
-        fix="name a machine that reaches them (--env)",
+        fix="use a machine that reaches them (--env)",
     )
 
 

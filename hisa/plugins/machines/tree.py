@@ -1,8 +1,8 @@
-"""Builds the tree of a profile: Debian's packages and our files, in a folder.
+"""Builds the tree of a profile: a folder with Debian's packages and HiSA's own files.
 
-A private desktop lies over it as over the host's own system, and a virtual machine's disk is made
-of it. Packages that were downloaded are kept, so that a build that was cut off does not fetch
-them again.
+A private desktop is an overlay on it, as on the host's own system, and a virtual machine's disk is
+made from it. Downloaded packages are kept, so a build that was interrupted does not fetch them
+again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Tree:
     """A built tree.
 
     Args:
-        folder: holds the tree and its manifest.
-        manifest: how it was made, and what is in it.
+        folder: the folder of the tree and its manifest.
+        manifest: how the tree was built, and what is in it.
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ class Tree:
 
     @property
     def root(self) -> Path:
-        """Its first folder, ``/`` inside."""
+        """The folder that is ``/`` inside."""
         return self.folder / "root"
 
     @property
@@ -65,25 +65,25 @@ class Tree:
 
 
 def on_path(name: str) -> bool:
-    """Whether a program is here, also one for root alone."""
+    """Whether a program is installed, including those for root alone."""
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
     return shutil.which(name, path=path) is not None
 
 
 def tree_folder(recipe: Recipe) -> Path:
-    """Returns the folder of this recipe's tree, whether it was built or not."""
+    """Returns the folder of a recipe's tree, whether it was built or not."""
     return store.folder("trees") / f"{recipe.profile}-{recipe.version}"
 
 
 def find_tree(recipe: Recipe) -> Tree | None:
-    """The built tree of this very recipe."""
+    """Returns the tree of exactly this recipe; None if it is not built."""
     folder = tree_folder(recipe)
     manifest = store.read_manifest(folder)
     return Tree(folder, manifest) if manifest is not None else None
 
 
 def built_tree(profile: str) -> Tree:
-    """The built tree of a profile.
+    """Returns the built tree of a profile.
 
     Raises:
         UsageError: there is no such profile, or it is not built.
@@ -95,14 +95,14 @@ def built_tree(profile: str) -> Tree:
 
 
 def build_tree(recipe: Recipe, tell: Progress) -> Tree:
-    """The tree of a recipe; built where it is not there yet. Takes minutes.
+    """Returns the tree of a recipe; builds it if it does not exist, which takes minutes.
 
     Args:
-        recipe: what goes in.
-        tell: called with a line for each thing that happens.
+        recipe: the profile's packages and files.
+        tell: called with a line for each step of progress.
 
     Raises:
-        EnvironmentFailed: a program is missing or failed; the message ends with what it said.
+        EnvironmentFailed: a program is missing or failed; the message ends with its last output.
     """
     target = tree_folder(recipe)
     with store.hold_lock(target, tell):
@@ -112,11 +112,11 @@ def build_tree(recipe: Recipe, tell: Progress) -> Tree:
             return tree
         if not on_path(_BUILDER):
             raise EnvironmentFailed(
-                f"not installed: {_BUILDER}, the program of the package {_BUILDER}", fix=_FIX
+                f"not installed: {_BUILDER}, from the package {_BUILDER}", fix=_FIX
             )
         begun = time.monotonic()
         with store.place_atomically(target) as draft:
-            tell(f"{len(recipe.packages)} packages of Debian {recipe.suite}, with all they need")
+            tell(f"{len(recipe.packages)} packages of Debian {recipe.suite}, with dependencies")
             _fill(draft, recipe, tell)
             manifest = _describe_tree(draft, recipe)
             manifest["seconds"] = round(time.monotonic() - begun, 1)
@@ -126,7 +126,7 @@ def build_tree(recipe: Recipe, tell: Progress) -> Tree:
 
 
 def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
-    """Make the tree in a draft, and keep what the builder said beside it."""
+    """Make the tree in a draft, and keep the builder's output beside it."""
     work = draft / "work"
     work.mkdir()
     for folder in (work, draft):
@@ -140,7 +140,7 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> None:
     if recipe.requirements:
         requirement_files = tuple(recipe.requirements.values())
         wheels = fetch_wheels(requirement_files, tell, sources=recipe.sources)
-    # The package manager refuses where another build has the folder of downloaded packages.
+    # The package manager fails if another build uses the folder of downloaded packages.
     with store.hold_lock(store.folder("archives"), tell) if is_root else contextlib.nullcontext():
         output = run(_bootstrap(recipe, files, wheels, out), work / "log", tell, fix=_FIX)
     if not is_root:
@@ -165,7 +165,7 @@ def _describe_tree(draft: Path, recipe: Recipe) -> dict[str, Any]:
 
 
 def as_root_of_namespace() -> list[str]:
-    """Without root, files are made by the root of a user namespace."""
+    """Returns the prefix that runs a command as root of a user namespace; empty for root."""
     return [] if os.getuid() == 0 else ["unshare", "--map-root-user", "--map-auto"]
 
 
@@ -186,7 +186,7 @@ def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> l
         f"--include={','.join(recipe.packages)}",
         '--aptopt=Acquire::Languages "none"',
         '--aptopt=APT::Install-Recommends "false"',
-        "--dpkgopt=force-unsafe-io",  # what is cut off is thrown away
+        "--dpkgopt=force-unsafe-io",  # an interrupted build is thrown away
         "--dpkgopt=path-exclude=/usr/share/man/*",
         "--dpkgopt=path-exclude=/usr/share/doc/*",
         "--dpkgopt=path-exclude=/usr/share/locale/*",
@@ -201,9 +201,10 @@ def _bootstrap(recipe: Recipe, files: Path, wheels: Path | None, out: Path) -> l
 
 
 def _build_archive_hooks() -> dict[str, list[str]]:
-    """Hooks by which downloaded packages land in a folder that outlives the build.
+    """Return hooks that keep downloaded packages in a folder that outlives the build.
 
-    The folder is laid over the new system's own in a mount namespace that ends with the builder.
+    The folder is mounted over the new system's own, in a mount namespace that ends with the
+    builder.
     """
     folder = store.folder("archives")
     place = f'"$1/{_ARCHIVES}"'
@@ -219,7 +220,11 @@ def _build_archive_hooks() -> dict[str, list[str]]:
 
 
 def pack_files(files: Mapping[str, Path]) -> bytes:
-    """A tar of files at their places, all owned by root; the same bytes for the same files."""
+    """Packs files into a tar, all owned by root; the same files always give the same bytes.
+
+    Args:
+        files: the file for each path in the tar.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for place, file in sorted(files.items()):

@@ -34,7 +34,7 @@ def _tell(line: str) -> None:
     )
 )
 def vm() -> None:
-    """Build virtual machines of profiles (hisa machine ls), list them, remove old ones."""
+    """Build virtual machines of profiles (see hisa machine ls), list them, remove old ones."""
 
 
 @vm.command(epilog=examples("hisa vm build minimal", "hisa vm build office"))
@@ -43,7 +43,7 @@ def vm() -> None:
 def build(settings: EnvironmentSettings, profile: str) -> None:
     """Build the image of PROFILE, boot it once and freeze the ready desktop.
 
-    Takes minutes the first time; does nothing where all of it is there.
+    Takes minutes the first time; does nothing if all of it is there already.
     """
     image = building.build(recipe(profile), _tell)
     size = screen_of(profile, settings.width, settings.height)
@@ -84,7 +84,7 @@ def _line(row: dict[str, Any]) -> str:
 
 @vm.command(epilog=examples("hisa vm gc"))
 def gc() -> None:
-    """Remove old images, states that no longer load, and what machines left that are gone."""
+    """Remove old images, states that no longer load, and files of machines that are gone."""
     before = measure_storage()
     removed = collect()
     for line in removed:

@@ -1,4 +1,4 @@
-"""A virtual machine, cloned from a frozen desktop for each task and thrown away."""
+"""The environment of a virtual machine, cloned from a frozen desktop for each task."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["VmEnvironment"]
 
 
 class VmEnvironment(GuestEnvironment):
-    """A machine under QEMU; its disk and memory begin as the frozen ones, and end with it.
+    """A machine under QEMU; its disk and memory start as the frozen ones, and are deleted with it.
 
     Args:
         vm: a profile, such as minimal, office or browser.
-        size: the screen, in pixels; None: as the profile has it.
-        image_limit: the largest picture that models see.
-        connect: finds out how to talk to its guest.
+        size: the screen, in pixels; None: the profile's own size.
+        image_limit: the largest screenshot that models see, in pixels.
+        connect: chooses the transport for its guest.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class VmEnvironment(GuestEnvironment):
         self._by = connect
         self._profile, self._size = vm, size or screen_of(vm)
         self.machine: Machine | None = None
-        """The one that runs."""
+        """The running machine; None while there is none."""
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """The environment's name as printed."""
         return f"vm:{self._profile}"
 
     @property
@@ -50,7 +50,7 @@ class VmEnvironment(GuestEnvironment):
         return super().capabilities | {"throw_away"}
 
     async def reset(self) -> None:
-        """A new clone; costs nothing where nothing was done since the last one."""
+        """Starts a new clone; does nothing if nothing was done in the present one."""
         alive = self.machine is not None and self.machine.alive
         if self._open is not None and not self._touched and alive:
             return

@@ -179,7 +179,7 @@ async def test_settings_that_commands_wrote_are_not_taken(
     async with DisplayEnvironment(display, note=notes.append) as environment:
         result = await environment.execute("echo '[run]' > hisa.toml; pwd")
     folder = result.output.strip()
-    assert notes[0].endswith(f"can write files in {folder} alone")
+    assert notes[0].endswith(f"can write files only in {folder}")
     assert notes[1] == f"commands wrote to {folder}: 1 entries"
     monkeypatch.chdir(folder)
     with pytest.raises(ConfigError, match="an agent may have written"):

@@ -112,7 +112,7 @@ async def test_the_row_that_shows_of_a_page_of_10000_is_clicked_and_no_other() -
         with pytest.raises(NotFound, match="only what shows"):
             await _click(desktop, "Ship 2711", look)
         everywhere = await with_hidden(desktop, look)
-        assert "tells only what shows" in absence_doubt(everywhere, "push button")
+        assert "reports only what it shows" in absence_doubt(everywhere, "push button")
         assert not absence_doubt(everywhere, "dialog")
         await _click(desktop, "Ship 12", look)
         look = await observe_until(desktop, lambda look: "did 12 " in _title(look))

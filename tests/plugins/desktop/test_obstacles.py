@@ -93,7 +93,7 @@ def in_a_bare_system(folder: Path, *programs: str) -> str:
 
 def test_a_run_names_each_program_that_is_missing_and_starts_nothing(tmp_path: Path) -> None:
     output = in_a_bare_system(tmp_path, "unshare", "openbox")
-    assert "no private desktop can be made: no Xvfb; no dbus-daemon" in output
+    assert "no private desktop can start: no Xvfb; no dbus-daemon" in output
     assert "no openbox" not in output
     assert output.count("try: hisa install system") == 1
     assert "its log ends" not in output

@@ -125,9 +125,9 @@ def test_shares_are_parsed(tmp_path: Path) -> None:
         ("/home/user/shared/y", False),
     ]
     for wrong, why in (
-        ([f"{tmp_path}/none"], "is no folder"),
-        (["/"], "whole machine"),
-        ([f"{tmp_path}/x", f"{tmp_path}/y/x"], "two folders"),
+        ([f"{tmp_path}/none"], "is not a folder"),
+        (["/"], "/ cannot be shared"),
+        ([f"{tmp_path}/x", f"{tmp_path}/y/x"], "two shared folders"),
     ):
         with pytest.raises(UsageError, match=why):
             parse_shares(wrong)

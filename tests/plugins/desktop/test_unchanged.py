@@ -109,5 +109,5 @@ async def test_hit_test_finds_what_is_at_a_point_and_the_focus() -> None:
         await desktop.act_where_unchanged(
             [Write("two ")], ScreenPrecondition(replace(observation, name=hits.name), ())
         )
-        with pytest.raises(EnvironmentFailed, match="points: want"):
+        with pytest.raises(EnvironmentFailed, match="points must be"):
             await desktop.hit_test([menu.box.centre] * 21)

@@ -56,7 +56,7 @@ def test_actions_are_translated_to_browsergym(source: str, expected: str) -> Non
     ("source", "why"),
     [
         ("pyautogui.tripleClick(3, 4)", "3 clicks at once"),
-        ("pyautogui.scroll(3)", "nowhere on this page"),
+        ("pyautogui.scroll(3)", "not on this page yet"),
         ("pyautogui.click(3, 4); pyautogui.press('volumeup')", "key 'volumeup'"),
     ],
 )
@@ -276,7 +276,7 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
         ("browsergym:openended", "no suite of many tasks"),
         ("browsergym:miniwob.click-test", "no suite of many tasks"),
         ("browsergym:", "allowed are .*browsergym:SUITE"),
-        ("browsergym:../x", "wanted is SUITE.NAME"),
+        ("browsergym:../x", "give SUITE.NAME"),
     ],
 )
 def test_a_name_that_is_no_suite_is_refused(name: str, why: str) -> None:

@@ -160,7 +160,7 @@ def test_a_broken_machine_and_a_check_that_cannot_be_made_are_no_reward(
 def test_task_without_check_and_lasting_machine_are_refused() -> None:
     with pytest.raises(UsageError, match="no check"):
         open_gym(Breaks(), Task(id="t", instruction="x"))
-    with pytest.raises(UsageError, match="'display=:0' keeps what an episode leaves"):
+    with pytest.raises(UsageError, match="'display=:0' keeps the changes of an episode"):
         open_gym("display=:0")
 
 

@@ -151,7 +151,7 @@ async def score_state(**state: Any) -> tuple[float, str]:
     ("state", "reward", "reason"),
     [
         ({"reward": 0.5, "reason": "half", "exit": -11}, 0.5, "reward 0.5 half"),
-        ({"reward": None, "left": True, "exit": 0}, 0.0, "left or loaded again"),
+        ({"reward": None, "left": True, "exit": 0}, 0.0, "left or reloaded"),
         ({"exit": 0, "lost": True}, 0.0, "browser was closed"),
         ({"instruction": "Do it."}, 0.0, "not over"),
     ],

@@ -1,6 +1,6 @@
-"""Starts the guest: ``python3 -m guest`` in a fresh desktop, or on a display that exists.
+"""Starts the guest: ``python3 -m guest``, in a new desktop or on an existing display.
 
-The token that every request must bear is the first line of standard input.
+The first line of standard input is the token that every request must have.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def _arguments() -> argparse.Namespace:
     where.add_argument("--session", metavar="WxH", help="start a desktop of this size first")
     where.add_argument("--display", metavar=":N", help="use this display")
     parser.add_argument(
-        "--fd", type=int, required=True, help="a listening socket that was handed down"
+        "--fd", type=int, required=True, help="descriptor of an inherited listening socket"
     )
-    parser.add_argument("--ready", type=int, help="descriptor on which to say that it is ready")
-    parser.add_argument("--idle", type=float, default=0.0, help="end after so many seconds; 0: no")
+    parser.add_argument("--ready", type=int, help="descriptor on which to report readiness")
+    parser.add_argument("--idle", type=float, default=0.0, help="end after idle seconds; 0: no")
     parser.add_argument("--parent", action="store_true", help="end when the parent ends")
     parser.add_argument("--limits", type=Limits.parse, help="PROCESSES,MEMORY_MB,OPEN_FILES")
-    parser.add_argument("--cage", default="", help="put commands in bubblewrap, this folder open")
+    parser.add_argument("--cage", default="", help="sandbox commands; only this folder is writable")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Start, say so, serve until told to stop or idle for too long."""
+    """Starts the guest, reports that it is ready, and serves until stopped or idle too long."""
     arguments = _arguments()
     if arguments.parent:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -49,7 +49,7 @@ def main() -> int:
     if arguments.session:
         session = Session(*map(int, arguments.session.split("x")))
         session.begin()
-        from .guest_service import serve  # takes as long as the X server, which comes up meanwhile
+        from .guest_service import serve  # slow, so it is imported while the X server starts
 
         session.complete()
     else:

@@ -1,4 +1,4 @@
-"""The elements on the screen, read by one thread that alone speaks to the accessibility bus."""
+"""Reads the elements on the screen, in the one thread that talks to the accessibility bus."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ ELEMENTS_SECONDS = float(os.environ.get("HISA_ELEMENTS_SECONDS") or 4.0)
 """Time limit of a reading on an idle machine, eight times what a spreadsheet of 600 elements takes;
 a client multiplies it by its patience, and an emulated machine is started with more."""
 _GRACE_SECONDS = 3.0
-"""Beyond a reading's own limit, until it is given up; chosen by hand."""
+"""Time beyond a reading's own limit after which it is given up; chosen by hand."""
 _QUIET_SECONDS = 0.15
-"""No window has come or gone for this long before elements are read; a dialog of LibreOffice is
+"""Elements are read once no window has opened or closed for this long; a dialog of LibreOffice is
 mapped, and its parts are made, within 0.1 s."""
 _QUIET_SHARE = 0.5
-"""Of the time limit, at most so much is waited for that quiet."""
+"""Largest share of the time limit that is spent on waiting for that quiet."""
 _UNTOLD_SHARE = 0.25
-"""Of the time limit, so long a window may be there before its application reports it: 1 s on an
+"""Share of the time limit that an application may take to report a window that is open: 1 s on an
 idle machine, where LibreOffice takes 0.1 s; at load 13 it took 4 s, and had 8."""
 _BUS_SHARE = 0.5
-"""Of the time limit, so long the bus may take to answer at first: it starts beside the desktop."""
+"""Share of the time limit that the bus may take to answer at first: it starts with the desktop."""
 _WAIT_SHARE, _UNTOLD_PAUSE = 0.125, 0.05
-"""Of the time limit, so long one reading waits for such a window, and the pause between tries."""
+"""Share of the time limit that one reading waits for such a window, and the pause between tries."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The showing top-level windows, each a tree of what shows in it.
+    """The showing top-level windows, each a tree of the showing elements in it.
 
-    ``complete`` is False where something may be missing: an application did not answer in time, or
-    has not told yet of a window that just came, there are more elements than asked for, windows
-    came and went all the time.
+    ``complete`` is False if something may be missing: an application did not answer in time or has
+    not reported a new window yet, there are more elements than asked for, or windows kept opening
+    and closing.
     """
 
     windows: list[Node] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is read: at most ``limit`` elements within ``seconds``, with ``hidden`` all of them."""
+    """What to read: at most ``limit`` elements in ``seconds``; ``hidden`` adds hidden ones."""
 
     limit: int
     seconds: float = ELEMENTS_SECONDS
@@ -63,10 +63,10 @@ class ReadOptions:
 
 
 class Access:
-    """Reads the elements when asked to.
+    """Reads the elements on request.
 
     Args:
-        screen: bounds what counts as showing.
+        screen: the screen, whose bounds decide what counts as showing.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -77,11 +77,11 @@ class Access:
 
     @property
     def available(self) -> bool:
-        """Whether there is a bus to ask."""
+        """Whether there is a session bus to ask."""
         return has_session_bus()
 
     def read(self, request: ReadOptions) -> Reading:
-        """Returns what shows; an incomplete reading where the bus does not answer."""
+        """Returns the showing elements; an incomplete reading if the bus does not answer."""
         future: Future[Reading] = Future()
         self._queue.put((request, future))
         os.write(self._wakeup_writer, b"\0")
@@ -93,7 +93,7 @@ class Access:
             return Reading()
 
     def elements(self, request: ReadOptions) -> tuple[list[dict[str, Any]], bool]:
-        """Returns what has a place on the screen, as it goes over the wire, and if that is all."""
+        """Returns the elements with a box on the screen, as JSON, and whether those are all."""
         reading = self.read(request)
         elements: list[dict[str, Any]] = []
         for window in reading.windows:
@@ -103,9 +103,9 @@ class Access:
     def _list(
         self, window: Node, parent: int, elements: list[dict[str, Any]], *, hidden: bool
     ) -> None:
-        """Add what is on the screen, in reading order, each with the place of what holds it.
+        """Add the elements on the screen, in reading order, each with the index of its parent.
 
-        What is ``hidden`` and asked for as well has no state "showing".
+        With ``hidden``, elements that are not on the screen are added without the state "showing".
         """
         stack = [(window, parent)]
         while stack:
@@ -135,7 +135,7 @@ class Access:
             try:
                 reader = reader or _Reader(self._screen)
                 future.set_result(reader.read(request))
-            except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
+            except Exception as error:  # noqa: BLE001 - the thread must go on
                 sys.stderr.write(f"accessibility: {error}\n")
                 future.set_result(Reading())
                 if reader is not None:
@@ -143,12 +143,12 @@ class Access:
                 reader = None
 
     def _idle(self, reader: _Reader | None) -> _Reader | None:
-        """Wait for a request; returns the reader, or None where it has to be made anew."""
+        """Wait for a request; return the reader, or None if a new one must be made."""
         if reader is None:
             return None
         try:
             reader.watch(self._wakeup_reader)
-        except Exception as error:  # noqa: BLE001 - the border of a thread: it goes on
+        except Exception as error:  # noqa: BLE001 - the thread must go on
             sys.stderr.write(f"accessibility: {error}\n")
             reader.close()
             return None
@@ -156,10 +156,10 @@ class Access:
 
 
 class _Reader:
-    """The connections that reading takes, all for one thread.
+    """The connections for reading, all used by one thread.
 
-    The one to the X server is opened at once, so that it is known how long no window has come or
-    gone when a reading is asked for; the one to the bus, which may not be up yet, when needed.
+    The one to the X server is opened at once, so that at the first request it is known how long no
+    window has opened or closed. The one to the bus, which may not be up yet, is opened when needed.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -170,20 +170,21 @@ class _Reader:
         self._came: dict[int, float] = {}
 
     def close(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         self._comings.close()
         if self._bus is not None:
             self._bus.close()
 
     def watch(self, body: int) -> None:
-        """Note when windows come and go until something is asked for on that descriptor."""
+        """Notes when windows open and close, until the descriptor ``body`` has a request."""
         self._comings.watch(body)
 
     def read(self, request: ReadOptions) -> Reading:
-        """Read while no window comes or goes; what is read while one does is read again.
+        """Reads while no window opens or closes; if one does, reads again.
 
-        Where the screen has changed meanwhile it is read once more, so that elements and the
-        picture that is taken next are of one moment; a clip that plays never stands still.
+        If the screen has changed meanwhile, it is read once more, so that the elements and the
+        screenshot that is taken next are of one moment. Only once, because a playing video never
+        stands still.
         """
         end = time.monotonic() + request.seconds
         bus = self._bus = self._bus or _connect_bus(time.monotonic() + _BUS_SHARE * request.seconds)
@@ -226,7 +227,7 @@ class _Reader:
         return last
 
     def _awaits_window(self, windows: list[Node], seconds: float) -> bool:
-        """Whether a window that came within so many seconds is not yet among those reported.
+        """Whether a window that opened less than ``seconds`` ago is not reported yet.
 
         An application shows its first window before it reports it, a busy one seconds before.
         """
@@ -244,10 +245,10 @@ class _Reader:
 
 
 def _connect_bus(end: float) -> Bus:
-    """Returns the bus; one that has just been started answers a moment later.
+    """Connects to the bus; waits for one that has just been started.
 
     Raises:
-        BusGone: it does not answer until ``end``, a monotonic time.
+        BusGone: it does not answer by ``end``, a monotonic time.
     """
     while True:
         try:

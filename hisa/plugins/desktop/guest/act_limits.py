@@ -1,7 +1,7 @@
 """The limits of actions: those of `hisa.actions.values`, which a test compares with these.
 
-This runs inside a desktop, where nothing else of HiSA is, and whoever reaches the guest may ask it
-for anything.
+They are repeated because the guest runs where nothing else of HiSA is, and because a client may
+send it anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Does the actions that come over the wire as JSON, in this long-lived process."""
+"""Does the actions that a client sends as JSON."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _BUTTONS = frozenset({"click", "drag", "mouse_down", "mouse_up"})
 
 
 _LONGEST_SECONDS = 2.0
-"""For one wait on an idle machine: a dialog of an office program is drawn in about half of it."""
+"""Longest wait between two actions: an office program draws a dialog in about half of it."""
 _ALL_SECONDS = 30.0
-"""For all waits of one list, so that a long list ends before its request does."""
+"""Limit for all waits of one list, so that a long list ends before its request times out."""
 _BRINGING = frozenset({"click", "drag", "mouse_up", "press", "hotkey", "write"})
 _NEEDING = frozenset({"click", "drag", "mouse_down", "press", "hotkey", "write", "key_down"})
 
@@ -46,7 +46,7 @@ class ActionError(Exception):
 
     Args:
         message: what is wrong with it.
-        completed_count: how many were done.
+        completed_count: the number of actions that were done.
     """
 
     def __init__(self, message: str, completed_count: int) -> None:
@@ -55,7 +55,7 @@ class ActionError(Exception):
 
 
 class ScreenDifference(Exception):
-    """The screen is no longer as the actions were decided on; none of them was done."""
+    """The screen has changed since the look on which the actions were decided; none was done."""
 
 
 class Actor:
@@ -63,8 +63,7 @@ class Actor:
 
     Args:
         screen: the display.
-        work: what the applications do, for the waits between actions; None where it cannot be
-            told.
+        work: returns what the applications do, for the waits between actions; None if unknown.
     """
 
     def __init__(self, screen: Screen, *, work: Callable[[], Work] | None = None) -> None:
@@ -100,17 +99,19 @@ class Actor:
         *,
         follows: bool = False,
     ) -> int:
-        """Do them in order; returns their number.
+        """Does actions in order; returns their number.
 
         Args:
-            actions: as they come over the wire.
-            difference: how the screen differs from the one they were decided on, read at the last
-                moment before the first one that does more than move the pointer or wait, after all
-                waiting; before that, the pointer goes where it presses. None: nothing to compare.
-            follows: they go on with those before: a click may be the second of a double click.
+            actions: the actions as JSON values.
+            difference: returns how the screen differs from the look on which they were decided. It
+                is called after all waiting, at the last moment before the first action that does
+                more than move the pointer or wait; if that one presses a button, the pointer goes
+                there first. None: nothing to compare.
+            follows: whether they continue the previous list, so that a click may be the second of a
+                double click.
 
         Raises:
-            Changed: what ``difference`` returned.
+            ScreenDifference: ``difference`` returned a text.
             ActionError: one cannot be done, or there are too many of them.
         """
         if len(actions) > MAX_ACTIONS:
@@ -133,7 +134,7 @@ class Actor:
             return len(actions) and index + 1
 
     def release(self) -> None:
-        """Let go of all that is held down, and of the keycodes that were borrowed."""
+        """Releases all keys and buttons that are held down, and the borrowed keycodes."""
         with self._lock:
             self._keyboard.release()
             for button in BUTTONS:
@@ -141,7 +142,7 @@ class Actor:
 
     def _do(self, action: Any, difference: Callable[[], str] | None, *, apart: bool) -> None:
         if not isinstance(action, Mapping):
-            raise TypeError(f"an action is an object, not {action!r}")
+            raise TypeError(f"an action must be an object, not {action!r}")
         kind = action.get("kind")
         doer = self._doers.get(kind) if isinstance(kind, str) else None
         if doer is None:
@@ -165,9 +166,9 @@ class Actor:
         if at is None:
             return None
         if not isinstance(at, Mapping):
-            raise TypeError(f"a place is an object with x and y, not {at!r}")
+            raise TypeError(f"a point must be an object with x and y, not {at!r}")
         if at.get("space", "screen") != "screen":
-            raise ValueError(f"a place on the screen is wanted, not in space {at['space']!r}")
+            raise ValueError(f"a point must be in space 'screen', not {at['space']!r}")
         limit = MAX_COORDINATE
         return self._pointer.place(_number(at, "x", -limit, limit), _number(at, "y", -limit, limit))
 
@@ -213,7 +214,7 @@ class Actor:
     def _hotkey(self, action: Mapping[str, Any]) -> None:
         keys = action["keys"]
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise TypeError(f"keys: want a list of names, not {keys!r:.80}")
+            raise TypeError(f"keys must be a list of names, not {keys!r:.80}")
         if not 1 <= len(keys) <= MAX_KEYS:
             raise ValueError(f"hotkey of {len(keys)} keys; 1 to {MAX_KEYS} are allowed")
         self._keyboard.chord(keys)
@@ -228,10 +229,10 @@ class Actor:
 
 
 def _may_affect(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether ``after`` may depend on what ``before`` brings about.
+    """Whether ``after`` may depend on an effect of ``before``.
 
-    The same action again does not wait for itself: two clicks are a double click, keys are held,
-    and text goes on where it ended.
+    A repeated action does not wait for itself: two clicks are a double click, keys are held, and
+    text continues where it ended.
     """
     if before.get("kind") not in _BRINGING or after.get("kind") not in _NEEDING:
         return False
@@ -239,16 +240,16 @@ def _may_affect(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 
 
 class _ActionPacing:
-    """Waits between the actions of one list, so that each meets what the one before brought about.
+    """Waits between the actions of one list, so that each meets the effect of the one before.
 
-    Applications read their events in order but do much of what follows later: a file dialog looks
-    its folder up after the last character, a menu opens, a window takes the focus. A person sees
-    that before the next key; a list of actions does not, and Enter is lost or text lands elsewhere.
+    Applications read their events in order, but do much of the work later: a file dialog looks up
+    its folder after the last character, a menu opens, a window takes the focus. A person sees that
+    before the next key. A list of actions does not, so Enter is lost or text goes elsewhere.
 
     Args:
-        screen: what is watched.
+        screen: the screen to watch.
         read: waits until the window in front has read its events.
-        work: what the applications do; None where it cannot be told.
+        work: returns what the applications do; None if unknown.
     """
 
     def __init__(
@@ -260,16 +261,16 @@ class _ActionPacing:
         self._spent = 0.0
 
     def begin(self) -> None:
-        """A new list of actions begins."""
+        """Starts a new list of actions."""
         self._spent = 0.0
 
     def pause_between(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Wait where the next action may depend on the last one, as long as the list allows."""
+        """Waits if the next action may depend on the last one, as long as the list allows."""
         if _may_affect(before, after):
             self.pause()
 
     def pause(self) -> None:
-        """Wait until what was asked of the applications is done, as long as the list allows."""
+        """Waits until the applications have done what they were asked, as the list allows."""
         left = min(_LONGEST_SECONDS, _ALL_SECONDS - self._spent)
         if left <= 0:
             return
@@ -289,9 +290,9 @@ def _number(
 ) -> float:
     value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{name}: want a number, not {value!r}")
+        raise ValueError(f"{name} must be a number, not {value!r}")
     if not low <= value <= high:
-        raise ValueError(f"{name} = {value!r}: want {low:g}..{high:g}")
+        raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value!r}")
     return float(value)
 
 
@@ -302,7 +303,7 @@ def _read_integer(fields: Mapping[str, Any], name: str, default: int, low: int, 
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise TypeError(f"{name}: want text, not {value!r}")
+        raise TypeError(f"{name} must be a text, not {value!r}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Windows that are there and not painted yet, where the screen has but one colour.
+"""Finds windows that are mapped but not painted yet: the screen has only one colour there.
 
 A window is mapped before its program draws it.
 """
@@ -14,35 +14,35 @@ __all__ = ["Undrawn"]
 
 _POLL_SECONDS = 0.04  # chosen by hand
 _MOST_NAMED = 3
-"""Windows that are named as blank at a time; chosen by hand."""
+"""Most windows that are reported as blank at a time; chosen by hand."""
 _NAMED_SECONDS = 30.0
-"""How long: what is still blank then is so for good, as windows without content are."""
+"""How long a blank window is reported: after that it counts as one without content."""
 
 
 class Undrawn:
-    """Waits for windows that came since it last did; those that stay blank are new only once."""
+    """Waits for windows that opened since the last call; one that stays blank is new only once."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._awaited: dict[int, float] = {}
 
     def forget_gone(self, windows: Sequence[TopWindow]) -> None:
-        """Forget the windows that are no more: X gives their numbers to others."""
+        """Forgets the windows that are closed: X reuses their ids."""
         self._known &= {window.id for window in windows}
 
     def new(self, frame: Frame, windows: Sequence[TopWindow]) -> list[TopWindow]:
-        """Returns the windows that came and have one colour; they are known from now on."""
+        """Returns the new windows that have only one colour; they are known from now on."""
         came = [window for window in windows if window.id not in self._known]
         self._known = {window.id for window in windows}
         return _blank(frame, came)
 
     def wait(self, screen: Screen, blank: Sequence[TopWindow], end: float) -> bool:
-        """Wait until something is painted in each; returns False where one is blank at ``end``.
+        """Waits until all windows are painted; returns False if one is still blank at ``end``.
 
         Args:
-            screen: what is watched.
-            blank: what is awaited.
-            end: a monotonic time in seconds.
+            screen: the screen to watch.
+            blank: the windows to wait for.
+            end: the end of the wait, a monotonic time in seconds.
         """
         while blank and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
@@ -51,7 +51,7 @@ class Undrawn:
         return not blank
 
     def still(self, screen: Screen, windows: Sequence[TopWindow]) -> list[str]:
-        """Returns the names of windows that were lately waited for in vain and still are blank."""
+        """Returns the names of windows that stayed blank during a recent wait, and still are."""
         oldest = time.monotonic() - _NAMED_SECONDS
         lately = [window for window in windows if self._awaited.get(window.id, 0.0) > oldest]
         blank = _blank(screen.grab(), lately) if lately else []
@@ -60,7 +60,7 @@ class Undrawn:
 
 
 def _blank(frame: Frame, windows: Sequence[TopWindow]) -> list[TopWindow]:
-    """Those that are on the screen and have one colour."""
+    """Return the windows that are on the screen and have only one colour."""
     image, blank_windows = None, []
     for window in windows:
         left, top = max(0, window.box[0]), max(0, window.box[1])

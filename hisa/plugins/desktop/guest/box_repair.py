@@ -1,4 +1,4 @@
-"""Corrects boxes that applications report wrongly, where their surroundings show how."""
+"""Corrects boxes that applications report wrongly, if their surroundings show the error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["straighten_boxes"]
 
 
 def straighten_boxes(window: Node) -> None:
-    """LibreOffice places what is in its root pane as if there were no menu bar above it.
+    """Moves boxes in LibreOffice's root pane, which it reports as if there were no menu bar above.
 
-    The pane is as large as the panel that holds it, so the two corners tell by how much. The
-    parts that the toolkit draws by itself in the middle of it (the name box, font fields, the
-    formula line, the new-sheet button, the side bar) are told where they are: moved along, they
-    would stick out of what holds them.
+    The pane is as large as the panel that holds it, so their two corners give the distance. The
+    parts that the toolkit itself draws in the pane (the name box, font fields, the formula line,
+    the new-sheet button, the side bar) are reported correctly: moved along, they would extend
+    beyond their parents.
     """
     for parent in flatten(window):
         for pane in parent.children:
@@ -26,7 +26,7 @@ def straighten_boxes(window: Node) -> None:
 
 
 def _shift(pane: Node, across: int, down: int) -> None:
-    """Move each box along with what holds it, unless it lies further inside that as told."""
+    """Move each box along with its parent, unless more of it is inside the parent unmoved."""
     stack: list[tuple[Node, BoundingBox | None, bool]] = [(pane, None, True)]
     while stack:
         node, holder, moves = stack.pop()

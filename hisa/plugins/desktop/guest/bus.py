@@ -1,4 +1,4 @@
-"""The accessibility bus: many calls are sent at once, and all of their answers awaited."""
+"""The accessibility bus: sends many calls at once, and waits for all their replies."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _REGISTRY = f"{_A11Y}.Registry"
 _ADDRESS = Call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
 _ADDRESS_SECONDS = 5.0  # chosen by hand
 _MAX_IN_FLIGHT = 256
-"""Calls that wait for their replies at once; chosen by hand."""
+"""Most calls that wait for their replies at once; chosen by hand."""
 _REFILL = 128
-"""Calls in flight at which more are sent: in one piece, and before an application runs dry."""
+"""Number of calls in flight at which more are sent: in one piece, and before an application has
+none left to answer."""
 
 
 def _session_bus() -> str:
-    """The address of the session bus; empty where none is known.
+    """Returns the address of the session bus; empty if none is known.
 
-    Asking for one without looking would start one and leave it behind.
+    Asking for a bus without this check would start one and leave it behind.
     """
     address = os.environ.get("DBUS_SESSION_BUS_ADDRESS", "")
     path = os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "bus")
@@ -32,16 +33,16 @@ def _session_bus() -> str:
 
 
 def has_session_bus() -> bool:
-    """Whether there is one."""
+    """Whether there is a session bus."""
     return bool(_session_bus())
 
 
 class Limit:
-    """What ends a reading early, and whether something was left undone because of it.
+    """What ends a reading early, and whether something was left out because of it.
 
     Args:
-        seconds: how long from now.
-        moved: says whether windows have come or gone, which ends the reading too.
+        seconds: the time limit, from now.
+        moved: returns whether windows have opened or closed, which ends the reading too.
     """
 
     def __init__(self, seconds: float, moved: Callable[[], bool] = lambda: False) -> None:
@@ -50,21 +51,21 @@ class Limit:
         self.ran_out = False
         self.moved = False
         self.hidden = False
-        """Whether what is there and does not show is read too."""
+        """Whether elements that are not showing are read too."""
 
     @property
     def left(self) -> float:
-        """Seconds; 0 when it is over."""
+        """Seconds left; 0 when the reading must end."""
         return 0.0 if self.moved else max(0.0, self._end - time.monotonic())
 
     def part(self, share: float) -> Limit:
-        """Returns a limit of its own of that share of the time left."""
+        """Returns a new limit with a share of the time left, from 0 to 1."""
         part = Limit(share * self.left, self._moved)
         part.hidden = self.hidden
         return part
 
     def check(self) -> None:
-        """Look whether windows have come or gone."""
+        """Checks whether windows have opened or closed."""
         self.moved = self.moved or self._moved()
 
 
@@ -73,7 +74,7 @@ class BusGone(Exception):
 
 
 class Bus:
-    """For one thread alone.
+    """A connection to the accessibility bus, for one thread alone.
 
     Raises:
         BusGone: there is no accessibility bus.
@@ -85,19 +86,19 @@ class Bus:
         except DBusError as error:
             raise BusGone(str(error)) from error
         self.toolkits: dict[str, str] = {}
-        """Of the applications asked so far, by their names on the bus, which are never reused."""
+        """The toolkit of each known application, by its name on the bus, which is never reused."""
         self.met: dict[object, bool] = {}
-        """Whether covers are met over controls, as the last reading found."""
+        """The last reading's answers of whether a click on a control meets its cover."""
 
     def close(self) -> None:
-        """Close the connection."""
+        """Closes the connection."""
         self._connection.close()
 
     def gather(self, calls: Sequence[Call], limit: Limit) -> list[Any]:
-        """Returns the answers in the order of the calls.
+        """Returns the replies in the order of the calls.
 
-        None stands where a call failed, as one to an object that has gone, and where time was up;
-        the second is said in ``limit.ran_out``.
+        A reply is None if the call failed, as one to an object that is gone, or if time ran out,
+        which also sets ``limit.ran_out``.
 
         Raises:
             BusGone: the connection has ended.
@@ -118,14 +119,14 @@ class Bus:
                     sent = more.stop
                 for reply in self._connection.receive(left):
                     index = waiting.pop(reply.number, None)
-                    if index is not None:  # else it comes too late, for an earlier reading
+                    if index is not None:  # otherwise it is a late reply for an earlier reading
                         answers[index] = reply.values
         except DBusError as error:
             raise BusGone(str(error)) from error
         return answers
 
     def applications(self, limit: Limit) -> list[tuple[str, str]]:
-        """Name on the bus and root object of each running application.
+        """Returns name on the bus and root object of each running application.
 
         Raises:
             BusGone: the registry does not answer.
@@ -139,10 +140,10 @@ class Bus:
 
 
 def _accessibility_bus() -> str:
-    """Ask the session bus for the address.
+    """Ask the session bus for the address of the accessibility bus.
 
     Raises:
-        DBusError: there is no session bus, or it does not give one.
+        DBusError: there is no session bus, or it knows no accessibility bus.
     """
     session = _session_bus()
     if not session:

@@ -1,4 +1,4 @@
-"""What shows of a table that makes its cells only when asked: never the whole of it."""
+"""Reads the showing cells of tables that make their cells on demand; never a whole table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Cells"]
 _A11Y = "org.a11y.atspi"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _MAX_CELLS = 3000
-"""Of one table; a spreadsheet shows 420 at 1280x720 and some 1,100 at 1920x1080."""
+"""Most cells of one table; a spreadsheet shows 420 at 1280x720 and some 1,100 at 1920x1080."""
 _MAX_TEXT = 200  # chosen by hand
 _MADE = "manages-descendants"
 _INSET = 4
-"""Pixels from a corner to a point that is surely inside the cell; chosen by hand."""
+"""Pixels from a table's corner to a point that is surely inside a cell; chosen by hand."""
 _NULL = "/org/a11y/atspi/null"
 _ON_SCREEN = arguments("u", 0)
 _FULL_TEXT = arguments("ii", 0, -1)
@@ -35,7 +35,7 @@ _Spot = tuple[int, int]
 
 @dataclass
 class _TableReading:
-    """The cells of a table as they were last read, and the screen they were read from."""
+    """The cells of a table at the last reading, and the screen at that time."""
 
     box: BoundingBox
     corners: tuple[_Spot, _Spot]
@@ -45,19 +45,19 @@ class _TableReading:
 
 
 class Cells:
-    """Reads the cells that show of tables; those whose pixels did not change are kept."""
+    """Reads the showing cells of tables; keeps those whose pixels did not change."""
 
     def __init__(self) -> None:
         self._readings: dict[_Ref, _TableReading] = {}
 
     def fill(self, bus: Bus, nodes: list[Node], frame: Frame, most: int, limit: Limit) -> None:
-        """Hang on each table that makes its cells on demand those that show.
+        """Adds the showing cells to each table that makes its cells on demand.
 
         Args:
             bus: the accessibility bus.
-            nodes: tables among others.
-            frame: the screen as it was before anything was read.
-            most: at most so many cells; more of them are said in ``limit``.
+            nodes: tables and other nodes.
+            frame: the screen before anything was read.
+            most: most cells in all; if there are more, ``limit.ran_out`` is set.
             limit: ends the reading.
         """
         tables = [node for node in nodes if node.makes_cells and node.box and not node.children]
@@ -72,7 +72,7 @@ class Cells:
             table.children = list(read.cells.values()) if read else []
             size = _size(bus, table, limit) if limit.hidden else None
             if size is not None and len(table.children) == size[0] * size[1]:
-                table.states -= {_MADE}  # all of it is told
+                table.states -= {_MADE}  # all its cells are reported
             if read is None:
                 continue
             most -= len(read.cells)
@@ -109,13 +109,13 @@ class Cells:
 
 
 def _size(bus: Bus, table: Node, limit: Limit) -> tuple[int, int] | None:
-    """Its rows and columns, shown or not."""
+    """Return the numbers of rows and columns of a table, showing or not."""
     rows, columns = bus.gather([_count(table, "NRows"), _count(table, "NColumns")], limit)
     return (int(rows[0]), int(columns[0])) if rows and columns else None
 
 
 def _reuse_cells(old: _TableReading, now: _TableReading) -> dict[_Spot, Node]:
-    """Returns the cells that look as they did, of a table that is where it was and as it was."""
+    """Returns the cells whose pixels are the same, if the table has not moved or scrolled."""
     same = (old.box, old.corners, old.ends) == (now.box, now.corners, now.ends)
     if not same or old.picture.size != now.picture.size:
         return {}
@@ -235,7 +235,7 @@ def _cell(
 
 
 def _name_by_contents(bus: Bus, cells: list[Node], limit: Limit) -> None:
-    """A cell that holds a picture and a text is called what is in it."""
+    """Name cells without a name, as those of a picture and a text, by the names inside them."""
     calls = [cell.call("Accessible", "GetChildren") for cell in cells]
     owners: list[Node] = []
     name_calls: list[Call] = []
@@ -250,7 +250,7 @@ def _name_by_contents(bus: Bus, cells: list[Node], limit: Limit) -> None:
 
 
 def _clip_box(extents: Any, table: Node) -> BoundingBox | None:
-    """Returns the part of a told place that lies in the table, put right as the table was."""
+    """Returns the part of a reported box inside the table, corrected as the table's own box was."""
     if not extents or table.box is None:
         return None
     left, top, width, height = extents[0]

@@ -1,4 +1,4 @@
-"""Runs commands: time limit, output limit, exit code, and no wait for what they leave running."""
+"""Runs commands with limits of time and output; does not wait for what they leave running."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .spawning import spawn
 __all__ = ["FinishedCommand", "run"]
 
 _DRAIN_SECONDS = 0.3
-"""For what is still in the pipes after a command has ended; chosen by hand."""
+"""Wait for what is still in the pipes after a command has ended; chosen by hand."""
 _CHUNK = 65536  # chosen by hand
 TIMED_OUT = 124
-"""Exit code of a command that was ended at its time limit, as timeout(1) has it."""
+"""Exit code of a command that was killed at its time limit, the same as that of timeout(1)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Reader(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Read to the end."""
+        """Reads to the end."""
         number = self._stream.fileno()
         while chunk := os.read(number, _CHUNK):
             room = self._limit - len(self._buffer)
@@ -64,18 +64,18 @@ def run(
     limit: int,
     wrap: Wrap | None = None,
 ) -> FinishedCommand:
-    """Run a command in a process group of its own; a string goes to bash.
+    """Runs a command in its own process group; a string goes to bash.
 
     Programs that it leaves running in the background go on.
 
     Args:
         command: a line for bash, or the words of a command.
-        timeout: seconds; then the whole group is killed.
-        limit: bytes of output kept, and as many of errors.
-        wrap: makes the command line that is run instead, such as a sandbox around it.
+        timeout: seconds after which the whole group is killed.
+        limit: most bytes of its output that are kept, and as many of its errors.
+        wrap: returns the command line to run in place of the given one, such as a sandbox with it.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the command cannot be started.
     """
     words = ["bash", "-c", command] if isinstance(command, str) else list(command)
     process = spawn(

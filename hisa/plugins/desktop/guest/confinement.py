@@ -1,7 +1,7 @@
-"""What a private desktop's programs may not do: limits, a keyring of its own, refused system calls.
+"""Confines a private desktop's programs: limits, a keyring of its own, refused system calls.
 
-The guest puts it on itself before it starts anything, and everything that it starts inherits it.
-None of it can be taken off again.
+The guest applies this to itself before it starts anything, and all that it starts inherits it. It
+cannot be undone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GET_NO_NEW_PRIVS = 39
 _NO_NEW_PRIVS, _SET_DUMPABLE, _SET_SECCOMP, _FILTER = 38, 4, 22, 2
 _JOIN_SESSION_KEYRING = 1  # of <linux/keyctl.h>
 _MOST_LIKELY_TO_GO = 500
-"""Badness, of 1000, by which the kernel picks whom it ends when the host has no memory left."""
+"""Badness, of 1000, by which the kernel picks the process to kill when memory runs out."""
 
 _CALLS = {
     "x86_64": {
@@ -80,17 +80,17 @@ _NEWER_CALLS = {
     "mount_setattr": 442,
     "memfd_secret": 447,
 }
-"""Of one number on every machine."""
+"""System calls that have the same number on every machine."""
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""What the kernel calls the machine, and the number of socket()."""
+"""The kernel's number of the architecture, and the number of socket()."""
 _FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
-"""Kinds of sockets that desktops use; vsock (40) would reach the host of a virtual machine."""
+"""Socket families that desktops use; vsock (40) would reach the host of a virtual machine."""
 _X32 = 0x40000000  # of the kernel's x32 system calls
 _SIGNALLING = {"x86_64": (62, 200, 234, 129, 297, 302), "aarch64": (129, 130, 131, 138, 240, 261)}
-"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, prlimit64: first the process meant."""
+"""kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, prlimit64: all take a process first."""
 _CREATE_RULESET, _RESTRICT_SELF, _SCOPE_SIGNAL = 444, 446, 1 << 1  # of <linux/landlock.h>
 _EVERYBODY = -1
-"""What kill() takes for every process that may be signalled."""
+"""kill()'s process id for every process that may be signalled."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
@@ -99,18 +99,18 @@ _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a desktop may take; 0: no limit of that kind."""
+    """The limits of a desktop; 0: no limit of that kind."""
 
     processes: int = 0
     """Processes and threads together, as the kernel counts them."""
     memory_mb: int = 0
-    """Most that a single process may hold; the watchdog outside adds them up."""
+    """Memory of a single process, in MiB; the watchdog outside adds them up."""
     open_files: int = 0
-    """Of one process."""
+    """Open files of a single process."""
 
     @classmethod
     def parse(cls, text: str) -> Limits:
-        """From ``processes,memory_mb,open_files``."""
+        """Parses ``processes,memory_mb,open_files``."""
         return cls(*map(int, text.split(",")))
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Limits:
 
 
 def confine(limits: Limits) -> None:
-    """Put it all on this process, for good.
+    """Confines this process for good.
 
     Raises:
         OSError: the kernel refuses a part; nothing has been started yet.
@@ -148,24 +148,25 @@ def _lower(resource_number: int, value: int) -> None:
 
 
 def own_keyring() -> None:
-    """Join a new, empty session keyring in place of the one that came with the host's login.
+    """Joins a new, empty session keyring in place of the one of the host's login.
 
     Raises:
-        OSError: the kernel has keyrings and refuses one.
+        OSError: the kernel has keyrings but refuses a new one.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     number = _CALLS.get(platform.machine(), {}).get("keyctl")
     if number is None or libc.syscall(number, _JOIN_SESSION_KEYRING, None) >= 0:
         return
     code = ctypes.get_errno()
-    if code not in (errno.ENOSYS, errno.EPERM):  # no keyrings here, or they are refused already
+    if code not in (errno.ENOSYS, errno.EPERM):  # the kernel has none, or they are refused already
         raise OSError(code, f"own session keyring: {os.strerror(code)}")
 
 
 def signals_stay() -> None:
-    """Let this thread, and all that it starts, signal only what it started: older kernels cannot.
+    """Lets this thread, and all that it starts, signal only what it started.
 
-    It must be unable to gain privileges already; see `confine`.
+    Has no effect on older kernels. The thread must already be unable to gain privileges; see
+    `confine`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     scoped = struct.pack("QQQ", 0, 0, _SCOPE_SIGNAL)
@@ -176,13 +177,13 @@ def signals_stay() -> None:
 
 
 def shield(pids: Iterable[int]) -> None:
-    """Refuse this thread, and all that it starts, to signal these processes, or everybody at once.
+    """Forbids this thread, and all that it starts, to signal these processes, or all at once.
 
-    Does nothing where privileges can be gained, as in a virtual machine, whose user is an
+    Does nothing if privileges can be gained, as in a virtual machine, whose user is an
     administrator.
 
     Raises:
-        OSError: the kernel refuses it.
+        OSError: the kernel refuses the filter.
     """
     libc, machine = ctypes.CDLL(None, use_errno=True), platform.machine()
     if machine not in _ARCHITECTURES or libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
@@ -199,7 +200,7 @@ def shield(pids: Iterable[int]) -> None:
 
 
 def refused_calls(machine: str) -> dict[str, int]:
-    """Names and numbers of the refused system calls; empty for a machine that is not known."""
+    """Returns names and numbers of the refused system calls; empty for an unknown machine."""
     known = _CALLS.get(machine)
     return {**known, **_NEWER_CALLS} if known else {}
 
@@ -213,7 +214,7 @@ def _refuse_calls(libc: ctypes.CDLL) -> None:
 
 
 def rules_text() -> bytes:
-    """The filter of refused calls as bubblewrap reads it; empty for a machine that is not known."""
+    """Returns the filter of refused calls in bubblewrap's format; empty for an unknown machine."""
     machine = platform.machine()
     return b"".join(_rules(machine)) if machine in _ARCHITECTURES else b""
 
@@ -226,14 +227,14 @@ def _filter(libc: ctypes.CDLL, rules: list[bytes]) -> None:
 
 
 def _rules(machine: str) -> list[bytes]:
-    """The filter: one instruction of the kernel's classic BPF an entry."""
+    """Return the filter, one instruction of the kernel's classic BPF per entry."""
     architecture, socket = _ARCHITECTURES[machine]
     rules = [_load(_ARCHITECTURE), _rule(_EQUAL, 1, 0, architecture)]
     rules += [_return(_ERROR | errno.ENOSYS), _load(_NUMBER)]
     if machine == "x86_64":
         rules += [_rule(_AT_LEAST, 0, 1, _X32), _return(_ERROR | errno.ENOSYS)]
     for name, number in refused_calls(machine).items():
-        # A caller of io_uring goes on without it where it looks as if the kernel had none.
+        # Programs go on without io_uring if the kernel seems to have none.
         code = errno.ENOSYS if name.startswith("io_uring") else errno.EPERM
         rules += [_rule(_EQUAL, 0, 1, number), _return(_ERROR | code)]
     rules += [_rule(_EQUAL, 1, 0, socket), _return(_ALLOW), _load(_FIRST_ARGUMENT)]

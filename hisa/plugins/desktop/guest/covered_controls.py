@@ -1,6 +1,6 @@
-"""Marks the controls of a page that lie under something else, by what the browser says is met.
+"""Marks the controls of a page that something else covers, by asking the browser for hit tests.
 
-A page's tree has no order of depth, and a picture no veil that lets through what it lies over.
+A page's tree has no order of depth, and a screenshot does not show a transparent cover.
 """
 
 from __future__ import annotations
@@ -15,25 +15,31 @@ from .x_screen import Frame
 __all__ = ["mark_covered"]
 
 _COVERED = "covered"
-"""The state, of our own, of a control whose middle another thing takes the clicks of."""
+"""HiSA's own state of a control if another element gets the clicks on its centre."""
 _EDGE = 3
-"""Pixels by which a cover reaches beyond a control, on three sides: what is drawn on one, as a hint
-or a handle, does not."""
+"""Pixels by which a cover extends beyond a control, on at least three sides; what is drawn on a
+control, as a hint or a handle, does not."""
 _MOST = 8
-"""Covers that are asked about in a reading, those of the most controls first; chosen by hand."""
+"""Most covers that are tested in a reading, those of the most controls first; chosen by hand."""
 _PAUSE, _TRIES = 0.01, 10
-"""Chromium asks the page, and until that answers, some 5 ms later, tells what it guesses."""
+"""Chromium asks the page; until that answers, some 5 ms later, it returns a guess."""
 
 
 def mark_covered(bus: Bus, windows: list[Node], frame: Frame, limit: Limit) -> None:
-    """Give the state to the controls of pages whose middle meets what lies over them.
+    """Adds the state "covered" to the controls of pages whose centre another element covers.
 
-    Where places and pixels are as they were at the last reading, so is the answer.
+    If boxes and pixels are the same as at the last reading, its answer is used again.
+
+    Args:
+        bus: the accessibility bus; remembers the answers.
+        windows: the windows that were read, with the nodes in them.
+        frame: the screen before anything was read.
+        limit: ends the reading.
     """
     known, bus.met = bus.met, {}
     for window in windows:
         pages = [n for n in flatten(window) if n.role == "document web" and n.shown]
-        covers = _covers(pages[0]) if pages and not limit.hidden else []  # others lie in it
+        covers = _covers(pages[0]) if pages and not limit.hidden else []  # the first has the others
         picture = frame.image() if covers else None
         for cover, controls in sorted(covers, key=lambda pair: -len(pair[1]))[:_MOST]:
             first = controls[0]
@@ -46,9 +52,9 @@ def mark_covered(bus: Bus, windows: list[Node], frame: Frame, limit: Limit) -> N
 
 
 def _covers(page: Node) -> list[tuple[Node, list[Node]]]:
-    """Returns what may lie over which controls: it reaches beyond them, and neither has the other.
+    """Returns possible covers with their controls: each extends beyond them, and is no relative.
 
-    What comes later in the page lies above, as a rule; a label's clicks are its control's own.
+    As a rule, what comes later in the page is above. A label's clicks go to its own control.
     """
     nodes = flatten(page)
     ends = [number + len(flatten(node)) for number, node in enumerate(nodes)]
@@ -70,7 +76,7 @@ def _middle(box: BoundingBox) -> tuple[int, int]:
 
 
 def _reaches(cover: BoundingBox, box: BoundingBox) -> bool:
-    """Whether one box has the middle of another, and goes beyond three of its sides."""
+    """Whether one box contains the centre of another, and extends beyond three of its sides."""
     x, y = _middle(box)
     beyond = [cover[n] < box[n] - _EDGE for n in (0, 1)]
     beyond += [cover[n] > box[n] + _EDGE for n in (2, 3)]
@@ -78,7 +84,7 @@ def _reaches(cover: BoundingBox, box: BoundingBox) -> bool:
 
 
 def _is_met(bus: Bus, page: Node, cover: Node, control: Node, limit: Limit) -> bool:
-    """Whether a click on a control meets the cover or a part of it, each time after the first."""
+    """Whether hit tests on a control's centre give the cover or a part of it, all but the first."""
     parts = {node.path for node in flatten(cover)}
     x, y = page.to_app_point(*_middle(control.box or (0, 0, 0, 0)))
     call = page.call("Component", "GetAccessibleAtPoint", arguments("iiu", x, y, 0))

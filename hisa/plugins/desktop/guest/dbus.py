@@ -1,8 +1,8 @@
-"""The part of D-Bus that reading elements takes: many calls at once on one connection.
+"""The part of D-Bus that reading elements needs: many calls at once on one connection.
 
-A reading is thousands of small calls. Through GLib each of them costs 0.12 ms of processor time
-in this process, four times what the application spends on its answer; here it is 0.03 ms.
-A bus of this machine speaks little-endian, as all processors that HiSA knows do.
+A reading is thousands of small calls. Through GLib each of them costs 0.12 ms of processor time in
+this process, four times what the application spends on its reply; here it is 0.03 ms. Messages are
+little-endian, as are all processors that HiSA supports.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class DBusError(Exception):
 
 
 class Arguments(NamedTuple):
-    """What a call is given, as it goes over the wire."""
+    """The arguments of a call, packed for the bus."""
 
     signature: str
     body: bytes
 
 
 def arguments(signature: str, *values: str | int) -> Arguments:
-    """Returns the values packed; of the types, texts and 32-bit numbers are known (s, i, u)."""
+    """Packs values; supports only texts and 32-bit numbers (s, i, u)."""
     body = b""
     for kind, value in zip(signature, values, strict=True):
         body += b"\0" * (-len(body) % 4)
@@ -64,14 +64,14 @@ def arguments(signature: str, *values: str | int) -> Arguments:
 
 
 NOTHING = arguments("")
-"""For a call without arguments."""
+"""The arguments of a call without arguments."""
 
 
 class Call(NamedTuple):
     """One call of a method."""
 
     name: str
-    """The name on the bus of whom it is for."""
+    """The receiver's name on the bus."""
     path: str
     interface: str
     method: str
@@ -79,7 +79,7 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The answer to the call of a number; ``values`` is None where it is an error."""
+    """The reply to the call with a number; ``values`` is None for an error."""
 
     number: int
     values: tuple[Any, ...] | None
@@ -89,7 +89,7 @@ class Connection:
     """A connection to a message bus; for one thread alone.
 
     Args:
-        addresses: as in ``DBUS_SESSION_BUS_ADDRESS``; the first that answers is taken.
+        addresses: as in ``DBUS_SESSION_BUS_ADDRESS``; the first that answers is used.
 
     Raises:
         DBusError: none of them answers.
@@ -109,7 +109,7 @@ class Connection:
             raise DBusError(f"{addresses}: {error}") from error
 
     def close(self) -> None:
-        """Close it."""
+        """Closes the connection."""
         self._socket.close()
 
     def _authenticate(self) -> None:
@@ -117,19 +117,19 @@ class Connection:
         self._socket.sendall(b"\0AUTH EXTERNAL " + user.encode() + b"\r\n")
         answer = b""
         while not answer.endswith(b"\r\n"):
-            byte = self._socket.recv(1)  # what follows the line is not for this
+            byte = self._socket.recv(1)  # the bytes after the line are not for this method
             if not byte:
                 raise DBusError("the bus hung up")
             answer += byte
         if not answer.startswith(b"OK "):
-            raise DBusError(f"the bus does not want us: {answer!r:.80}")
+            raise DBusError(f"the bus refuses the login: {answer!r:.80}")
         self._socket.sendall(b"BEGIN\r\n")
 
     def send(self, calls: Iterable[Call], seconds: float) -> list[int]:
-        """Send calls; returns their numbers.
+        """Sends calls; returns their numbers.
 
         Raises:
-            DBusError: the bus did not take them within ``seconds``.
+            DBusError: the bus did not accept them within ``seconds``.
         """
         numbers, messages = [], []
         for call in calls:
@@ -141,13 +141,13 @@ class Connection:
             self._socket.sendall(b"".join(messages))
         except OSError as error:
             self.close()  # part of a message may have gone out
-            raise DBusError(f"the bus takes no calls: {error}") from error
+            raise DBusError(f"the bus does not accept calls: {error}") from error
         return numbers
 
     def receive(self, seconds: float) -> list[Reply]:
-        """Returns the answers that come next; none where ``seconds`` passed without one.
+        """Returns the replies that arrive next; none if ``seconds`` pass without one.
 
-        Signals and parts of an answer, which are none, do not end the wait.
+        Signals and incomplete replies do not end the wait.
 
         Raises:
             DBusError: the connection has ended.
@@ -161,7 +161,7 @@ class Connection:
                 return replies
 
     def _data(self, seconds: float) -> bytes:
-        """Returns what comes next; nothing where ``seconds`` passed without anything."""
+        """Returns the bytes that arrive next; none if ``seconds`` pass without any."""
         try:
             self._socket.settimeout(max(seconds, 0.001))
             data = self._socket.recv(_RECEIVED)
@@ -185,10 +185,10 @@ class Connection:
         del buffer[:start]
 
     def call(self, call: Call, seconds: float) -> tuple[Any, ...]:
-        """Returns the answer to one call.
+        """Makes one call and returns the values of its reply.
 
         Raises:
-            DBusError: it is an error, or did not come within ``seconds``.
+            DBusError: the reply is an error, or did not arrive within ``seconds``.
         """
         end = time.monotonic() + seconds
         (number,) = self.send([call], seconds)
@@ -202,7 +202,7 @@ class Connection:
 
 
 def _connect(addresses: str) -> socket.socket:
-    refused = "only unix sockets are known"
+    refused = "only unix sockets are supported"
     for address in addresses.split(";"):
         kind, _, rest = address.partition(":")
         keys = dict(part.partition("=")[::2] for part in rest.split(","))
@@ -235,7 +235,7 @@ def _pad_data(data: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _common(name: str, interface: str, method: str, signature: str) -> tuple[bytes, int]:
-    """The fields that calls of one method share, and their length without the last padding."""
+    """Return the fields that calls of one method share, and their length without final padding."""
     fields = _pad_data(_field(_INTERFACE, "s", interface)) + _pad_data(_field(_MEMBER, "s", method))
     if signature:
         fields += _pad_data(_field(_SIGNATURE, "g", signature))
@@ -255,11 +255,11 @@ def _message(number: int, call: Call) -> bytes:
 
 _take_length = struct.Struct("<I").unpack_from
 _Read = Callable[[bytes, int], tuple[Any, int]]
-"""Reads a value at a place; returns it and the place after it."""
+"""Reads a value at an offset; returns it and the offset after it."""
 
 
 def _reply(message: bytes) -> Reply | None:
-    """Returns the answer that a message is; None for a signal or a call."""
+    """Returns the reply in a message; None for a signal or a call."""
     if message[1] not in {_RETURN, _ERROR}:
         return None
     number, signature, end = _header(message)
@@ -270,10 +270,10 @@ def _reply(message: bytes) -> Reply | None:
 
 
 def _header(message: bytes) -> tuple[int, str, int]:
-    """Returns the number of the call answered, the body's signature, and where the fields end.
+    """Returns the number of the call, the body's signature, and the offset of the fields' end.
 
-    The other fields, of which each answer has two, are texts that nobody asks for; to unpack them
-    would be an eighth of what a reading costs in this process.
+    The other fields, of which each reply has two, are texts that are not needed; unpacking them
+    would be an eighth of a reading's cost in this process.
     """
     number, signature = 0, ""
     size = _number("u")
@@ -288,14 +288,14 @@ def _header(message: bytes) -> tuple[int, str, int]:
         elif kind in _TEXTS:
             length, place = size(message, place)
             place += length + 1
-        else:  # its signature, of one letter or more, says what it is
+        else:  # any other field: its signature, of one letter or more, gives its type
             _, place = _variant(message, place - 3)
         place += -place % 8
     return number, signature, end
 
 
 def unpack(signature: str, body: bytes) -> tuple[Any, ...]:
-    """Returns the values of a body of types in D-Bus' letters."""
+    """Unpacks the values of a body; ``signature`` has their types in D-Bus' letters."""
     values, place = [], 0
     for read in _reader(signature):
         value, place = read(body, place)

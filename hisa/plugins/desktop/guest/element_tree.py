@@ -1,4 +1,4 @@
-"""The showing part of every application's accessibility tree, with texts and labels."""
+"""Reads the showing part of every application's accessibility tree, with texts and labels."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ __all__ = ["read_tree"]
 _A11Y = "org.a11y.atspi"
 _MAX_TEXT = 200  # chosen by hand
 _TERMINAL_TEXT = 2000
-"""Of a terminal, which is longer than its window: what shows is at the end. 24 rows of 80."""
+"""Characters from the end of a terminal's text, where the showing part is: 24 rows of 80."""
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _COUNT_OF_CHARACTERS = arguments("ss", f"{_A11Y}.Text", "CharacterCount")
 _NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
 _FIRST = arguments("i", 0)
 _OBJ = "\ufffc"
-"""Stands in a text for an object in it."""
+"""The character that stands for an object inside a text."""
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
 _DOCUMENTS = ("document web", "document frame", "document text")
 _VALUED = frozenset({"slider", "dial", "spin button", "progress bar", "level bar", "scroll bar"})
-"""Roles of what shows a number; a tick or the border between two panes may have one too."""
+"""Roles that show a number; a check mark or the border between two panes may have one too."""
 _VALUE_KEYS = tuple(arguments("ss", f"{_A11Y}.Value", key) for key in ("Text", "CurrentValue"))
 _LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
 toggle button|slider|list box|list|table|tree table"""
 _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
-"""Roles that a text beside them may name."""
+"""Roles that may have a label beside them."""
 
 
 def read_tree(
@@ -54,17 +54,17 @@ def read_tree(
 ) -> list[Node]:
     """Returns the showing top-level windows with everything that shows in them.
 
-    The window in front and its dialogs are read first and the cells of tables last, so that where
-    time runs out, as ``limit`` then says, what matters most is there.
+    The window in front and its dialogs are read first and the cells of tables last, so that what
+    matters most is there if time runs out, which sets ``limit.ran_out``.
 
     Args:
         bus: the accessibility bus.
         cells: reads the cells of tables, and keeps those that did not change.
-        frame: the screen as it is now.
+        frame: the present screen.
         shown: the windows on it.
-        most: at most so many cells are read.
+        most: most cells that are read.
         limit: ends the reading.
-        popups: tells where the windows without a frame are.
+        popups: returns the boxes of the windows without a frame.
     """
     windows = top_windows(bus, limit)
     front = [window for window in windows if window.states & {"active", "modal"}]
@@ -86,9 +86,9 @@ def read_tree(
 
 
 def _lacks_page(bus: Bus, windows: list[Node]) -> bool:
-    """Whether a browser tells its tabs, asks nothing, and does not tell a page yet.
+    """Whether a browser reports its tabs and no dialog, but no page yet.
 
-    Chromium takes seconds to tell the first time of a page of 10,000 rows.
+    Chromium takes seconds to report a page of 10,000 rows for the first time.
     """
     browser_windows = [node for node in windows if bus.toolkits.get(node.name_on_bus) == "Chromium"]
     roles = {node.role for window in browser_windows for node in flatten(window) if node.box}
@@ -112,7 +112,10 @@ def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> N
 
 
 def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    """The first characters; some toolkits answer nothing where fewer are there than asked for."""
+    """Fill in the first characters of texts.
+
+    Counts them first: some toolkits return nothing if there are fewer than asked for.
+    """
     counts = [
         Call(node.name_on_bus, node.path, _PROPERTIES, "Get", _COUNT_OF_CHARACTERS)
         for node in nodes
@@ -125,7 +128,7 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _part(node: Node, count: int) -> tuple[int, int]:
-    """Returns the range of characters to read: the first, and the last of a terminal."""
+    """Returns the range of characters to read: the first ones, or the last of a terminal."""
     return (
         (max(0, count - _TERMINAL_TEXT), count)
         if node.role == "terminal"
@@ -134,9 +137,9 @@ def _part(node: Node, count: int) -> tuple[int, int]:
 
 
 def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    """Tell of a web page's field without a text what it shows: of a slider, a date, a time.
+    """Fill in the values of a page's fields without a text, such as sliders, dates and times.
 
-    The parts of a date are fields of their own, and told as the text of the whole.
+    The parts of a date are separate fields; their values are joined as the text of the whole.
     """
     web = {"Value", "Hypertext"}
     bare = [node for node in nodes if web <= node.interfaces and not node.text.strip(_OBJ)]
@@ -145,7 +148,7 @@ def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
     for node, answer in zip(bare, bus.gather(calls, limit), strict=True):
         attributes = dict(answer[0]) if answer else {}
         value, empty = str(attributes.get("valuetext", "")), str(attributes.get("placeholder", ""))
-        # An empty part of a date tells a 0 that has no second figure.
+        # An empty part of a date reports "0", with only one digit.
         node.text = "" if empty and value == "0" else value[:_MAX_TEXT]
         shown[id(node)] = node.text or empty
     for editor in (node for node in nodes if node.role == "date editor"):
@@ -159,7 +162,7 @@ def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _fill_numbers(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    """Tell the values of controls without a text that are no part of a page."""
+    """Fill in the values of controls without a text outside pages."""
     shown = [
         node
         for node in nodes
@@ -179,7 +182,7 @@ def _fill_numbers(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _fill_lines(node: Node) -> None:
-    """Tell of a page's editor what its lines hold, which are objects of their own in it."""
+    """Fill in the text of a page's editor from its lines, which are separate objects in it."""
     lines = [child for child in node.children if "editable" in child.states]
     if {"editable", "multi-line"} <= node.states and lines and len(lines) == len(node.children):
         text = "\n".join(line.text.replace(_OBJ, "").rstrip("\n") for line in lines)
@@ -188,9 +191,9 @@ def _fill_lines(node: Node) -> None:
 
 
 def _fill_chosen(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    """Tell of a list of a web page the chosen entry of the menu that is its only child.
+    """Fill in the chosen entry of a page's list, from the menu that is its only child.
 
-    The lists of other toolkits tell it themselves, by their name or text.
+    The lists of other toolkits report it themselves, by their name or text.
     """
     web = [
         node
@@ -211,7 +214,7 @@ def _fill_chosen(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _pair_references(nodes: list[Node], references: list[Any]) -> list[tuple[Node, str, str]]:
-    """Each node with the name and path of what was told for it."""
+    """Pair each node with the name and path of each reference for it."""
     pairs = zip(nodes, references, strict=True)
     return [(node, name, path) for node, refs in pairs for name, path in refs if path != NULL]
 
@@ -232,7 +235,7 @@ def _fill_labels(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _drop_unseen_menu_bars(nodes: list[Node]) -> None:
-    """A menu bar without a place is a toolkit's own one, replaced on the screen by another."""
+    """Drop menu bars without a box: on the screen, another one has replaced the toolkit's own."""
     for node in nodes:
         node.children = [
             child for child in node.children if child.role != "menu bar" or child.box is not None

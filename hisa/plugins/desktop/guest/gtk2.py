@@ -1,7 +1,7 @@
-"""The open menus of GTK 2 programs, such as GIMP 2.10, which do not say that they show.
+"""Finds the open menus of GTK 2 programs, such as GIMP 2.10, which do not report that they show.
 
-It says so of no item of a menu. Those of a menu that was never open have no place, and those of one
-that was closed keep theirs, so that an item shows where a window without a frame is around it.
+GTK 2 reports no item of a menu as showing. Items of a menu that was never open have no box, and
+items of a closed menu keep theirs. So an item shows if it is inside a window without a frame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["keep_open", "placed_items"]
 
 _TOOLKIT = "GAIL"
 _HOLDERS = frozenset({"menu", "combo box", "window"})
-"""What has items that open: a menu bar's menu, a list of choices, the window of a context menu."""
+"""Roles of parents of such items: a menu, a list of choices, the window of a context menu."""
 _COMPONENT = "org.a11y.atspi.Component"
 _ON_SCREEN = arguments("u", 0)
 _BORDER = 8
@@ -30,13 +30,13 @@ def placed_items(
     owners: Sequence[Node],
     limit: Limit,
 ) -> set[int]:
-    """Returns which of these references have a place without saying that they show.
+    """Returns the indexes of the references that have a box but are not reported as showing.
 
     Args:
         bus: the accessibility bus.
         refs: names on the bus and paths.
-        states: what each says of itself.
-        owners: what each hangs on.
+        states: the reported states of each.
+        owners: the parent of each.
         limit: ends the reading.
     """
     candidates = [
@@ -57,12 +57,12 @@ def placed_items(
 
 
 def keep_open(bus: Bus, windows: Iterable[Node], popups: Callable[[], list[BoundingBox]]) -> None:
-    """Drop the items of closed menus, and say of the others that they show.
+    """Drops the items of closed menus, and adds the state "showing" to the others.
 
     Args:
         bus: the accessibility bus.
-        windows: those that were read, with what is in them.
-        popups: tells where the windows without a frame are.
+        windows: the windows that were read, with the nodes in them.
+        popups: returns the boxes of the windows without a frame.
     """
     holders = [
         node

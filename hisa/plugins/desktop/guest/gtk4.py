@@ -1,9 +1,9 @@
-"""The elements of GTK 4 programs, which tell neither what of them shows nor where on the screen.
+"""Completes the elements of GTK 4 programs, which report neither "showing" nor screen positions.
 
-GTK 4.8, that of Debian 12, says of a window alone that it shows; of what is in one it says no more
-than that nobody hid it, and so the pages of a stack all look alike. But whether a point lies in an
-element it says by what is drawn. Places are told from a window's corner, without the border that
-it draws around itself, and what has no name is told by that of its class.
+GTK 4.8, that of Debian 12, reports only windows as showing. For elements inside, it reports only
+that they are not hidden, so all pages of a stack look alike. But it answers by what is drawn
+whether an element contains a point. Positions are relative to a window's corner, without the border
+that the window draws around itself. An element without a name has the name of its class.
 """
 
 from __future__ import annotations
@@ -19,29 +19,34 @@ from .x_screen import TopWindow
 __all__ = ["IN_WINDOW", "TOOLKIT", "is_gtk4", "keep_drawn", "place", "pops_up"]
 
 TOOLKIT = "GTK"
-"""As GTK 4 calls itself; GTK 3 is "gtk"."""
+"""GTK 4's own name for itself; that of GTK 3 is "gtk"."""
 IN_WINDOW = arguments("u", 1)
-"""Asks for places from a window's corner; those of the screen are not known to it."""
+"""Asks for positions relative to a window's corner; GTK 4 does not know those on the screen."""
 _MOST_BORDER = 64
-"""Pixels by which a window of X may be larger than what is told of it; chosen by hand."""
+"""Pixels by which a window of X may be larger than its reported box; chosen by hand."""
 _CLASS = re.compile(r"(Gtk|Adw)[A-Z]\w*")
 _WORDS = re.compile(r"([A-Z][a-z0-9]+){2,}")
 
 
 def is_gtk4(bus: Bus, name: str) -> bool:
-    """Whether the application of that name on the bus is known to be one of GTK 4."""
+    """Whether the application of that name on the bus is known to use GTK 4."""
     return bus.toolkits.get(name) == TOOLKIT
 
 
 def pops_up(node: Node) -> bool:
-    """Whether it is a window of its own, without a frame."""
+    """Whether a node is a separate window without a frame."""
     return node.role == "menu" or node.name == "GtkPopover"
 
 
 def keep_drawn(bus: Bus, nodes: list[Node | None], limit: Limit) -> list[Node | None]:
-    """Returns the nodes with None for those of GTK 4 that are not drawn.
+    """Returns the nodes, with None in place of GTK 4's that are not drawn.
 
-    What has no place of its own, as a page of a stack, is as its parts are, and stays.
+    Nodes without the interface Component stay: whether they show depends on their parts.
+
+    Args:
+        bus: the accessibility bus.
+        nodes: the nodes of one level; None for those that do not show.
+        limit: ends the reading.
     """
     candidates = [
         (index, node)
@@ -71,11 +76,17 @@ def place(
     shown: Sequence[TopWindow],
     popups: Callable[[], list[BoundingBox]],
 ) -> None:
-    """Move the windows of GTK 4 with all that is in them to where they are on the screen.
+    """Moves the windows of GTK 4, with all that is in them, to their positions on the screen.
 
-    Of the windows of that title on the screen it is the one that has the focus where the told one
-    has, and whose size fits best. One that fits none stays where it is told. A menu, which is told
-    where nothing has moved it yet, is the window without a frame of that very size.
+    A reported window is matched with a window of the same title on the screen: the one with the
+    same focus and the best fitting size. A window without a match is not moved. A menu is matched
+    with the nearest window without a frame that has exactly its size.
+
+    Args:
+        bus: the accessibility bus.
+        windows: the windows that were read, with the nodes in them.
+        shown: the windows on the screen.
+        popups: returns the boxes of the windows without a frame.
     """
     own = [node for node in windows if is_gtk4(bus, node.name_on_bus)]
     _place_windows(own, shown)
@@ -84,7 +95,7 @@ def place(
         free = popups()
         for part in filter(pops_up, parts):
             _place_popup(part, free)
-    for part in parts:  # known by its class until here
+    for part in parts:  # the name of its class was needed until here
         if _CLASS.fullmatch(part.name) or (part.role == "filler" and _WORDS.fullmatch(part.name)):
             part.name = ""
 
@@ -108,7 +119,7 @@ def _place_windows(windows: Iterable[Node], shown: Sequence[TopWindow]) -> None:
 
 
 def _place_popup(menu: Node, free: list[BoundingBox]) -> None:
-    """Move a menu to the nearest of these boxes that has its size; without one it has no place."""
+    """Move a menu to the nearest box of exactly its size; without one it loses its box."""
     menu_box = menu.box
     same = [box for box in free if menu_box is not None and _size(box) == _size(menu_box)]
     if menu_box is None or not same:
@@ -133,7 +144,7 @@ def _size(box: BoundingBox) -> tuple[int, int]:
 
 
 def _fits(box: BoundingBox, window: TopWindow) -> list[tuple[int, tuple[int, int]]]:
-    """Returns by how much a window's boxes are larger, and where in them the told one begins."""
+    """Returns how much larger each fitting box of a window is, and the reported box's corner."""
     fits = []
     for left, top, right, bottom in (window.box, *window.outlines):
         across = (right - left) - (box[2] - box[0])

@@ -1,4 +1,4 @@
-"""Serves the guest's routes on a display until it is told to stop or idle for too long."""
+"""Serves the guest's routes on a display until it is stopped or idle too long."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BACKGROUND = 0x2E5A7D  # chosen by hand
 
 
 def serve(arguments: argparse.Namespace, token: str) -> None:
-    """Say that it is ready, and serve.
+    """Reports that the guest is ready, and serves requests.
 
     Args:
-        arguments: those of the program, see `guest.__main__`.
-        token: what every request must bear.
+        arguments: the program's arguments; see `guest.__main__`.
+        token: the bearer token that every request must have.
     """
     screen = Screen()
     access = Access(screen)
@@ -41,7 +41,7 @@ def serve(arguments: argparse.Namespace, token: str) -> None:
     wrap = sandbox(display, cage, os.environ, limits) if display else None
     actor = Actor(screen, work=work)
     typed = TypedRoutes(screen, actor, access, work=work, wrap=wrap, cage=cage)
-    # The stock routes write wherever they are told, whatever links lie there.
+    # The stock routes write to any path and follow links, so only a private desktop has them.
     stock = OSWorldRoutes(screen, access).routes() if arguments.session else {}
     server = GuestServer(socket.socket(fileno=arguments.fd), {**stock, **typed.routes()}, token)
     if arguments.session:
@@ -55,7 +55,7 @@ def serve(arguments: argparse.Namespace, token: str) -> None:
         os.write(arguments.ready, b"ready\n")
         os.close(arguments.ready)
     server.serve_forever(poll_interval=0.5)
-    if display:  # a desktop of its own ends with it
+    if display:  # a private desktop ends with the guest
         actor.release()
 
 
@@ -69,5 +69,5 @@ def _await_window_manager(has_one: Callable[[], bool], seconds: float = 20.0) ->
     deadline = time.monotonic() + seconds
     while not has_one():
         if time.monotonic() > deadline:
-            raise RuntimeError("the window manager did not come up")
+            raise RuntimeError("the window manager did not start")
         time.sleep(0.005)

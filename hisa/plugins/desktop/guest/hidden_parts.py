@@ -1,7 +1,7 @@
-"""Leaves out what is scrolled out of what holds it, and of the rest what is hidden.
+"""Leaves out elements that are scrolled out of view, and clips the boxes of partly hidden ones.
 
-Toolkits say that an element shows although it is scrolled out of its pane, and there a click meets
-whatever lies beside the pane.
+Toolkits report an element as showing although it is scrolled out of its pane; a click there would
+meet whatever is beside the pane.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from .node import X_PLACES, Node, overlap
 __all__ = ["shows_through"]
 
 _PASSING = frozenset({"combo box", "menu bar", "menu item"})
-"""What hides nothing in Qt: menus and lists of choices hang on these. Every other widget hides what
-sticks out of it, and the parts of a scrolled one are told as fillers."""
+"""Roles that clip nothing in Qt: menus and lists of choices are their children. Every other widget
+clips its children, and the parts of a scrolled one are reported as fillers."""
 _QT_MENUS = frozenset({"menu", "popup menu", "tool tip"})
 
 
 def shows_through(bus: Bus, node: Node, owner: Node) -> bool:
-    """Whether anything of a node is seen through what holds it.
+    """Whether any part of a node is visible inside its ancestors; clips its box to that part.
 
-    Its box is cut to what is seen. A window hides nothing: menus stick out.
+    A node that is a window of its own, such as a menu, is not clipped.
+
+    Args:
+        bus: the accessibility bus, which knows the toolkit.
+        node: the node; its ``box`` and ``view`` are set.
+        owner: its parent.
     """
     toolkit = bus.toolkits.get(node.name_on_bus, "")
     node.view = None if _is_window(bus, node, owner) else owner.view
@@ -45,16 +50,16 @@ def shows_through(bus: Bus, node: Node, owner: Node) -> bool:
 
 
 def _has_lost_place(node: Node) -> bool:
-    """Whether it shows, and is too large for X to tell where, as a list of 10,000 rows."""
+    """Whether a node shows but is too large for X's coordinates, as a list of 10,000 rows."""
     left, top, right, bottom = node.box or (0, 0, 0, 0)
     large = max(right - left, bottom - top) >= X_PLACES // 2
     return large and node.shown and not (node.view and node.box and overlap(node.view, node.box))
 
 
 def _clips_parts(node: Node, toolkit: str) -> bool:
-    """Whether its box ends what is seen of its parts.
+    """Whether a node's box clips its children.
 
-    LibreOffice's scroll panes do not: some of what is in them is told in other coordinates.
+    LibreOffice's scroll panes do not: some of their children are reported in other coordinates.
     """
     if toolkit == "Qt":
         return node.role not in _PASSING

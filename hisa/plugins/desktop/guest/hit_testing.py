@@ -1,4 +1,4 @@
-"""The elements at some points of the screen, with the focused ones and all that holds them."""
+"""Finds the elements at points of the screen, with the focused ones and all their ancestors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["find_elements_at"]
 def find_elements_at(
     elements: Sequence[dict[str, Any]], points: Sequence[tuple[float, float]]
 ) -> list[dict[str, Any]]:
-    """Returns those in their order, each with its parent's place in the new list.
+    """Returns the elements in their order, each with its parent's index in the new list.
 
     Args:
-        elements: as they go over the wire, each with the place of its parent.
-        points: in pixels of the screen.
+        elements: the elements as JSON values, each with the index of its parent.
+        points: points in pixels of the screen.
     """
     numbers: set[int] = set()
     for number, element in enumerate(elements):

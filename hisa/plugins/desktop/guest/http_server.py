@@ -1,4 +1,4 @@
-"""HTTP on a socket: routing, the bearer token, size limits; a route's failure stays its own."""
+"""An HTTP server on a socket: routes, bearer token, size limits; survives a route's failure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 IDLE = "/hisa/idle"
-"""Seconds since anybody asked anything; asking this changes nothing and needs no token."""
+"""The route of the seconds since the last request; needs no token, and counts as no request."""
 MAX_JSON = 8 << 20  # chosen by hand
 MAX_BODY = 4 << 30  # chosen by hand
 _CHUNK = 1 << 20  # chosen by hand
@@ -46,7 +46,7 @@ class HttpError(Exception):
 
     Args:
         status: the HTTP status.
-        message: why, for the client.
+        message: the reason, for the client.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -56,7 +56,7 @@ class HttpError(Exception):
 
 @dataclass(frozen=True)
 class Response:
-    """A route's response; ``body`` in one piece, or ``stream`` with its length."""
+    """A route's response: ``body``, or ``stream`` with its ``length``."""
 
     body: bytes = b""
     kind: str = "application/json"
@@ -68,13 +68,19 @@ class Response:
 def file_response(
     path: str, query: Mapping[str, str], kind: str = "application/octet-stream"
 ) -> Response:
-    """The bytes of a plain file; ``limit`` in the query is the most that its reader takes.
+    """Returns a response with the bytes of a regular file.
+
+    Args:
+        path: the file.
+        query: the request's query; its ``limit`` is the most bytes that the client accepts.
+        kind: the content type of the response.
 
     Raises:
-        HttpError: 404 there is none; 413 it is larger; 403 it is no plain file, or not readable.
+        HttpError: 404: no such file; 413: larger than the limit; 403: not a regular file, or not
+            readable.
     """
     try:
-        # Not blocking: opening a pipe would wait for somebody who writes into it.
+        # Not blocking: opening a pipe would wait for a writer.
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise HttpError(404, f"{path}: no such file") from error
@@ -83,7 +89,7 @@ def file_response(
     status = os.fstat(number)
     try:
         if not stat.S_ISREG(status.st_mode):
-            raise HttpError(403, f"{path}: not a plain file")
+            raise HttpError(403, f"{path}: not a regular file")
         most = query.get("limit", "")
         if most.isdecimal() and status.st_size > int(most):
             raise HttpError(413, f"{path}: {status.st_size} bytes; at most {most}")
@@ -95,18 +101,18 @@ def file_response(
 
 
 def answer_text(text: str) -> Response:
-    """A plain text answer."""
+    """Makes a plain text response."""
     return Response(text.encode(), "text/plain; charset=utf-8")
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A JSON response."""
+    """Makes a JSON response."""
     return Response(json.dumps(value).encode(), status=status)
 
 
 @dataclass
 class Request:
-    """What a route is asked."""
+    """A request as a route gets it."""
 
     path: str
     query: Mapping[str, str]
@@ -119,10 +125,10 @@ class Request:
         self._left = self.length
 
     def chunks(self) -> Iterator[bytes]:
-        """The body, piece by piece.
+        """Yields the body, piece by piece.
 
         Raises:
-            HttpError: it ended early.
+            HttpError: the body ended early.
         """
         while self._left:
             chunk = self.stream.read(min(self._left, _CHUNK))
@@ -132,20 +138,20 @@ class Request:
             yield chunk
 
     def body(self, limit: int = MAX_JSON) -> bytes:
-        """The whole body.
+        """Returns the whole body.
 
         Raises:
-            HttpError: longer than ``limit``.
+            HttpError: the body is longer than ``limit`` bytes.
         """
         if self._left > limit:
             raise HttpError(413, f"a body of {self._left} bytes; at most {limit}")
         return b"".join(self.chunks())
 
     def json(self) -> dict[str, Any]:
-        """The body as a JSON object.
+        """Returns the body as a JSON object.
 
         Raises:
-            HttpError: it is not one.
+            HttpError: the body is not a JSON object.
         """
         raw = self.body()
         try:
@@ -153,12 +159,12 @@ class Request:
         except (ValueError, RecursionError) as error:
             raise HttpError(400, f"bad JSON: {error}") from error
         if not isinstance(value, dict):
-            raise HttpError(400, "bad JSON: want an object")
+            raise HttpError(400, "bad JSON: must be an object")
         return value
 
     @property
     def unread(self) -> int:
-        """Bytes of the body not read yet."""
+        """Number of bytes of the body that are not read yet."""
         return self._left
 
 
@@ -171,8 +177,8 @@ class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
 
     Args:
         listening: the socket.
-        routes: (method, path) to function.
-        token: what every request must bear.
+        routes: the function of each method and path.
+        token: the bearer token that every request must have.
     """
 
     daemon_threads = True
@@ -187,29 +193,29 @@ class GuestServer(socketserver.ThreadingMixIn, socketserver.BaseServer):
         self.count_lock = threading.Lock()
 
     def fileno(self) -> int:
-        """For the selector of `serve_forever`."""
+        """Returns the socket's descriptor, for the selector of `serve_forever`."""
         return self.socket.fileno()
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept."""
+        """Accepts a connection."""
         connection, address = self.socket.accept()
         if connection.family in {socket.AF_INET, socket.AF_INET6}:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection, address
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
+        """Closes a connection."""
         with contextlib.suppress(OSError):
             request.shutdown(socket.SHUT_WR)
         request.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error; anything else goes to the log."""
+        """Logs an error, unless a client went away, which is none."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             traceback.print_exc(file=sys.stderr)
 
     def idle_seconds(self) -> float:
-        """Returns the seconds since the last request ended; 0 while one is being answered."""
+        """Returns the seconds since the last request ended; 0 during a request."""
         return 0.0 if self.busy else time.monotonic() - self.last_request
 
 
@@ -223,21 +229,21 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def log_message(self, *arguments: object) -> None:
-        """Requests are not logged."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a GET request."""
         if self.path == IDLE:
             self._send(json_response(self.server.idle_seconds()))
             return
         self._handle("GET")
 
     def do_POST(self) -> None:
-        """Answer."""
+        """Answer a POST request."""
         self._handle("POST")
 
     def do_PUT(self) -> None:
-        """Answer."""
+        """Answer a PUT request."""
         self._handle("PUT")
 
     def _handle(self, method: str) -> None:
@@ -260,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True
             return
-        except Exception as error:  # noqa: BLE001 - the border of a request: the server must live
+        except Exception as error:  # noqa: BLE001 - the server must survive a failed request
             traceback.print_exc(file=sys.stderr)
             answer = _error(500, f"{type(error).__name__}: {error}")
         if request is None or request.unread:
@@ -270,7 +276,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _request(self) -> Request:
         length = self.headers.get("Content-Length") or "0"
         if not re.fullmatch(r"\d{1,15}", length) or "Transfer-Encoding" in self.headers:
-            raise HttpError(411, "the body's Content-Length must be given")
+            raise HttpError(411, "the request needs a valid Content-Length")
         if int(length) > MAX_BODY:
             raise HttpError(413, f"a body of {length} bytes; at most {MAX_BODY}")
         self._check_token()
@@ -282,13 +288,13 @@ class _Handler(BaseHTTPRequestHandler):
         header = self.headers.get("Authorization") or ""
         expected = f"Bearer {self.server.token}"
         if not hmac.compare_digest(header.encode("utf-8", "replace"), expected.encode()):
-            raise HttpError(401, "a bearer token is wanted")
+            raise HttpError(401, "the request needs the bearer token")
 
     def _route(self, method: str, path: str) -> Route:
         route = self.server.routes.get((method, path))
         if route is None:
             known = any(path == other for _, other in self.server.routes)
-            raise HttpError(405, f"{path}: not by {method}") if known else HttpError(404, path)
+            raise HttpError(405, f"{path}: no {method}") if known else HttpError(404, path)
         return route
 
     def _send(self, response: Response) -> None:

@@ -1,4 +1,4 @@
-"""Places the items of GTK's icon views, which GTK 3 tells as if nothing was scrolled."""
+"""Corrects the boxes of items in icon views, which GTK 3 reports as if nothing were scrolled."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ _VALUE = arguments("ss", f"{_A11Y}.Value", "CurrentValue")
 
 
 def scroll_icons(bus: Bus, nodes: list[Node], limit: Limit) -> None:
-    """Move the items as far as the scroll bars beside them say; what is scrolled out has no place.
+    """Moves the items by the values of the scroll bars beside them.
 
-    Places are in the units that the application tells.
+    Items that are scrolled out of view lose their boxes. Boxes are in the application's own units.
+
+    Args:
+        bus: the accessibility bus.
+        nodes: the nodes of all windows.
+        limit: ends the reading.
     """
     for pane in nodes:
         if pane.role != "scroll pane" or bus.toolkits.get(pane.name_on_bus) != "gtk":
@@ -30,7 +35,7 @@ def scroll_icons(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _read_scroll_offset(bus: Bus, pane: Node, limit: Limit) -> tuple[int, int]:
-    """Returns by how much a pane is scrolled; its bars may be hidden while nobody uses them."""
+    """Returns by how much a pane is scrolled; its bars may be hidden while they are not used."""
     (answer,) = bus.gather([pane.call("Accessible", "GetChildren")], limit)
     calls: list[Call] = []
     for name, path in answer[0] if answer else ():

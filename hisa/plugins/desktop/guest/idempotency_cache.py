@@ -1,4 +1,4 @@
-"""At most once: the first response to an id is the only one."""
+"""Does each piece of work at most once: the first response to an id is the only one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["IdempotencyCache"]
 
 _Response = TypeVar("_Response")
 _CAPACITY = 4096
-"""Ids remembered; chosen by hand."""
+"""Number of ids that are remembered; chosen by hand."""
 
 
 class IdempotencyCache(Generic[_Response]):
@@ -24,7 +24,7 @@ class IdempotencyCache(Generic[_Response]):
         self._responses: OrderedDict[str, Future[_Response]] = OrderedDict()
 
     def run(self, key: str, work: Callable[[], _Response]) -> _Response:
-        """Do ``work`` unless ``key`` was seen before; returns or raises what it did, either way."""
+        """Does ``work`` unless ``key`` was seen before; returns or raises the work's result."""
         with self._lock:
             future = self._responses.get(key)
             is_first = future is None

@@ -1,10 +1,10 @@
-"""Keys and text through XTEST, whatever the layout.
+"""Types keys and text through XTEST, with any keyboard layout.
 
-A character that the layout has is typed with the keys that carry it, in whichever of its groups.
-Any other character borrows a keycode without a meaning: Chromium acts on the keycodes of multimedia
-keys whatever symbol they carry. There are some twenty. Applications look the borrowed key up when
-they read the key press, not when it is sent, so a keycode is lent to another character only after
-the window in front has shown that it has read everything sent before.
+A character that the layout has is typed with its own keys, in any of the layout's groups. Any other
+character borrows an unused keycode, of which there are some twenty; those of multimedia keys will
+not do, because Chromium acts on them whatever symbol they have. Applications look up the symbol of
+a borrowed key when they read the key press, not when it is sent. So a keycode is lent to another
+character only after the window in front has read everything that was sent before.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _COLUMNS: tuple[tuple[int, tuple[int, ...]], ...] = (
     *((0, ()), (0, (_SHIFT_SYM,)), (1, ()), (1, (_SHIFT_SYM,))),
     *((0, (_LEVEL3_SYM,)), (0, (_LEVEL3_SYM, _SHIFT_SYM))),
 )
-"""The group, and the keys held with it, of each symbol that the core protocol tells of a key; of
-what it tells further on, the order depends on the layout."""
+"""The group, and the keys held with it, of each of a key's first symbols in the core protocol; the
+order of further symbols depends on the layout."""
 _MOVES = frozenset(map(keysym_of_character, "\n\t"))
-"""Tab and Enter. A spreadsheet that is not being typed into notes them when it reads them and moves
-its cursor later, so that the next key would still meet the cell before."""
+"""Tab and Enter. If no cell is being edited, a spreadsheet moves its cursor some time after it has
+read them, so the next key would still go to the cell before."""
 _CAPS = 0x2  # X's LockMask
 _LATIN_CODES = {
     ord(letter): first + index
@@ -38,11 +38,11 @@ _LATIN_CODES = {
     for index, letter in enumerate(row)
 }
 """Keycodes of the keys that are Latin letters on a US keyboard, as all X servers on Linux number
-them. Chromium takes Ctrl+A from the key A alone, whatever else carries the letter."""
+them. Chromium accepts Ctrl+A only from the key A, even if another key has the letter."""
 
 
 class KeyPlace(NamedTuple):
-    """How a symbol is typed: the keycodes that are held together, and a group that has it."""
+    """How a symbol is typed: the keycodes to hold together, and a group that has it."""
 
     codes: tuple[int, ...]
     group: int
@@ -52,8 +52,8 @@ class Keyboard:
     """Types on one display.
 
     Args:
-        display: an Xlib display of its own.
-        drained: waits until the window in front has read all its events; False: it has not yet.
+        display: an Xlib display that nothing else uses.
+        drained: waits until the window in front has read all its events; returns whether it has.
         settled: waits until the applications have done what they were asked.
     """
 
@@ -70,7 +70,7 @@ class Keyboard:
         self._read_layout()
 
     def _read_layout(self) -> None:
-        """Read which key carries what now: anybody may change it, and a reading takes 0.1 ms."""
+        """Read the present layout, in 0.1 ms: any program may have changed it."""
         info = self._display.display.info
         first, count = info.min_keycode, info.max_keycode - info.min_keycode + 1
         modifiers = {code for row in self._display.get_modifier_mapping() for code in row}
@@ -88,14 +88,14 @@ class Keyboard:
         self._lent = {sym: code for sym, code in self._lent.items() if rows[code][0] == sym}
 
     def _find_place(self, sym: int) -> KeyPlace | None:
-        """The place of a symbol, in the group in force if that has it."""
+        """Returns the place of a symbol, in the group in force if that has it."""
         candidates = (self._places.get((sym, group)) for group in (self._in_force, 0, 1))
         return next((place for place in candidates if place), None)
 
     # ---------------------------------------------------------------- single keys
 
     def press(self, name: str) -> None:
-        """Press and release.
+        """Presses and releases a key.
 
         Raises:
             ValueError: unknown key.
@@ -103,7 +103,7 @@ class Keyboard:
         self.chord([name])
 
     def down(self, name: str) -> None:
-        """Hold a key.
+        """Presses a key and holds it.
 
         Raises:
             ValueError: unknown key.
@@ -114,7 +114,7 @@ class Keyboard:
         self._restore_group()
 
     def up(self, name: str) -> None:
-        """Release a key.
+        """Releases a key.
 
         Raises:
             ValueError: unknown key.
@@ -125,7 +125,7 @@ class Keyboard:
         self._restore_group()
 
     def release(self) -> None:
-        """Let go of all keys that are down, and give the borrowed keycodes back."""
+        """Releases all keys that are down, and gives the borrowed keycodes back."""
         for code, bits in enumerate(self._display.query_keymap()):
             for bit in range(8):
                 if bits >> bit & 1:
@@ -137,10 +137,10 @@ class Keyboard:
         self._display.sync()
 
     def chord(self, names: list[str]) -> None:
-        """Hold all in order, release in reverse; a character of an upper level brings its shift.
+        """Presses all keys in order and releases them in reverse; adds Shift where a key needs it.
 
         A letter that the group in force lacks, such as a Latin one in a Russian group, is pressed
-        in a group that has it; if none has, its key carries it for the moment.
+        in a group that has it. If none has it, its key gets the letter for the moment.
 
         Raises:
             ValueError: unknown key; nothing was pressed.
@@ -171,7 +171,7 @@ class Keyboard:
         return sym in _LATIN_CODES and self._find_place(sym) is None
 
     def _chord_codes(self, names: list[str]) -> list[int]:
-        """The keycodes of a chord, once a group that has its symbols is in force."""
+        """Put a group that has the chord's symbols in force; return the chord's keycodes."""
         codes: list[int] = []
         for sym in [keysym_of_key(name) for name in names]:
             place = self._place(sym)
@@ -191,7 +191,7 @@ class Keyboard:
     # ---------------------------------------------------------------- text
 
     def write(self, text: str, interval: float = 0.0) -> None:
-        """Type text, any Unicode.
+        """Types any Unicode text, with ``interval`` seconds after each character.
 
         Raises:
             ValueError: a control character; nothing was typed.
@@ -235,7 +235,7 @@ class Keyboard:
             self._fake(X.KeyRelease, code)
 
     def _place(self, sym: int) -> KeyPlace:
-        """Returns how a symbol is typed; one that no group has borrows a keycode."""
+        """Returns how a symbol is typed; lends a keycode to one that no group has."""
         if self._find_place(sym) is None:
             self._lend_all([sym])
         place = self._find_place(sym)
@@ -243,9 +243,9 @@ class Keyboard:
         return place
 
     def _lend_ahead(self, syms: list[int]) -> None:
-        """Lend for as many of the coming characters as there are free keycodes, all at once.
+        """Lend keycodes to as many of the coming characters as there are free ones, all at once.
 
-        Every change of the layout makes every application read the whole of it again.
+        After every change of the layout, every application reads the whole layout again.
         """
         self._lend_all(list(dict.fromkeys(sym for sym in syms if self._find_place(sym) is None)))
 
@@ -259,7 +259,7 @@ class Keyboard:
             self._display.change_keyboard_mapping(code, [(sym, sym)])
             self._places |= {(sym, group): KeyPlace((code,), group) for group in range(4)}
         self._display.sync()
-        # Chromium has two connections, and asks the one that it reads later for the symbol.
+        # Chromium has two connections, and gets the symbol from the one that it reads later.
         self._drained()
 
     def _take_back(self) -> None:

@@ -1,7 +1,7 @@
-"""Key names to X keysyms.
+"""Maps key names to X keysyms.
 
-This runs inside a desktop, where nothing else of HiSA is: the names are those of
-`hisa.actions.keys.KEY_NAMES`, in their one spelling, which a test compares with these.
+The names are repeated because the guest runs where nothing else of HiSA is; a test compares them
+with `hisa.actions.keys.KEY_NAMES`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ NAMED_KEYS: dict[str, int] = {
     **{f"f{number}": 0xFFBD + number for number in range(1, 25)},
     **{f"num{digit}": 0xFFB0 + digit for digit in range(10)},
 }  # fmt: skip
-"""Every key that has a name to its keysym."""
+"""The keysym of every key that has a name."""
 
 _CONTROL = {"\n": 0xFF0D, "\r": 0xFF0D, "\t": 0xFF09, "\b": 0xFF08, "\x1b": 0xFF1B}
 
 
 def keysym_of_character(character: str) -> int:
-    """The keysym that types one character.
+    """Returns the keysym that types one character.
 
     Raises:
         ValueError: a control character that no key types, or half a surrogate pair.
@@ -48,10 +48,10 @@ def keysym_of_character(character: str) -> int:
 
 
 def keysym_of_key(name: str) -> int:
-    """The keysym of a key's name, or of a single character.
+    """Returns the keysym of a key's name, or of a single character.
 
     Raises:
-        ValueError: neither.
+        ValueError: the name is unknown, or no key types the character.
     """
     if len(name) == 1:
         return keysym_of_character(name)

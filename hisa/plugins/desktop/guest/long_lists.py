@@ -1,7 +1,7 @@
 """Finds which of thousands of children may be on the screen without asking for all of them.
 
-Chromium takes 1.7 s to tell 10,000 children at once, and 16 ms to tell 64 of them by their numbers.
-Children lie in their order, as a rule: between two that are above the screen none is on it.
+Chromium takes 1.7 s to report 10,000 children at once, and 16 ms to report 64 of them by number. As
+a rule, children are in order on the screen: between two that are above it, none is on it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .node import NOWHERE, BoundingBox, Node, box_of
 __all__ = ["CUT", "MAX_CHILDREN", "children_in_area"]
 
 CUT = "cut"
-"""The state, of our own, of what holds more than is told of it: only what shows was read."""
+"""HiSA's own state of an element of which only the showing children were read."""
 MAX_CHILDREN = 2000
-"""Children that are asked for at once; 2,000 take Chromium 0.1 s, and four times as many 1.1 s."""
+"""Most children that are read at once; 2,000 take Chromium 0.1 s, and four times as many 1.1 s."""
 _AT_ONCE = 64
-"""Children that are asked for in a round: three or four rounds find 30 rows among 10,000."""
+"""Children that are read in a round: three or four rounds find 30 rows among 10,000."""
 
 _Ref = tuple[str, str]
 _Children = dict[int, tuple[_Ref, BoundingBox | None]]
-"""References and boxes by number; None: gone, or without a place."""
+"""References and boxes by number; None: gone, or without a box."""
 
 
 def children_in_area(
@@ -32,8 +32,14 @@ def children_in_area(
 ) -> list[tuple[int, _Ref]]:
     """Returns the number and the reference of each child that has a pixel in ``area``.
 
-    Where they do not lie in their order, or too many are in the area, ``limit`` says that some may
-    be missing.
+    If the children are not in order, or too many are in the area, ``limit.ran_out`` is set: some
+    may be missing.
+
+    Args:
+        bus: the accessibility bus.
+        node: the parent.
+        area: a box in the units in which the application reports its boxes.
+        limit: ends the reading.
     """
     children: _Children = {}
     more = _next(children, area, node.children_count)
@@ -60,16 +66,16 @@ def _query_children(bus: Bus, node: Node, numbers: list[int], limit: Limit) -> _
 
 
 def _side(box: BoundingBox, area: BoundingBox) -> tuple[int, int]:
-    """Returns -1 for a box before the area, 0 in it, 1 behind it: across, and down."""
+    """Returns -1 for a box before the area, 0 in it, 1 after it: across, and down."""
     across, down = ((box[n] >= area[n + 2]) - (box[n + 2] <= area[n]) for n in (0, 1))
     return across, down
 
 
 def _next(children: _Children, area: BoundingBox, count: int) -> list[int]:
-    """The numbers to ask for next: between neighbours that are not both on one side of the area.
+    """Returns the numbers to read next: between neighbours not both on one side of the area.
 
-    Those without a place, as GTK's that are scrolled out, are passed over, but at the beginning and
-    at the end; as long as none has one, more are asked for everywhere.
+    Children without a box, as GTK's that are scrolled out, are skipped except at the beginning and
+    at the end. As long as no child has a box, more are read everywhere.
     """
     known = sorted(children)
     placed = [number for number in known if children[number][1] is not None]
@@ -89,9 +95,9 @@ def _next(children: _Children, area: BoundingBox, count: int) -> list[int]:
 
 
 def _is_in_order(boxes: list[BoundingBox]) -> bool:
-    """Whether boxes come one behind the other, forwards or backwards, down or across.
+    """Whether boxes follow one another, forwards or backwards, down or across.
 
-    They may turn back now and then, as columns do; those in no order do so at every second.
+    They may turn back now and then, as columns do; boxes without order do so every second time.
     """
     for start, end in ((1, 3), (0, 2)):
         forwards = sum(first[end] <= second[start] for first, second in pairwise(boxes))

@@ -1,4 +1,4 @@
-"""The tree in OSWorld's XML, for clients that know no other."""
+"""Writes the tree in OSWorld's XML, for clients that know no other format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def to_xml(reading: Reading) -> str:
-    """A ``desktop-frame`` with an ``application`` for each program that shows a window.
+    """Returns a ``desktop-frame`` with an ``application`` for each program that shows a window.
 
-    Where it is not all, the frame has an attribute that says so; other clients pass over it.
+    If the reading is incomplete, the frame has an attribute for that; other clients ignore it.
     """
     for prefix, kind in _PREFIXES.items():
         ElementTree.register_namespace(prefix, _NAMES[kind])
@@ -38,7 +38,7 @@ def to_xml(reading: Reading) -> str:
 
 
 def terminal_text(windows: list[Node]) -> str | None:
-    """Returns the text of the first terminal on the screen; None where there is none."""
+    """Returns the text of the first terminal on the screen; None if there is none."""
     from .node import flatten
 
     terminals = (node for window in windows for node in flatten(window) if node.role == "terminal")

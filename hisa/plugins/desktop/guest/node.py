@@ -24,7 +24,7 @@ BoundingBox = tuple[int, int, int, int]
 
 _A11Y = "org.a11y.atspi"
 NOWHERE, X_PLACES = -(1 << 31), 1 << 16
-"""Where GTK says that something is which has no place, and how many places X has for windows."""
+"""GTK's coordinate for what has no position, and the number of different coordinates in X."""
 
 
 @dataclass
@@ -44,9 +44,9 @@ class Node:
     box: BoundingBox | None = None
     scale: float = 1.0
     moved: tuple[int, int] = (0, 0)
-    """How ``box`` was put right: what was told, times ``scale``, and then moved so many pixels."""
+    """How ``box`` was corrected: the reported box, times ``scale``, then moved by these pixels."""
     view: BoundingBox | None = None
-    """What of it and its parts is seen, as told, where something that holds it hides the rest."""
+    """The visible part of it and its children, in reported units; None: nothing clips it."""
     text: str = ""
     label: str = ""
     app: str = ""
@@ -55,34 +55,40 @@ class Node:
 
     @property
     def shown(self) -> bool:
-        """Whether it says that it is on the screen."""
+        """Whether its application reports that it is on the screen."""
         return {"showing", "visible"} <= self.states
 
     @property
     def makes_cells(self) -> bool:
-        """Whether it is a table that makes its cells, maybe a million, when asked for them.
+        """Whether it is a table that makes its cells, maybe a million, only on demand.
 
-        The tables of web pages hold theirs as any other parent.
+        Tables of web pages have theirs as children, as any other parent.
         """
         return "manages-descendants" in self.states and "Table" in self.interfaces
 
     def on_screen(self, box: BoundingBox) -> BoundingBox:
-        """Returns where on the screen a place is that is told in the same way as this one."""
+        """Converts a box that was reported in the same way as this one to screen pixels."""
         across, down = self.moved
         left, top, right, bottom = (round(self.scale * edge) for edge in box)
         return left + across, top + down, right + across, bottom + down
 
     def to_app_point(self, x: int, y: int) -> tuple[int, int]:
-        """Returns how the application itself would tell a point of the screen."""
+        """Converts a point of the screen to the application's own units."""
         across, down = self.moved
         return round((x - across) / self.scale), round((y - down) / self.scale)
 
     def call(self, interface: str, method: str, parameters: Arguments = NOTHING) -> Call:
-        """A call to it."""
+        """Returns a call to the object, to be sent with `Bus.gather`.
+
+        Args:
+            interface: the AT-SPI interface without its prefix, such as "Component".
+            method: the method's name.
+            parameters: the packed arguments.
+        """
         return Call(self.name_on_bus, self.path, f"{_A11Y}.{interface}", method, parameters)
 
     def to_json(self) -> dict[str, Any]:
-        """As an element goes over the wire."""
+        """Returns the element as a JSON object."""
         return {
             "role": self.role,
             "name": self.name,
@@ -107,9 +113,9 @@ def flatten(node: Node) -> list[Node]:
 
 
 def box_of(response: Any, toolkit: str) -> BoundingBox | None:
-    """Returns left, top, right, bottom of GetExtents' answer; None for an empty one.
+    """Returns left, top, right, bottom of GetExtents' reply; None for an empty box.
 
-    Places of X have 16 bits: what is scrolled further GTK 3 tells in another round of them.
+    X's coordinates have 16 bits, and GTK 3 reports larger ones modulo 65,536.
     """
     left, top, width, height = response[0] if response else (0, 0, 0, 0)
     if toolkit == "gtk" and NOWHERE not in (left, top):
@@ -123,8 +129,8 @@ def overlap(box: BoundingBox, other: BoundingBox) -> bool:
     return box[0] < right and left < box[2] and box[1] < bottom and top < box[3]
 
 
-# A window's title and the name that its tree tells differ in what nobody sees: marks of writing
-# direction, blanks at an end.
+# A window's title and its name in the tree differ in invisible characters: marks of writing
+# direction, blanks at the end.
 def plain_title(text: str) -> str:
     """The title without signs that show nothing, with single blanks."""
     if not text.isascii():

@@ -26,10 +26,10 @@ _FIELD_NAME = re.compile(r'[Ff]orm-data;.*?\bname="([^"]*)"')
 
 
 class FileRoutes:
-    """Files in and out by name."""
+    """Uploads and downloads files by name."""
 
     def routes(self) -> Routes:
-        """By method and path."""
+        """Returns the routes by method and path."""
         return {
             ("POST", "/file"): self._file,
             ("POST", "/list_directory"): self._list_directory,
@@ -52,7 +52,7 @@ class FileRoutes:
         fields = _multipart(request)
         path = _expand_path(fields.get("file_path", b"").decode("utf-8", "replace"))
         if "file_data" not in fields or not path:
-            raise HttpError(400, "want the fields file_path and file_data")
+            raise HttpError(400, "the request needs the fields file_path and file_data")
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "wb") as file:
@@ -67,7 +67,7 @@ def _home(name: str) -> str:
 
 
 def _expand_path(path: str) -> str:
-    """As a person means it: ~, variables, and relative to the home folder."""
+    """Expand ~ and variables; a relative path is relative to the home folder."""
     plain = os.path.expandvars(os.path.expanduser(path))
     return os.path.join(os.path.expanduser("~"), plain) if plain else ""
 
@@ -88,11 +88,11 @@ def _form(request: Request) -> dict[str, Any]:
 
 
 def _multipart(request: Request) -> dict[str, bytes]:
-    """The fields of a multipart form, byte for byte."""
+    """Return the fields of a multipart form, byte for byte."""
     kind = request.headers.get("Content-Type", "")
     match = _BOUNDARY.search(kind)
     if not kind.startswith("multipart/form-data") or match is None:
-        raise HttpError(400, "want multipart/form-data with a boundary")
+        raise HttpError(400, "the body must be multipart/form-data with a boundary")
     delimiter = b"\r\n--" + match[1].encode("latin-1", "replace")
     fields = {}
     for part in (b"\r\n" + request.body(_MAX_UPLOAD)).split(delimiter)[1:]:

@@ -1,4 +1,4 @@
-"""The routes of the OSWorld guest that a Linux client uses, in its shapes."""
+"""The routes of the OSWorld guest that a Linux client uses, in its formats."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["OSWorldRoutes"]
 _EXECUTE_SECONDS, _PYTHON_SECONDS = 120.0, 30.0
 _OUTPUT = 8 << 20  # chosen by hand
 _REQUEST = ElementsRequest(limit=5000, seconds=20.0)
-"""A client of these routes cannot say how long it waits; ours gives the tree 60 s."""
+"""A client of these routes cannot set a time limit; HiSA's own waits 60 s for the tree."""
 _PYTHON = "/usr/bin/python3"
 
 
 class OSWorldRoutes:
-    """Everything outside /hisa.
+    """All routes outside /hisa.
 
     Args:
-        screen: what is looked at.
-        access: what knows the elements.
+        screen: the screen.
+        access: reads the elements.
     """
 
     def __init__(self, screen: Screen, access: Access) -> None:
@@ -36,7 +36,7 @@ class OSWorldRoutes:
         self._windows = WindowRoutes(screen)
 
     def routes(self) -> Routes:
-        """By method and path."""
+        """Returns the routes by method and path."""
         own = {
             ("GET", "/screenshot"): lambda _: Response(as_png(self._screen.look()[0]), "image/png"),
             ("GET", "/accessibility"): self._accessibility,
@@ -83,7 +83,7 @@ class OSWorldRoutes:
     def _run_python(self, request: Request) -> Response:
         code = request.json().get("code")
         if not isinstance(code, str) or not code:
-            raise HttpError(400, "code: want text")
+            raise HttpError(400, "code must be a text")
         result = commands.run([_PYTHON, "-c", code], timeout=_PYTHON_SECONDS, limit=_OUTPUT)
         failed = result.exit_code != 0
         return json_response(

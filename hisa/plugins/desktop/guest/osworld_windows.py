@@ -25,17 +25,17 @@ _CLOSE, _ACTIVATE = "_NET_CLOSE_WINDOW", "_NET_ACTIVE_WINDOW"
 
 
 class WindowRoutes:
-    """Programs and their windows.
+    """Starts programs, and activates and closes windows.
 
     Args:
-        screen: where the windows are.
+        screen: the screen.
     """
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
     def routes(self) -> Routes:
-        """By method and path."""
+        """Returns the routes by method and path."""
         return {
             ("POST", "/setup/launch"): self._launch,
             ("POST", "/setup/open_file"): self._open_file,

@@ -1,4 +1,4 @@
-"""The pointer through XTEST."""
+"""Moves the pointer and presses its buttons through XTEST."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ BUTTONS = {"left": 1, "middle": 2, "right": 3}
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 _DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PIXELS = 0.45, 6
 _REACTION_SECONDS = 0.04
-"""Two frames of a page and what is left of a third: a card that opens on the pointer's coming is
-painted then. The client's `hisa.actions.unchanged_look` has the same."""
+"""Two frames of a page and the rest of a third: after that, a card that opens under the pointer is
+painted. The client's `hisa.actions.unchanged_look` has the same number."""
 _DRAG_SECONDS, _DRAG_STEPS = 0.25, 20
 _PAST_PIXELS, _PAST_SECONDS = 5, 0.05
-"""Lists that are sorted by dragging, as jQuery UI's, let a row in once the pointer is past the
-middle of it, where it is to be dropped; on its way back it has moved in place."""
+"""How far a drag goes beyond its end, and for how long. Lists that are sorted by dragging, as
+jQuery UI's, make room for a row only once the pointer is past the middle of the row there."""
 
 
 class Pointer:
     """Moves and clicks on one display.
 
     Args:
-        display: a connection of its own.
-        size: width and height in pixels.
-        read: waits a moment until the window under the pointer has read its events.
-        settle_press: the same, and until its program has worked on them.
+        display: an Xlib display that nothing else uses.
+        size: width and height of the screen, in pixels.
+        read: waits a moment for the window under the pointer to read its events.
+        settle_press: the same, and for its program to handle them.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class Pointer:
         self._last_click = (0.0, 0, 0)
 
     def place(self, x: float, y: float) -> tuple[int, int]:
-        """Whole pixels on the screen; the far edge counts as the last pixel.
+        """Returns a point as whole pixels of the screen; the far edge counts as the last pixel.
 
         Raises:
-            ValueError: off the screen.
+            ValueError: the point is off the screen.
         """
         width, height = self._size
         if not (0 <= x <= width and 0 <= y <= height):
@@ -59,21 +59,22 @@ class Pointer:
         return min(round(x), width - 1), min(round(y), height - 1)
 
     def position(self) -> tuple[int, int]:
-        """Returns its place in screen pixels."""
+        """Returns the pointer's position in screen pixels."""
         answer = self._display.screen().root.query_pointer()
         return answer.root_x, answer.root_y
 
     def move(self, to: tuple[int, int], seconds: float = 0.0) -> None:
-        """Go there, in a straight line where it takes time."""
+        """Moves to a point; with ``seconds``, in a straight line and in that time."""
         if seconds > 0:
             self._glide(to, seconds)
         self._jump(to)
         self._display.sync()
 
     def arrive(self, at: tuple[int, int]) -> None:
-        """Go there and wait for what a window paints under a pointer that has come.
+        """Moves to a point and waits until the window there has painted its reaction.
 
-        What came under a pointer at rest does not know of it until it moves.
+        If the pointer is there already, it moves away first: a window that opened under a resting
+        pointer does not know of it.
         """
         if self.position() == at:
             self.move((at[0] - 1 if at[0] else 1, at[1]))
@@ -82,7 +83,7 @@ class Pointer:
         time.sleep(_REACTION_SECONDS)
 
     def click(self, button: str, count: int) -> None:
-        """Press and release where it is."""
+        """Presses and releases a button ``count`` times at the present position."""
         for _ in range(count):
             self._button(X.ButtonPress, BUTTONS[button])
             self._display.sync()
@@ -92,7 +93,7 @@ class Pointer:
         self._last_click = (time.monotonic(), *self.position())
 
     def separate(self, at: tuple[int, int]) -> None:
-        """Wait until a click here no longer counts as the second half of a double click."""
+        """Waits until a click at ``at`` no longer counts as the second half of a double click."""
         when, x, y = self._last_click
         near = abs(at[0] - x) < _DOUBLE_CLICK_PIXELS and abs(at[1] - y) < _DOUBLE_CLICK_PIXELS
         left = when + _DOUBLE_CLICK_SECONDS - time.monotonic()
@@ -100,18 +101,26 @@ class Pointer:
             time.sleep(left)
 
     def down(self, button: str) -> None:
-        """Hold a button."""
+        """Presses a button and holds it."""
         self._button(X.ButtonPress, BUTTONS[button])
         self._display.sync()
 
     def up(self, button: str) -> None:
-        """Release a button, once what is there has seen the pointer come."""
+        """Releases a button, once the window there has read the pointer's movement."""
         self._read()
         self._button(X.ButtonRelease, BUTTONS[button])
         self._display.sync()
 
     def drag(self, to: tuple[int, int], button: str, seconds: float) -> None:
-        """Hold a button from here to a little past there, and back; it is always released."""
+        """Drags from the present position a little past a point and back to it.
+
+        The button is always released.
+
+        Args:
+            to: the end, in whole pixels of the screen.
+            button: a name of `BUTTONS`.
+            seconds: duration of the movement, at least 0.25.
+        """
         past = self._find_overshoot(to)
         self.down(button)
         try:
@@ -122,7 +131,7 @@ class Pointer:
             self.up(button)
 
     def scroll(self, dy: int, dx: int) -> None:
-        """Turn the wheel, in clicks: positive is up and right."""
+        """Turns the wheel by clicks: positive is up and right."""
         for count, positive, negative in ((dy, _UP, _DOWN), (dx, _RIGHT, _LEFT)):
             for _ in range(abs(count)):
                 number = positive if count > 0 else negative
@@ -131,7 +140,7 @@ class Pointer:
         self._display.sync()
 
     def _find_overshoot(self, to: tuple[int, int]) -> tuple[int, int]:
-        """The place on the screen a few pixels farther on; less far after a short way."""
+        """Return the point a few pixels beyond the end of a drag; fewer after a short way."""
         x, y = self.position()
         way = math.dist((x, y), to)
         part = min(_PAST_PIXELS, way / 4) / way if way else 0.0

@@ -1,7 +1,7 @@
-"""Whether the screen is still as it was at a look, asked at the very moment of an act.
+"""Compares the screen with an earlier look, at the very moment of an act.
 
-Between a look and the act that it decided a client needs a tenth of a second or more, and a dialog
-that comes up then would get the click.
+Between a look and the act that was decided on it, a client needs a tenth of a second or more. A
+dialog that opens in that time would get the click.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .x_screen import Frame, Screen, TopWindow
 __all__ = ["RecentLooks", "read_held"]
 
 _CAPACITY = 6
-"""Looks that are kept, 4 to 8 MB each: after the one that an act was decided on a client may have
-looked for changes, read the elements twice, and checked a secret."""
+"""Number of looks that are kept, 4 to 8 MB each: after the look on which an act was decided, a
+client may look for changes, read the elements twice, and check a secret."""
 
 _Windows = frozenset[tuple[int, bool]]
 
 
 class RecentLooks:
-    """The last few looks, by the number under which they were told."""
+    """The last few looks, by the names under which they were sent."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -33,7 +33,7 @@ class RecentLooks:
         self._lock = threading.Lock()
 
     def keep(self, frame: Frame, windows: Iterable[TopWindow]) -> str:
-        """Keep a look; returns its name."""
+        """Keeps a look; returns its name."""
         with self._lock:
             name = str(next(self._numbers))
             self._looks[name] = (frame, _summarize_windows(windows))
@@ -42,21 +42,21 @@ class RecentLooks:
             return name
 
     def difference(self, name: str, boxes: Sequence[Sequence[int]], screen: Screen) -> str:
-        """Returns what is no longer as it was; empty where all that is asked about is.
+        """Returns how the screen differs from a look; empty if windows and boxes are the same.
 
         Args:
-            name: the look's.
-            boxes: left, top, right and bottom of each, in pixels of the screen.
-            screen: what is looked at now.
+            name: the look's name.
+            boxes: the boxes to compare, each as left, top, right and bottom in screen pixels.
+            screen: the present screen.
         """
         with self._lock:
             entry = self._looks.get(name)
         if entry is None:
-            return "the look that it was decided on is no longer kept"
+            return "the look on which it was decided is no longer kept"
         frame, windows = entry
         if _summarize_windows(screen.windows()) != windows:
             return "another window came, went or is in front"
-        now = screen.grab()  # last: what comes between this and the act is not seen
+        now = screen.grab()  # last, because later changes are missed
         if (now.width, now.height) != (frame.width, frame.height):
             return "the screen has another size"
         for box in boxes:
@@ -71,17 +71,17 @@ def _summarize_windows(windows: Iterable[TopWindow]) -> _Windows:
 
 
 def read_held(fields: Any) -> tuple[str, list[list[int]]]:
-    """The look and the boxes that an act is held to: ``{"look": name, "boxes": [[…], …]}``.
+    """Reads the look and the boxes of a precondition: ``{"look": name, "boxes": [[…], …]}``.
 
     Raises:
-        ValueError: it is nothing of that form.
+        ValueError: the value does not have that form.
     """
     name = fields.get("look") if isinstance(fields, dict) else None
     boxes = fields.get("boxes") if isinstance(fields, dict) else None
     if not isinstance(name, str) or not isinstance(boxes, list) or len(boxes) > 20:
-        raise ValueError(f"unchanged: want look and at most 20 boxes, not {fields!r:.80}")
+        raise ValueError(f"unchanged must have look and at most 20 boxes, not {fields!r:.80}")
     for box in boxes:
         is_valid = isinstance(box, list) and len(box) == 4 and all(type(n) is int for n in box)
         if not is_valid or not (0 <= box[0] < box[2] and 0 <= box[1] < box[3]):
-            raise ValueError(f"unchanged: want boxes of four whole numbers, not {box!r:.80}")
+            raise ValueError(f"unchanged: a box must be four whole numbers, not {box!r:.80}")
     return name, boxes

@@ -1,4 +1,4 @@
-"""Names of AT-SPI's roles and states by number, and which roles are treated specially."""
+"""Names of AT-SPI's roles and states by number."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ LABELLED_BY = 2
 
 
 def role_name(number: int) -> str:
-    """The role's name, lower case with blanks."""
+    """Returns a role's name, in lower case with blanks."""
     return ROLES[number] if 0 <= number < len(ROLES) else "unknown"
 
 
 def state_names(words: tuple[int, ...] | list[int]) -> list[str]:
-    """The names of the bits that are set."""
+    """Returns the names of the state bits that are set."""
     bits = sum(word << 32 * index for index, word in enumerate(words))
     return [name for index, name in enumerate(STATES) if bits >> index & 1]

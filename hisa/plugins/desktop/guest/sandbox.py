@@ -1,9 +1,10 @@
-"""What commands on somebody's own display see: the host read-only, and nothing that is secret.
+"""Sandboxes commands on a user's own display: the host is read-only, and secrets are hidden.
 
-Their variables are a list of allowed ones, so that no key is among them. Inside bubblewrap they
-have no network, no sockets of the host (message buses, agents, container engines) wherever these
-lie, no processes but their own, and what a private desktop refuses (`guest.confinement`) is
-refused to them; the display's socket and its cookie are laid in, so that they can open windows.
+Commands get only variables from a list, so no secret is among them. Inside bubblewrap they have no
+network, none of the host's sockets (message buses, agents, container engines) wherever these are,
+and no processes but their own. The system calls that a private desktop refuses
+(`guest.confinement`) are refused here too. The display's socket and cookie are there, so that
+commands can open windows.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
-"""Makes the command line that is run from the one that was asked for."""
+"""Returns the command line to run for the requested one."""
 
 ALLOWED_VARIABLES = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|DISPLAY|XAUTHORITY"
@@ -42,41 +43,41 @@ ALLOWED_VARIABLES = re.compile(
     "|QT_LINUX_ACCESSIBILITY_ALWAYS_ON|ACCESSIBILITY_ENABLED|SAL_USE_VCLPLUGIN|GDK_BACKEND"
     "|LIBGL_ALWAYS_SOFTWARE|GSETTINGS_BACKEND"
 )
-"""Names of the variables that commands get; whole names, all others are left out."""
+"""Names of the variables that commands get, as a pattern of whole names."""
 
 
 def allowed_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The allowed ones of the variables."""
+    """Returns those of the variables that commands may get."""
     return {name: value for name, value in environ.items() if ALLOWED_VARIABLES.fullmatch(name)}
 
 
 SET_OF_PROC = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs")]
-"""What root could set there for the whole host: its own number is root's outside as well."""
+"""Parts of /proc in which root could change the whole host: root is root outside as well."""
 _FRESH = ("/tmp", "/run", "/var/tmp", "/dev/shm")
 _NO_BUS = {"DBUS_SESSION_BUS_ADDRESS": "disabled:"}
-"""Else programs start one of their own by dbus-launch, in vain: its files cannot be written. A text
-editor came after 10 s so, sometimes not within a minute, and comes after 2 s without."""
+"""Without this, programs try to start a bus by dbus-launch, in vain: its files cannot be written. A
+text editor then opened after 10 s, sometimes not within a minute; with it, after 2 s."""
 _WRITTEN_MB = 512
-"""Most that is written into each of these; they lie in the host's memory."""
+"""Size of each folder in ``_FRESH``; they are in the host's memory."""
 _OPENAT2, _NO_LINKS = 437, 0x04 | 0x08  # of <linux/openat2.h>: no link, and beneath
 _STARTS = 'echo 500 >/proc/self/oom_score_adj; exec "$@" 9<"$0"'
-"""Starts bubblewrap: first to go where memory runs out, the refused calls on descriptor 9."""
+"""Starts bubblewrap: killed first if memory runs out, with the refused calls on descriptor 9."""
 
 
 def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limits) -> Wrap:
-    """Returns a function that makes the command lines to run on ``display``.
+    """Returns a function that puts the sandbox around command lines.
 
     Args:
-        display: ``:N`` or ``:N.S``.
-        folder: the folder they may write.
+        display: the display on which they may open windows, ``:N`` or ``:N.S``.
+        folder: the only folder in which they may write files that stay.
         environ: the variables of this process.
-        limits: of each command.
+        limits: the limits of each command.
     """
     variables = {**allowed_variables(environ), "DISPLAY": display, **_NO_BUS}
     cookie = environ.get("XAUTHORITY") or os.path.expanduser("~/.Xauthority")
     if os.path.exists(cookie):
         variables["XAUTHORITY"] = cookie
-    # Before bubblewrap: the variables of its own first process are readable inside.
+    # Cleared before bubblewrap starts: the variables of its first process are readable inside.
     prefix = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
     prefix += ["sh", "-c", _STARTS, _refused_calls(), *_bubblewrap(display, cookie)]
     prefix += ["--bind", folder, folder, "--chdir", folder]
@@ -94,7 +95,7 @@ def sandbox(display: str, folder: str, environ: Mapping[str, str], limits: Limit
 
 
 def _refused_calls() -> str:
-    """The path of the filter in this process's memory, which each reader opens anew."""
+    """Return the path of the filter, a memory file of this process that each reader opens anew."""
     number = os.memfd_create("refused calls")
     os.write(number, rules_text())
     return f"/proc/{os.getpid()}/fd/{number}"
@@ -126,7 +127,7 @@ def knows_size() -> bool:
 
 
 def _build_limit_line(limits: Limits) -> list[str]:
-    """Returns the words that lower the limits inside, where only the cage is counted."""
+    """Returns the words that lower the limits inside, where only the sandbox is counted."""
     if shutil.which("prlimit") is None:
         return []
     line = ["prlimit", "--core=0", f"--nproc={limits.processes or 'unlimited'}"]
@@ -135,7 +136,7 @@ def _build_limit_line(limits: Limits) -> list[str]:
 
 
 def _sockets() -> Iterator[str]:
-    """The paths of the sockets that are open on this machine, those of relative names included."""
+    """Yield the paths of the sockets that are open on this machine, even of relative names."""
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         lines = [line.rstrip("\n").split(None, 7) for line in file]
     names = {words[7] for words in lines[1:] if len(words) > 7 and words[7][0] != "@"}
@@ -156,7 +157,7 @@ def _present_folders() -> Iterator[str]:
 
 
 def make_beneath(folder: str, path: str) -> None:
-    """Make the folders of a path below another one; see `opened_beneath`.
+    """Makes the folders of a path below another folder; see `opened_beneath`.
 
     Raises:
         OSError: one cannot be made, or a link is in the way.
@@ -173,10 +174,10 @@ def make_beneath(folder: str, path: str) -> None:
 
 
 def opened_beneath(folder: str, path: str) -> int:
-    """A descriptor of what lies below a folder, whoever puts links there meanwhile.
+    """Opens a path below a folder, without following links, and returns the descriptor.
 
     Raises:
-        OSError: there is nothing, or a link is in the way.
+        OSError: nothing is there, or a link is in the way.
     """
     open_how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
     libc, outer = ctypes.CDLL(None, use_errno=True), os.open(folder, os.O_PATH | os.O_CLOEXEC)

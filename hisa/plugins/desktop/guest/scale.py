@@ -1,7 +1,7 @@
-"""Brings told boxes to the pixels of the screen, by what the X server knows of the windows.
+"""Converts reported boxes to screen pixels, by the windows that the X server knows.
 
-A toolkit that draws larger for a fine screen (GDK_SCALE, QT_SCALE_FACTOR) tells places as if it
-did not: at a factor of 2, a window at half its place and of half its size.
+A toolkit that draws larger for a fine screen (GDK_SCALE, QT_SCALE_FACTOR) reports boxes as if it
+did not: with a factor of 2, a window at half its coordinates and of half its size.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ __all__ = ["to_pixels"]
 
 _SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 _SLACK = 8
-"""Pixels by which an edge may be off: told ones are rounded, and toolkits have borders of their
+"""Pixels by which an edge may be off: reported ones are rounded, and toolkits have borders of their
 own. Chosen by hand."""
 _LEAST_SHARE = 0.5
-"""Of what two boxes cover together, what they share at least to be one window's, which may have
-been resized between two answers. Chosen by hand."""
+"""Least overlap, as intersection over union, of two boxes of one window, which may have been
+resized between two replies. Chosen by hand."""
 
 _Outlines = Mapping[str, Sequence[BoundingBox]]
-"""Boxes of the windows on the screen by their titles; under "" those that nobody tells of."""
+"""Boxes of the windows on the screen by their titles; "" has those that no application reports."""
 
 
 def to_pixels(windows: list[Node], shown: Iterable[TopWindow]) -> bool:
-    """Multiply the boxes of applications that draw larger than they tell.
+    """Multiplies the boxes of applications that draw larger than they report.
 
-    Where a window is told is compared with where those of that title are; an application that
-    tells no title on the screen may be any window that nobody else tells of. Menus and lists of
-    choices are as the other windows of their application. What lies about elsewhere than any
-    window of its title loses its boxes, so that nobody clicks where it is not.
+    A reported window is compared with the windows of its title on the screen. An application that
+    reports no title on the screen may be any window that no other one reports. Menus and lists of
+    choices have the factor of their application's other windows. A window that is reported far from
+    every window of its title loses its boxes, so that no click goes where it is not.
 
     Returns:
         Whether boxes were lost.
@@ -54,7 +54,7 @@ def _outlines(windows: Iterable[Node], shown: Iterable[TopWindow]) -> _Outlines:
 
 
 def _place(windows: list[Node], outlines: _Outlines) -> bool:
-    """Put the windows of one application where they are; returns whether some are not found."""
+    """Scale the windows of one application; return whether some have no match on the screen."""
     titled = [outlines.get(window.window, ()) if window.window else () for window in windows]
     fits = list(map(_fit, windows, titled))
     if not any(fits) and not any(titled):
@@ -74,7 +74,7 @@ def _place(windows: list[Node], outlines: _Outlines) -> bool:
 
 
 def _fit(window: Node, outlines: Sequence[BoundingBox]) -> float | None:
-    """Returns by what the told box has to be multiplied; None where nothing makes it fit."""
+    """Returns the factor by which the reported box fits an outline; None if there is none."""
     if window.box is None:
         return None
     errors = [
@@ -95,7 +95,7 @@ def _is_astray(window: Node, scale: float, outlines: Sequence[BoundingBox]) -> b
 
 
 def _multiply(window: Node, scale: float) -> None:
-    """Multiply all boxes, but those of pages, which browsers tell in pixels of the screen."""
+    """Multiply all boxes except those of pages, which browsers report in screen pixels."""
     stack: list[tuple[Node, BoundingBox | None]] = [(window, None)] if scale != 1.0 else []
     while stack:
         node, holder = stack.pop()
@@ -122,7 +122,7 @@ def _error(box: BoundingBox, other: BoundingBox) -> int:
 
 
 def _share(box: BoundingBox, other: BoundingBox) -> float:
-    """Returns how much of what two boxes cover together is in both."""
+    """Returns the intersection of two boxes over their union."""
     width = min(box[2], other[2]) - max(box[0], other[0])
     height = min(box[3], other[3]) - max(box[1], other[1])
     shared_area = max(0, width) * max(0, height)

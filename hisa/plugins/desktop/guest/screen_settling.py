@@ -15,20 +15,20 @@ from .x_screen import Frame, Screen
 __all__ = ["Work", "has_changed", "settle", "work_done"]
 
 _POLL_SECONDS = 0.04
-"""Between two looks; chosen by hand."""
+"""Pause between two looks; chosen by hand."""
 _QUIET_SECONDS = 0.2
-"""How long nothing may change on a settled screen; chosen by hand."""
+"""A screen has settled if nothing changes for this long; chosen by hand."""
 _CARET_PIXELS = (3, 40)
 """Width and height within which a change is only a blinking text cursor."""
 _BUSY_SHARE = 0.15
-"""Of one core, over the quiet time: an application that works this much will still draw."""
+"""Share of one core over the quiet time: an application that works this much will still draw."""
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class Work(NamedTuple):
     """What the applications do: processor seconds used so far, and whether one awaits its turn.
 
-    On a busy machine an application that has much to do may use little: it stands in line for a
+    On a busy machine, an application that has much to do may use little, because it waits for a
     processor or for the disk.
     """
 
@@ -37,7 +37,7 @@ class Work(NamedTuple):
 
 
 def work_done(skipped: frozenset[int]) -> Work:
-    """The work of all processes that are seen, but for ``skipped`` and the X server."""
+    """Returns the work of all visible processes, except ``skipped`` and the X server."""
     total, waiting = 0, False
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in skipped:
@@ -55,11 +55,17 @@ def work_done(skipped: frozenset[int]) -> Work:
 
 
 _PAUSE = 0.5
-"""Between two changes of a screen that never stands still, at most; chosen by hand."""
+"""Longest time between two changes of a screen that never stands still; chosen by hand."""
 
 
 def has_changed(before: Frame, after: Frame, part: BoundingBox | None = None) -> bool:
-    """Whether two pictures differ, everywhere or in a part, by more than a caret that blinks."""
+    """Whether two pictures differ by more than a blinking caret.
+
+    Args:
+        before: the earlier picture of the screen.
+        after: the later one, of the same size.
+        part: the box to compare, in screen pixels; None: the whole screen.
+    """
     if before.pixels == after.pixels:
         return False
     image, other = before.image(), after.image()
@@ -79,13 +85,13 @@ def settle(
     not_before: float = 0.0,
     restless: float | None = None,
 ) -> bool:
-    """Wait until nothing has changed for the quiet time; returns False if ``seconds`` pass first.
+    """Waits until nothing has changed for the quiet time; returns False if ``seconds`` pass first.
 
     Args:
-        screen: what is watched.
+        screen: the screen to watch.
         seconds: the longest wait.
-        look: what the applications do; None where it cannot be told.
-        not_before: no screen counts as settled before this monotonic time.
+        look: returns what the applications do; None if unknown.
+        not_before: monotonic time before which no screen counts as settled.
         restless: the longest wait for a screen that changes without a pause; None: ``seconds``.
     """
     started = last = time.monotonic()

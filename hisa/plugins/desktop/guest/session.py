@@ -1,4 +1,4 @@
-"""Starts what a desktop consists of: X server, session bus, window manager, accessibility."""
+"""Starts the processes of a desktop: X server, session bus, window manager, accessibility."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ APPLICATION_ENVIRONMENT = {
     "LIBGL_ALWAYS_SOFTWARE": "1",
     "GSETTINGS_BACKEND": "keyfile",
 }
-"""What applications need in order to report their elements."""
+"""The variables that applications need to report their elements."""
 
 _BUS_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _OWN_SESSION = "/usr/lib/hisa/session.sh"
-"""Starts what a built system has beside the window manager, such as a panel."""
+"""Script of a built system that starts more than the window manager, such as a panel."""
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
 
 
@@ -39,7 +39,7 @@ def _prefix_length(text: bytes) -> bytes:
 
 
 def _write_cookie(path: Path) -> None:
-    """An Xauthority file for this host's display 0, so that no client warns of a missing one."""
+    """Write an Xauthority file for this host's display 0; without one, clients print a warning."""
     entry = (
         struct.pack(">H", 256) + _prefix_length(os.uname().nodename.encode()) + _prefix_length(b"0")
     )
@@ -55,7 +55,7 @@ class Session:
         self.height = height
 
     def begin(self) -> None:
-        """Start X and the bus side by side and set this process's environment to theirs."""
+        """Starts X and the bus side by side, and sets this process's environment for them."""
         home, runtime = Path(os.environ["HOME"]), os.environ["XDG_RUNTIME_DIR"]
         os.environ.update(APPLICATION_ENVIRONMENT)
         os.environ["XAUTHORITY"] = str(home / ".Xauthority")
@@ -70,10 +70,10 @@ class Session:
         skeleton.create_home(home)
 
     def complete(self) -> None:
-        """Start what needs the two.
+        """Starts the processes that need X and the bus.
 
         Raises:
-            RuntimeError: one of them ended or said nothing.
+            RuntimeError: one of the two ended before it was up.
         """
         _await(self._bus, "dbus-daemon")
         launchers = [path for path in _BUS_LAUNCHERS if os.path.exists(path)][:1]
@@ -105,7 +105,7 @@ def _quiet(line: list[str]) -> subprocess.Popen[bytes]:
 def _start(
     line: list[str], glue: str = " ", start: _Started = subprocess.Popen
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """Start a server whose last option takes the descriptor on which it says that it is up."""
+    """Start a server whose last option takes the descriptor on which it reports that it is up."""
     up, up_in = os.pipe()
     full = [*line[:-1], f"{line[-1]}={up_in}"] if glue == "=" else [*line, str(up_in)]
     process = start(full, stdin=subprocess.DEVNULL, pass_fds=(up_in,))

@@ -1,4 +1,4 @@
-"""The screen's pixels through shared memory: a millisecond where a socket takes ten."""
+"""Reads the screen's pixels through shared memory: in 1 ms, where a socket takes 10 ms."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _libraries() -> tuple[ctypes.CDLL, ctypes.CDLL, ctypes.CDLL]:
 
 
 class SharedCapture:
-    """One shared segment the size of the screen; not for two threads at once.
+    """A shared segment of the size of the screen; for one thread at a time.
 
     Raises:
-        OSError: no display, no shared memory, or not 24 bits in 32.
+        OSError: no display, no shared memory, or pixels that are not 24 bits in 32.
     """
 
     def __init__(self, display: str) -> None:
@@ -85,7 +85,7 @@ class SharedCapture:
         libc.shmctl(self._info.shmid, _IPC_RMID, None)
 
     def grab(self) -> bytes:
-        """The screen as BGRX rows, top first, four bytes a pixel, no padding.
+        """Returns the screen as BGRX rows, top first, four bytes per pixel, no padding.
 
         Raises:
             OSError: the server did not answer.

@@ -1,4 +1,4 @@
-"""The settings a fresh home folder starts with: quiet, unblinking, in one language."""
+"""Writes the settings of a new home folder: no first-run dialogs, no blinking, no animations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDERS = {
 
 _BUILT = "/usr/lib/hisa"
 _PREPARED = "/etc/skel"
-"""Only a system that HiSA built has the first folder, and in the second a home for its user."""
+"""Only a system that HiSA built has the first folder; its second one has the user's home."""
 
 _GTK = """[Settings]
 gtk-cursor-blink=0
@@ -56,7 +56,7 @@ _MOUSE = (
 
 
 def _mouse() -> str:
-    """Raising a window also gives it the focus."""
+    """Return Openbox's mouse bindings; raising a window also gives it the focus."""
     lines = []
     for context, button, act, action, options in _MOUSE:
         focus = '<action name="Focus"/>' if action == "Raise" else ""
@@ -101,7 +101,7 @@ qt-privacy-ask=0
 http-host=127.0.0.1
 http-password=password
 """
-"""OSWorld's tasks ask VLC what it plays by this interface, with this password."""
+"""OSWorld's tasks ask VLC through this interface, with this password, what it plays."""
 
 _OFFICE_SETTINGS = (
     ("Office.Common/Misc", "FirstRun", "false"),
@@ -136,8 +136,8 @@ def _office() -> str:
 
 
 def create_home(home: Path) -> None:
-    """Write the settings into ``home``, which is new."""
-    if os.path.isdir(_BUILT) and not (home / ".profile").exists():  # a virtual machine's has it
+    """Writes the settings into ``home``, which is new."""
+    if os.path.isdir(_BUILT) and not (home / ".profile").exists():  # a virtual machine has it
         shutil.copytree(_PREPARED, home, symlinks=True, dirs_exist_ok=True)
     files = {
         ".config/gtk-3.0/settings.ini": _GTK,

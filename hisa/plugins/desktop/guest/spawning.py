@@ -1,8 +1,8 @@
-"""The one thread that starts programs, so that what it may not do they may not either.
+"""Starts all programs in one thread, so that they inherit its restrictions.
 
-Rules of the kernel that a thread puts on itself are inherited by what it starts, and by nothing
+The kernel's rules that a thread puts on itself are inherited by what it starts, and by nothing
 else: the guest itself and its X server, which are not started here, stay free of them. A program
-can neither kill these two nor, by ``kill -9 -1``, whatever the desktop consists of.
+cannot kill these two, nor, by ``kill -9 -1``, the desktop's other processes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _thread = ThreadPoolExecutor(1, "spawning")
 
 
 def spawn(words: Any, **options: Any) -> subprocess.Popen[bytes]:
-    """As `subprocess.Popen`.
+    """Starts a program in the restricted thread; takes the arguments of `subprocess.Popen`.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
 
     def start() -> subprocess.Popen[bytes]:
@@ -34,7 +34,7 @@ def spawn(words: Any, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def restrain() -> None:
-    """Keep this process, and what it starts elsewhere, from the signals of what is started here.
+    """Protects this process, and what it starts elsewhere, from signals of programs started here.
 
     It must be unable to gain privileges; see `hisa.plugins.desktop.guest.confinement`.
     """
@@ -42,14 +42,14 @@ def restrain() -> None:
 
 
 def protect(pids: Iterable[int]) -> None:
-    """Keep these from the signals of whatever is started from now on.
+    """Protects processes from the signals of programs that are started from now on.
 
     Raises:
-        OSError: the kernel refuses it.
+        OSError: the kernel refuses the filter.
     """
     _thread.submit(_protect, list(pids)).result()
 
 
 def _protect(pids: list[int]) -> None:
-    # To signal a thread ends its whole process, and this one is bound by its own rules.
+    # This thread too: its own rules do not protect it, and a signal to it ends the whole process.
     shield([*pids, threading.get_native_id()])

@@ -1,8 +1,8 @@
 """Walks the showing part of the accessibility trees, from each window down.
 
-The bridge of ATK also offers a table of all elements of an application in one answer (GetItems).
-It is not asked for: it follows references to objects that are gone, and ends LibreOffice as soon
-as a few dialogs were closed. A walk asks living objects alone, and of them only those that show.
+ATK's bridge also offers a table of all elements of an application in one reply (GetItems). It is
+not used: it follows references to objects that are gone, and crashes LibreOffice once a few dialogs
+were closed. A walk asks only living objects, and of those only the showing ones.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _ALL = arguments("s", f"{_A11Y}.Accessible")
 _PROPERTY_NAMES = ("Name", "ChildCount", "Description")
 _ON_SCREEN = arguments("u", 0)
 _MAX_NODES, _MAX_DEPTH = 8000, 60
-"""Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
-reading then says that it is not complete."""
+"""Largest tree; a page of a browser has some 3,000 nodes, 40 deep. A larger tree is cut, and the
+reading counts as incomplete."""
 
 _CLOSED = frozenset({"menu", "menu bar", "combo box", "popup menu"})
-"""What makes its parts, maybe thousands, when it is opened: they are no part of what is there."""
+"""Roles that make their children, maybe thousands, when opened: those do not count as hidden."""
 
 _FIRST_SHARE = 0.25
-"""Of the time, for the first answer of all applications; it takes them 3 ms when idle."""
+"""Share of the time for the first reply of all applications, which takes 3 ms when idle."""
 
 _Ref = tuple[str, str]
 
@@ -44,7 +44,7 @@ _Ref = tuple[str, str]
 def top_windows(bus: Bus, limit: Limit) -> list[Node]:
     """Returns the showing top-level windows of all applications, without what is in them."""
     apps = bus.applications(limit)
-    # One that hangs must not take the time that the others need.
+    # An application that hangs must not take the time that the others need.
     first = limit.part(_FIRST_SHARE)
     names = bus.gather([_property(name, ROOT, "Name") for name, _ in apps], first)
     children = bus.gather([_children(ref) for ref in apps], first)
@@ -61,7 +61,14 @@ def top_windows(bus: Bus, limit: Limit) -> list[Node]:
 
 
 def walk(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
-    """Fill in what shows below the windows, level by level, with its place on the screen."""
+    """Adds the showing nodes below the windows, level by level, with their boxes.
+
+    Args:
+        bus: the accessibility bus.
+        windows: the top-level windows; their ``children`` are filled.
+        screen: the box of the screen, in pixels.
+        limit: ends the reading; its ``ran_out`` is set if the tree was cut.
+    """
     visited = {(node.name_on_bus, node.path) for node in windows}
     level, total = windows, len(windows)
     for _ in range(_MAX_DEPTH):
@@ -77,7 +84,7 @@ def walk(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> No
 def _below(
     bus: Bus, level: list[Node], visited: set[_Ref], screen: BoundingBox, limit: Limit
 ) -> list[Node]:
-    """Hang the showing children on their parents; returns them."""
+    """Add the showing children to their parents; return them."""
     refs: list[_Ref] = []
     owners: list[tuple[Node, int]] = []
     for parent, children in _children_of(bus, level, screen, limit):
@@ -105,7 +112,7 @@ def _below(
 def _children_of(
     bus: Bus, level: list[Node], screen: BoundingBox, limit: Limit
 ) -> Iterator[tuple[Node, list[tuple[int, _Ref]]]]:
-    """The children of each with their numbers; of thousands of them those that may show."""
+    """Yield each node's children with their numbers; of thousands, only those that may show."""
     parents = [node for node in level if node.children_count and not node.makes_cells]
     few = [node for node in parents if node.children_count <= MAX_CHILDREN]
     answers = iter(bus.gather([_children((node.name_on_bus, node.path)) for node in few], limit))
@@ -121,9 +128,9 @@ def _children_of(
 def _read_nodes(
     bus: Bus, refs: list[_Ref], limit: Limit, owners: Sequence[Node] = ()
 ) -> list[Node | None]:
-    """Returns a node for each reference; None for one that does not show, or has gone.
+    """Returns a node for each reference; None for one that does not show or is gone.
 
-    Most children do not show, as the items of closed menus, and are asked for their state alone.
+    Most children do not show, as the items of closed menus, and are asked only for their state.
     """
     state_calls = [Call(*ref, f"{_A11Y}.Accessible", "GetState") for ref in refs]
     states = [
@@ -131,7 +138,7 @@ def _read_nodes(
         for answer in bus.gather(state_calls, limit)
     ]
     placed = gtk2.placed_items(bus, refs, states, owners, limit) if owners else set()
-    # GTK 3 says of a viewport that is scrolled by more than its height that it is nowhere.
+    # GTK 3 reports no position for a viewport that is scrolled by more than its height.
     in_panes = {n for n, owner in enumerate(owners) if owner.role == "scroll pane" and owner.shown}
     shown = [
         index
@@ -167,7 +174,7 @@ def _read_nodes(
 
 
 def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
-    """The applications among these that GetAll would end: in Qt 5 it meets a null interface."""
+    """Return the applications that GetAll may crash: in Qt 5 it meets a null interface."""
     unknown_names = sorted(names - bus.toolkits.keys())
     answers = bus.gather(
         [_property(name, ROOT, "ToolkitName", "Application") for name in unknown_names], limit
@@ -183,7 +190,7 @@ def _fragile(bus: Bus, names: set[str], limit: Limit) -> set[str]:
 
 
 def _questions(bus: Bus, ref: _Ref, fragile: bool) -> list[Call]:
-    """The calls about an element that shows: role, interfaces, place, and its properties."""
+    """Return the calls for a showing element: role, interfaces, box, and its properties."""
     calls = [Call(*ref, f"{_A11Y}.Accessible", method) for method in ("GetRole", "GetInterfaces")]
     coordinates = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, ref[0]) else _ON_SCREEN
     calls.append(Call(*ref, f"{_A11Y}.Component", "GetExtents", coordinates))

@@ -1,4 +1,4 @@
-"""HiSA's own routes: one look in one response, typed actions at most once, commands, raw files."""
+"""HiSA's own routes: a whole look per response, typed actions at most once, commands, files."""
 
 from __future__ import annotations
 
@@ -37,19 +37,21 @@ _MOST_POINTS = 20  # chosen by hand: a gesture has two
 
 
 _WAITING_SETTLE = 1.0
-"""Seconds to settle in, from which on a look waits for what is not painted; chosen by hand."""
+"""A look that may take at least this many seconds to settle waits for unpainted windows; chosen by
+hand."""
 _LAST_SETTLE = 0.5
-"""Seconds to settle in, at least, after what was awaited has been painted; chosen by hand."""
+"""Least seconds to settle after an awaited window has been painted; chosen by hand."""
 _SCROLLED_SECONDS = 0.6
-"""Until the elements follow a picture that scrolled, at most: a browser's were 0.34 s late."""
+"""Longest wait for the elements to follow a scrolled picture: a browser's were 0.34 s late."""
 
 _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 """Keys that press a button, ``alt`` with its letter."""
 _PRESSED_SECONDS = 0.6
-"""After such a key in a dialog, before a screen counts as settled: GTK shows the button as pressed
-for 0.25 s, longer than a screen has to be quiet, and a file dialog does so twice before it goes."""
+"""Time after such a key in a dialog before a screen counts as settled: GTK shows the button as
+pressed for 0.25 s, longer than a screen must be quiet, and a file dialog does so twice before it
+closes."""
 _DIALOG_SHARE = 0.9
-"""Of the screen, up to which a window over others counts as a dialog; chosen by hand."""
+"""Largest share of the screen at which a window over others counts as a dialog; chosen by hand."""
 
 
 def _encode_under(under: Under | None) -> dict[str, Any] | None:
@@ -60,7 +62,7 @@ def _encode_under(under: Under | None) -> dict[str, Any] | None:
 
 
 class _Observation(NamedTuple):
-    """The parts of a look but for its picture."""
+    """The parts of a look without its picture."""
 
     windows: list[TopWindow]
     elements: list[dict[str, Any]] | None
@@ -71,12 +73,12 @@ class TypedRoutes:
     """The routes under /hisa.
 
     Args:
-        screen: what is looked at.
-        actor: what acts.
-        access: what knows the elements.
-        work: what the applications do, for settling; None where it cannot be told.
-        wrap: put around each command line, such as a sandbox.
-        cage: the folder in which commands write; links out of it are not followed. Empty: none.
+        screen: the screen.
+        actor: does the actions.
+        access: reads the elements.
+        work: returns what the applications do, for settling; None if unknown.
+        wrap: returns the command line to run for a requested one, such as a sandbox with it.
+        cage: the folder in which commands write; links in it are not followed. Empty: none.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class TypedRoutes:
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
     def routes(self) -> Routes:
-        """By method and path."""
+        """Returns the routes by method and path."""
         return {
             ("GET", "/hisa/capabilities"): self._capabilities,
             ("POST", "/hisa/observe"): self._observe,
@@ -158,11 +160,11 @@ class TypedRoutes:
     def _observe_when_drawn(
         self, seconds: float, options: ElementsRequest | None, restless: float
     ) -> _Observation:
-        """Look again once what just came is painted, or ``restless`` seconds have passed."""
+        """Look again once new windows are painted, or ``restless`` seconds have passed."""
         end = time.monotonic() + restless
         observation = self._observe_now(seconds, options, restless)
         self._undrawn.forget_gone(observation.windows)
-        if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
+        if seconds < _WAITING_SETTLE:  # new windows are left to a look that can wait for them
             return observation
         blank = self._undrawn.new(self._screen.grab(), observation.windows)
         if not blank or not self._undrawn.wait(self._screen, blank, end):
@@ -180,12 +182,12 @@ class TypedRoutes:
         if options is not None:
             elements, complete = self._scrolled_elements(options)
         shown = self._screen.windows()
-        # A window that came after its elements were asked for is in the picture, not among them.
+        # A window that opened after the elements were read is in the picture, but has no elements.
         complete = complete and {window.id for window in shown} <= known_ids
         return _Observation(shown, elements, complete)
 
     def _scrolled_elements(self, options: ElementsRequest) -> tuple[list[dict[str, Any]], bool]:
-        """The elements; where the picture scrolled and they did not, what they are then."""
+        """Return the elements; if the picture scrolled and they did not, wait until they follow."""
         picture = self._screen.grab().pixels
         elements, complete = self._access.elements(options)
         end = time.monotonic() + (_SCROLLED_SECONDS if self._scrolled else 0.0)
@@ -196,11 +198,11 @@ class TypedRoutes:
         return elements, complete
 
     def _hit_test(self, request: Request) -> Response:
-        """The elements at points and with the focus, and what holds them; the look is kept."""
+        """Return the elements at points and the focused ones, with ancestors; keep the look."""
         body = request.json()
         points = body.get("points")
         if not isinstance(points, list) or len(points) > _MOST_POINTS:
-            raise HttpError(400, f"points: want a list of at most {_MOST_POINTS}")
+            raise HttpError(400, f"points must be a list of at most {_MOST_POINTS}")
         within = ELEMENTS_SECONDS * _number(body, "patience", 1.0, 1000.0)
         options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
         observation = self._observe_now(0.0, options, 0.0)
@@ -221,7 +223,7 @@ class TypedRoutes:
         body = request.json()
         actions = body.get("actions")
         if not isinstance(actions, list):
-            raise HttpError(400, f"actions: want a list, not {actions!r:.80}")
+            raise HttpError(400, f"actions must be a list, not {actions!r:.80}")
         return self._acts.run(_id(body), lambda: self._act_now(actions, body.get("unchanged")))
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
@@ -241,7 +243,7 @@ class TypedRoutes:
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
     def _difference(self, unchanged: Any) -> Callable[[], str] | None:
-        """Returns a function that says how the screen differs from the look of an act."""
+        """Returns a function that compares the screen with the look of an act, as `Actor.act`."""
         if unchanged is None:
             return None
         try:
@@ -251,7 +253,7 @@ class TypedRoutes:
         return lambda: self._looks.difference(look, boxes, self._screen)
 
     def _in_dialog(self) -> bool:
-        """Whether the window in front is smaller than the screen, and not alone."""
+        """Whether the window in front is smaller than the screen, and not the only one."""
         shown = [window for window in self._screen.windows() if not window.hidden]
         area = _DIALOG_SHARE * self._screen.width * self._screen.height
         sizes = ((w.box[2] - w.box[0]) * (w.box[3] - w.box[1]) for w in shown if w.active)
@@ -262,7 +264,7 @@ class TypedRoutes:
         command = body.get("command")
         words = isinstance(command, list) and command and all(isinstance(w, str) for w in command)
         if not words and not isinstance(command, str):
-            raise HttpError(400, f"command: want text or a list of words, not {command!r:.80}")
+            raise HttpError(400, f"command must be a text or a list of words, not {command!r:.80}")
         return self._runs.run(_id(body), lambda: self._execute_now(command, body))
 
     def _execute_now(self, command: Any, body: dict[str, Any]) -> Response:
@@ -282,9 +284,9 @@ class TypedRoutes:
 
     @contextmanager
     def _reach_file(self, path: str, *, make: bool = False) -> Iterator[str]:
-        """A path by which a file is reached; no link is followed in the folder of the cage.
+        """Yield a path that reaches a file without following links inside the cage.
 
-        With ``make`` it is a folder, and made where it is missing.
+        With ``make``, the path is a folder, which is made if it is missing.
         """
         inside = os.path.relpath(path, self._cage or "/")
         if not self._cage or inside.startswith(".."):
@@ -321,11 +323,11 @@ class TypedRoutes:
 def _point(value: Any) -> tuple[float, float]:
     if isinstance(value, list) and [type(n) in (int, float) for n in value] == [True, True]:
         return float(value[0]), float(value[1])
-    raise HttpError(400, f"points: want pairs of numbers, not {value!r:.80}")
+    raise HttpError(400, f"points must be pairs of numbers, not {value!r:.80}")
 
 
 def _may_press_button(action: Any) -> bool:
-    """Whether an action may press a button by a key, which shows for a while before it acts."""
+    """Whether an action may press a button by a key; the button then acts a moment later."""
     if not isinstance(action, dict):
         return False
     keys = [str(key).lower() for key in (action.get("key"), *(action.get("keys") or ())) if key]
@@ -334,11 +336,11 @@ def _may_press_button(action: Any) -> bool:
 
 
 def _write(path: str, request: Request) -> None:
-    """All or nothing: the file appears under its name when it is whole."""
+    """Write a file, which appears under its name only when it is whole."""
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     if os.path.exists(path) and not os.path.isfile(path):
-        raise IsADirectoryError(f"{path} is not a plain file")
+        raise IsADirectoryError(f"{path} is not a regular file")
     number, draft = tempfile.mkstemp(dir=folder, prefix=".hisa-")
     try:
         with os.fdopen(number, "wb") as file:
@@ -362,12 +364,12 @@ def _path(request: Request) -> str:
 def _id(body: dict[str, Any]) -> str:
     key = body.get("id")
     if not isinstance(key, str) or not 1 <= len(key) <= 200:
-        raise HttpError(400, f"id: want a text of 1 to 200 characters, not {key!r:.80}")
+        raise HttpError(400, f"id must be a text of 1 to 200 characters, not {key!r:.80}")
     return key
 
 
 def _number(body: dict[str, Any], name: str, default: float, most: float) -> float:
     value = body.get(name, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
-        raise HttpError(400, f"{name} = {value!r}: want a number in 0..{most:g}")
+        raise HttpError(400, f"{name} must be a number from 0 to {most:g}, not {value!r}")
     return float(value)

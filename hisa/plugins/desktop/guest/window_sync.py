@@ -1,6 +1,6 @@
-"""Waits until others have caught up: the window in front, or the window manager.
+"""Waits until the window in front, or the window manager, has caught up.
 
-Both are asked something harmless, and the answer says that all that came before is done.
+Each gets a harmless request; its reply means that all earlier events are handled.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ __all__ = ["ManagerSync", "Pinger", "SelectionReader"]
 
 _PING_SECONDS, _WITHOUT_PING_SECONDS = 2.0, 0.15
 _READ_SECONDS = 10.0
-"""For a window to have read its keys before a keycode is lent again: a browser that loads a heavy
-page takes some seconds. What takes longer hangs; chosen by hand."""
+"""Longest wait for a window to read its keys before a keycode is lent again: a browser that loads a
+heavy page takes some seconds. A window that takes longer hangs; chosen by hand."""
 _ASLEEP_LOOKS = 5
-"""Looks in a row at which a program that answers no ping has to be asleep; chosen by hand."""
+"""A program that answers no ping must be asleep this many times in a row; chosen by hand."""
 _GLANCE_SECONDS = 0.15
-"""Twice in a double click, which takes 0.4 s at most; a button that repeats begins after 0.2 s."""
+"""A double click, of 0.4 s at most, has two such waits; a held button repeats after 0.2 s."""
 _WORK_SECONDS, _REST_SECONDS, _REST_LOOKS = 0.02, 0.001, 2
-"""At most for the work on a press, which took each of 18 less on busy cores; two looks at a program
-that rests, a millisecond apart."""
+"""Longest wait for the work on a press, of which each of 18 took less on busy cores; a program has
+finished if it is asleep twice, a millisecond apart."""
 _QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
 _ANSWER_SECONDS, _WITHOUT_ANSWER_SECONDS = 1.0, 0.05
 
 
 _SELECTED_SECONDS, _SELECTED_CHARS = 0.1, 200
-"""Until a program has told which text is selected in it, and so much of that; chosen by hand."""
+"""Time for a program to send its selected text, and the most characters that are kept; chosen by
+hand."""
 
 
 def _await(display: Any, matches: Callable[[Any], bool], seconds: float) -> bool:
-    """Send what is waiting and read events until one is wanted; False: time is up."""
+    """Flush the output and read events until one matches; return False if time is up."""
     display.flush()
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
@@ -54,7 +55,7 @@ def _await(display: Any, matches: Callable[[Any], bool], seconds: float) -> bool
 
 
 def _is_waiting(process: int) -> bool:
-    """Whether a program waits for something: what it has to read awakes it at once."""
+    """Whether a program is asleep; one that has something to read would be awake."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] not in "RD"
@@ -63,7 +64,7 @@ def _is_waiting(process: int) -> bool:
 
 
 class Pinger:
-    """Asks the window in front whether it has read its events: the window manager's own ping."""
+    """Asks a window whether it has read its events, by the window manager's own ping."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -73,11 +74,11 @@ class Pinger:
         self._serial = 0
 
     def wait(self) -> None:
-        """Return when the active window has read all events sent to it before, or time is up."""
+        """Waits until the active window has read all events sent to it before, or time is up."""
         self._is_read(_PING_SECONDS)
 
     def has_read(self) -> bool:
-        """Wait longer, and return whether it has."""
+        """Waits as `wait`, but longer, and returns whether the window has read its events."""
         return self._is_read(_READ_SECONDS)
 
     def _is_read(self, seconds: float) -> bool:
@@ -94,7 +95,7 @@ class Pinger:
             return looks >= _ASLEEP_LOOKS
 
     def _process(self, number: int) -> int:
-        """The id of the process that a window is of; 0 where it is not known."""
+        """Return the id of a window's process; 0 if unknown."""
         if not number or not self._display.has_extension("X-Resource"):
             return 0
         spec = {"client": number, "mask": LocalClientPIDMask}
@@ -102,21 +103,21 @@ class Pinger:
         return next((int(entry.value[0]) for entry in ids if entry.value), 0)
 
     def glance(self) -> None:
-        """The same of the window under the pointer, for a moment at most; at once without any."""
+        """Waits for the window under the pointer, for a moment at most, if there is one."""
         with self._lock:
             try:
                 window = self._root.query_pointer().child
                 while window and not self._takes_ping(window):
                     window = window.query_pointer().child
-            except XError:  # it has just been closed
+            except XError:  # the window has just been closed
                 return
             if window:
                 self._ping(window, window.id, _GLANCE_SECONDS)
 
     def settle_press(self) -> None:
-        """Wait until the program under the pointer has read a press and sleeps again.
+        """Waits until the program under the pointer has read a press and is asleep again.
 
-        One may read its events and work on them later, as LibreOffice does on busy cores.
+        A program may read its events and handle them later, as LibreOffice does on busy cores.
         """
         self.glance()
         with self._lock:
@@ -150,9 +151,9 @@ class Pinger:
 class ManagerSync:
     """Waits until the window manager has let a click through.
 
-    It holds each click until it has raised the window; keys pass it meanwhile. So it is asked for
-    the frame of a window that is never shown: managers do one thing after the other, and when the
-    answer is there, the click has gone through.
+    The manager holds each click until it has raised the window, while keys pass it. So it is asked
+    for the frame of a window that is never shown: managers do one thing after the other, so the
+    click has gone through once the reply is there.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -164,7 +165,7 @@ class ManagerSync:
         self._display.sync()
 
     def wait(self) -> None:
-        """Return when the manager has done everything that came before."""
+        """Waits until the manager has done everything that it was asked before."""
         if not self._screen.has_window_manager():
             return
         if not self._screen.manager_supports(_QUESTION):
@@ -181,7 +182,7 @@ class ManagerSync:
 
 
 class SelectionReader:
-    """Tells the text that was selected last, by mouse or keys: X's primary selection."""
+    """Reads the text that was selected last, by mouse or keys: X's primary selection."""
 
     def __init__(self, screen: Screen) -> None:
         self._atom = screen.atom
@@ -192,7 +193,7 @@ class SelectionReader:
         )
 
     def text(self) -> str:
-        """The text; empty for none, or where its program does not tell."""
+        """Returns the text; empty if there is none, or if its program does not send it."""
         with self._lock:
             kind, place = self._atom("UTF8_STRING"), self._atom("HISA_SELECTED")
             self._window.delete_property(place)

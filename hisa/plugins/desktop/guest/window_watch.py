@@ -1,7 +1,7 @@
-"""Whether windows are coming or going, told by the X server.
+"""Watches windows that open and close, by the X server's events.
 
-The accessibility bus reports it too, but only to a listener, and while one listens the applications
-keep the table of their elements that holds on to objects that are gone (see `walk`).
+The accessibility bus reports them too, but only to a listener, and while there is one, applications
+keep the table of their elements that refers to objects that are gone (see `tree_walk`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class WindowWatch:
     """Counts windows, menus and tooltips that appear and disappear; for one thread alone.
 
     Args:
-        name: the display.
+        name: the name of the display.
     """
 
     def __init__(self, name: str) -> None:
@@ -34,18 +34,18 @@ class WindowWatch:
         self._display.screen().root.change_attributes(event_mask=X.SubstructureNotifyMask)
         self._display.sync()
         self.last = time.monotonic()
-        """When one last came or went."""
+        """Monotonic time at which a window last opened or closed."""
         self.count = 0
 
     def close(self) -> None:
-        """Close the connection, if it is not closed already."""
+        """Closes the connection, if it is not closed already."""
         with contextlib.suppress(OSError, ConnectionClosedError):
             self._display.close()
 
     def watch(self, until: int) -> None:
-        """Note windows that come and go until there is something to read from that descriptor.
+        """Notes windows that open and close, until the descriptor ``until`` has something to read.
 
-        The server does not say when one came: it is told by when the event is read.
+        The server does not report the time, so the time at which an event is read is used.
         """
         ready: list[int] = []
         while until not in ready:
@@ -53,7 +53,7 @@ class WindowWatch:
             self.poll()
 
     def poll(self) -> int:
-        """Returns how many windows have come or gone so far."""
+        """Returns how many windows have opened or closed so far."""
         for _ in range(self._display.pending_events()):
             if self._display.next_event().type in _KINDS:
                 self.count += 1
@@ -61,12 +61,12 @@ class WindowWatch:
         return self.count
 
     def since(self) -> Callable[[], bool]:
-        """Returns a function that says whether one has come or gone since this call."""
+        """Returns a function that returns whether a window has opened or closed since this call."""
         count = self.count
         return lambda: self.poll() != count
 
     def await_quiet(self, quiet: float, most: float) -> bool:
-        """Wait until none has come or gone for ``quiet`` seconds; returns False after ``most``."""
+        """Waits until no window opens or closes for ``quiet`` seconds; False after ``most``."""
         end = time.monotonic() + most
         while True:
             self.poll()

@@ -1,4 +1,4 @@
-"""Everything that is read off the X server: pixels, pointer, windows."""
+"""Reads pixels, pointer and windows from the X server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Frame:
     pixels: bytes
 
     def image(self) -> Image.Image:
-        """As RGB."""
+        """Returns the pixels as an RGB image."""
         size = (self.width, self.height)
         return Image.frombuffer("RGB", size, self.pixels, "raw", "BGRX", 0, 1)
 
@@ -44,13 +44,13 @@ class TopWindow:
     active: bool
     hidden: bool
     outlines: tuple[tuple[int, int, int, int], ...] = ()
-    """What toolkits take for its box, if not that: with the manager's frame, without the shadow
-    that the toolkit itself draws around."""
+    """Other boxes that toolkits report for it: with the manager's frame, or without the shadow that
+    the toolkit itself draws around it."""
     dialog: bool = False
-    """Whether its program calls it a dialog."""
+    """Whether its program marks it as a dialog."""
 
     def to_json(self) -> dict[str, Any]:
-        """As it goes over the wire."""
+        """Returns the window as a JSON object."""
         return {
             "id": hex(self.id),
             "title": self.title,
@@ -62,7 +62,7 @@ class TopWindow:
 
 
 class Under(NamedTuple):
-    """The part of the screen that the pointer was painted over, as it is without it."""
+    """The part of the screen that the pointer covers, without the pointer."""
 
     left: int
     top: int
@@ -70,17 +70,17 @@ class Under(NamedTuple):
 
 
 def as_png(image: Image.Image) -> bytes:
-    """The picture as PNG, quickly."""
+    """Encodes a picture as PNG, fast rather than small."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
 class Screen:
-    """One connection for reading; usable from any thread.
+    """A connection for reading the screen; usable from any thread.
 
     Raises:
-        OSError: the display has no shared memory, or other pixels than of 24 bits in 32.
+        OSError: the display has no shared memory, or pixels that are not 24 bits in 32.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -99,12 +99,14 @@ class Screen:
     # ---------------------------------------------------------------- pixels
 
     def grab(self) -> Frame:
-        """The screen without the pointer."""
+        """Returns the screen without the pointer."""
         with self.lock:
             return Frame(self.width, self.height, self._capture.grab())
 
     def look(self, frame: Frame | None = None) -> tuple[Image.Image, Under | None]:
-        """The screen with the pointer painted in, RGB, and what it covers; None: it is not seen.
+        """Returns the screen with the pointer, RGB, and the part that the pointer covers.
+
+        That part is None if the pointer is not visible.
 
         Args:
             frame: the screen as it was grabbed a moment ago; None: it is grabbed now.
@@ -135,19 +137,19 @@ class Screen:
     # ---------------------------------------------------------------- pointer and windows
 
     def pointer(self) -> tuple[int, int]:
-        """Returns the pointer's place in screen pixels."""
+        """Returns the pointer's position in screen pixels."""
         with self.lock:
             answer = self.root.query_pointer()
         return answer.root_x, answer.root_y
 
     def active_id(self) -> int:
-        """The id of the window that has the focus; 0 for none."""
+        """Returns the id of the window that has the focus; 0 if there is none."""
         with self.lock:
             value = self._numbers(self.root, "_NET_ACTIVE_WINDOW", Xatom.WINDOW)
         return value[0] if value else 0
 
     def windows(self) -> list[TopWindow]:
-        """Top-level windows, the one on top last."""
+        """Returns the top-level windows, the topmost last."""
         with self.lock:
             active = self.active_id()
             ids = self._numbers(self.root, "_NET_CLIENT_LIST_STACKING", Xatom.WINDOW)
@@ -183,7 +185,7 @@ class Screen:
         )
 
     def popups(self) -> list[tuple[int, int, int, int]]:
-        """Boxes of the windows on the screen that no window manager frames, such as menus."""
+        """Returns the boxes of windows on the screen without a manager's frame, such as menus."""
         boxes = []
         with self.lock:
             for window in self.root.query_tree().children:
@@ -199,7 +201,7 @@ class Screen:
         return boxes
 
     def atom(self, name: str) -> int:
-        """The number of an atom."""
+        """Returns the number of an atom."""
         with self.lock:
             if name not in self._atoms:
                 self._atoms[name] = self.display.intern_atom(name)
@@ -217,7 +219,7 @@ class Screen:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
     def has_window_manager(self) -> bool:
-        """Whether one has announced itself."""
+        """Whether a window manager has announced itself."""
         with self.lock:
             return bool(self._numbers(self.root, "_NET_SUPPORTING_WM_CHECK", Xatom.WINDOW))
 
@@ -227,7 +229,7 @@ class Screen:
             return self.atom(hint) in self._numbers(self.root, "_NET_SUPPORTED", Xatom.ATOM)
 
     def paint_background(self, colour: int) -> None:
-        """A plain wallpaper."""
+        """Paints the background in one colour, as 0xRRGGBB."""
         with self.lock:
             self.root.change_attributes(background_pixel=colour)
             self.root.clear_area(0, 0, 0, 0)
@@ -235,7 +237,7 @@ class Screen:
 
 
 def _grow_box(box: tuple[int, int, int, int], edges: list[int]) -> tuple[int, int, int, int]:
-    """The box with so many pixels more at its left, right, top and bottom, where all are told."""
+    """Return a box enlarged by pixels at left, right, top and bottom; unchanged if not all four."""
     if len(edges) != 4:
         return box
     left, right, top, bottom = edges

@@ -1,4 +1,4 @@
-"""The groups of a keyboard layout, such as a Latin and a Russian one: X's keyboard extension."""
+"""Reads and sets the group of a keyboard layout, such as Latin or Russian, by X's extension."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _LockGroup(rq.Request):  # type: ignore[misc]
 
 
 class KeyboardGroups:
-    """Tells and changes the group in force of one display; one without the extension has one."""
+    """Reads and sets the group in force of a display; without the extension there is only one."""
 
     def __init__(self, display: Any) -> None:
         self._display = display
@@ -41,10 +41,10 @@ class KeyboardGroups:
             _UseExtension(**self._about, major=1, minor=0)
 
     def group(self) -> int:
-        """The group in force."""
+        """Returns the group in force."""
         return int(self._display.screen().root.query_pointer().mask >> _GROUP_SHIFT & 0x3)
 
     def lock(self, group: int) -> None:
-        """Put a group in force for the keys that are pressed after it."""
+        """Puts a group in force for the keys that are pressed afterwards."""
         if self._about["opcode"]:
             _LockGroup(**self._about, device=_CORE_KEYBOARD, lock=1, group=group)

@@ -1,4 +1,4 @@
-"""Starts a machine: a private desktop in its own namespaces, found again by its handle."""
+"""Starts private desktops in their own namespaces, and finds them again by their handles."""
 
 from hisa.plugins.desktop.runtime.desktop import DesktopRuntime
 from hisa.plugins.desktop.runtime.state import Handle, list_desktops, reap

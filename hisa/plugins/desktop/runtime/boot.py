@@ -1,11 +1,10 @@
 """First process of a private desktop: builds the file system, then starts the guest as a user.
 
 It runs in fresh namespaces (see `hisa.plugins.desktop.runtime.desktop`) as their root, with the
-standard library alone, and is given one JSON object as the first line of standard input. The new
-root is a folder of one tmpfs; the folders of the host's system, or of one that was built, are laid
-into it as overlays whose upper layer is that tmpfs, so nothing that is written reaches the host,
-and the size of that tmpfs limits all that is written. Whatever is not named here does not exist
-inside.
+standard library alone, and gets one JSON object as the first line of standard input. The new root
+is a folder of one tmpfs. The folders of the host's system, or of a built one, are mounted in it as
+overlays whose upper layer is that tmpfs. So nothing that is written reaches the host, and the size
+of the tmpfs limits all that is written. What is not listed here does not exist inside.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ HIDDEN_OF_PROC = ("keys", "key-users")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 GUEST_FOLDER = "/run/hisa"
 FIRST_UID = 1000
-"""The user of the machines for which tasks were written; theirs name the session bus by it."""
+"""The user's number on the machines for which tasks were written; it names their session bus."""
 _FLAGS = "chromium.d/default-flags"
 _UMASK = 0o022
-"""Debian's own: others read and enter, and do not write."""
+"""Debian's own umask: others may read and enter, but not write."""
 _LEAST_INODES, _INODES_MB = 20_000, 100
-"""Files at most: an empty one takes a kilobyte of the kernel's memory and none of the tmpfs."""
+"""Limit of files: an empty file takes a kilobyte of kernel memory, and nothing of the tmpfs."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 _RDONLY, _NOSUID, _NODEV, _REMOUNT = 1, 2, 4, 32
@@ -60,7 +59,18 @@ def _check(result: int, operation: str) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
-    """The system call, the target made as needed."""
+    """Mounts a file system or a folder; makes the target folder if needed.
+
+    Args:
+        source: the device, or the folder of a bind mount; for tmpfs and others any name.
+        target: the mount point.
+        kind: the type of the file system; empty for a bind mount or a remount.
+        flags: the MS_* flags of mount(2), combined.
+        options: the file system's own options, separated by commas.
+
+    Raises:
+        OSError: the kernel refuses the mount.
+    """
     os.makedirs(target, exist_ok=True)
     arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(_libc.mount(*arguments), f"mount {kind or 'bind'} {source} on {target}")
@@ -75,7 +85,7 @@ def _bind_file(source: str, target: str) -> None:
 
 
 def _lay_system(root: str, base: str, system: str) -> None:
-    """The system's folders: overlays, or read-only where an overlay is refused."""
+    """Mount the system's folders as overlays, or read-only if an overlay is refused."""
     for name in SYSTEM_FOLDERS:
         lower, target = f"{system}/{name}", f"{root}/{name}"
         if os.path.islink(lower):
@@ -101,7 +111,7 @@ def _lay_one(lower: str, target: str, options: str) -> None:
 
 
 def _cover(root: str, base: str, folders: list[str]) -> None:
-    """Hide folders and files of the host that lie inside a system folder."""
+    """Hide folders and files of the host that are inside a system folder."""
     for number, folder in enumerate(folders):
         target = f"{root}/{folder.strip('/')}"
         if os.path.isdir(target):
@@ -113,7 +123,7 @@ def _cover(root: str, base: str, folders: list[str]) -> None:
 
 
 def _bind_folder(source: str, target: str, mode: int) -> None:
-    """A fresh folder of the tmpfs in place of ``target``."""
+    """Mount a new folder of the tmpfs in place of ``target``."""
     os.makedirs(source)
     os.chmod(source, mode)
     mount(source, target, "", _BIND)
@@ -133,7 +143,7 @@ def _lay_devices(root: str, base: str) -> None:
 
 
 def _with_user(path: str, line: str) -> str:
-    """A copy of passwd or group in which the given line decides both the name and the number."""
+    """Return a copy of passwd or group with ``line`` first, so that it wins by name and number."""
     with open(path, encoding="utf-8") as file:
         other_lines = [old for old in file.read().splitlines() if not old.startswith("user:")]
     return "\n".join([line, *other_lines, ""])
@@ -142,15 +152,15 @@ def _with_user(path: str, line: str) -> str:
 def identity(uid: int, system: str = "") -> dict[str, str]:
     """Returns the texts of the desktop's own files of /etc, by name.
 
-    Its user has this number, and Chromium our flags. ``system`` is the folder of a built system,
-    without a slash at the end; empty: this machine's own.
+    Its user has the number ``uid``, and Chromium gets HiSA's flags. ``system`` is the folder of a
+    built system, without a slash at the end; empty: this machine's own.
     """
     etc = f"{system}/etc"
     files = {
         "passwd": _with_user(f"{etc}/passwd", f"user:x:{uid}:{uid}:user:/home/user:/bin/bash"),
         "group": _with_user(f"{etc}/group", f"user:x:{uid}:"),
     }
-    if system:  # a built one has none: the message bus and what asks it for one would not start
+    if system:  # a built system has no machine-id, without which the message bus would not start
         files["machine-id"] = f"{uuid.uuid4().hex}\n"
     if os.path.isfile(f"{etc}/{_FLAGS}"):
         files[_FLAGS] = _with_own_flags(f"{etc}/{_FLAGS}")
@@ -158,7 +168,7 @@ def identity(uid: int, system: str = "") -> dict[str, str]:
 
 
 def _with_own_flags(path: str) -> str:
-    """Returns Debian's flags for Chromium and ours, which make its pages report their elements."""
+    """Returns Debian's flags for Chromium and HiSA's, which make pages report their elements."""
     texts = []
     for part in (path, os.path.join(os.path.dirname(_HERE), "guest", "chromium.sh")):
         with open(part, encoding="utf-8") as file:
@@ -181,10 +191,10 @@ def _lay_identity(root: str, base: str, uid: int, system: str) -> None:
 
 
 def list_openers(system: str = "") -> str:
-    """The default application for each kind of file, as ``mimeapps.list`` has it.
+    """Returns the default application for each kind of file, as the text of ``mimeapps.list``.
 
-    Of those that are installed, and need no terminal, the one that names the fewest kinds: it was
-    made for them. Without a choice a text opens in a word processor.
+    It is the installed application without a terminal that names the fewest kinds: that one was
+    made for them. Without this choice, a text file opens in a word processor.
     """
     folder = f"{system}/usr/share/applications"
     applications: dict[str, tuple[int, str]] = {}
@@ -207,7 +217,7 @@ def list_openers(system: str = "") -> str:
 
 def _lay_openers(root: str, uid: int, system: str) -> None:
     if os.path.exists(f"{system}/usr/share/applications/mimeapps.list"):
-        return  # the system has a choice of its own
+        return  # the system has its own choice
     folder = f"{root}/home/user/.config"
     os.makedirs(folder)
     with open(f"{folder}/mimeapps.list", "w", encoding="utf-8") as file:
@@ -217,7 +227,7 @@ def _lay_openers(root: str, uid: int, system: str) -> None:
 
 
 def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
-    """Fresh folders: home, tmp, run, and the guest's own code."""
+    """Make the new folders home, tmp and run, and copy the guest's code."""
     for name, mode in (("tmp", 0o1777), ("tmp/.X11-unix", 0o1777), ("run", 0o755)):
         os.makedirs(f"{root}/{name}")
         os.chmod(f"{root}/{name}", mode)
@@ -243,7 +253,7 @@ def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
 
 
 def _owner(uid: int) -> int:
-    """In a user namespace only the one mapped identity exists: our own."""
+    """Return the owner of the user's files: in a user namespace only its own identity exists."""
     return uid if _is_host_root() else 0
 
 
@@ -253,7 +263,7 @@ def _is_host_root() -> bool:
 
 
 def _enter(root: str) -> None:
-    """Make ``root`` the file system's root; the old one is gone for good."""
+    """Make ``root`` the file system's root, and unmount the old one."""
     os.chdir(root)
     _check(_libc.syscall(_PIVOT_ROOT, b".", b"."), "pivot_root")
     _check(_libc.umount2(b".", _DETACH), "umount the old root")
@@ -267,7 +277,7 @@ def _loopback_up() -> None:
 
 
 def _become_user(uid: int) -> None:
-    """Drop every privilege: a real user id as root, else one more user namespace."""
+    """Drop every privilege: as root by a real user id, otherwise by one more user namespace."""
     if _is_host_root():
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -302,17 +312,17 @@ def _build(spec: dict[str, Any]) -> None:
         _lay_share(source, f"{root}{place}", uid, writable=writable, proc=f"{root}/proc")
     _limit_shared_memory(f"{root}/proc", room)
     _loopback_up()
-    with contextlib.suppress(PermissionError):  # containers may refuse this alone
+    with contextlib.suppress(PermissionError):  # a container may refuse just this
         socket.sethostname("desktop")
     _enter(root)
 
 
 def _lay_share(source: str, target: str, uid: int, *, writable: bool, proc: str) -> None:
-    """A folder of the host, without what is mounted below it.
+    """Mount a folder of the host, without the mounts below it.
 
-    Started by root, the desktop's user has a number that owns nothing on the host. Inside, that
-    user stands for the folder's owner: it may read what the owner may, and what it makes is the
-    owner's.
+    If root started the desktop, its user's number owns nothing on the host. In the shared folder
+    that user is mapped to the folder's owner: it may read what the owner may, and its files belong
+    to the owner.
     """
     os.makedirs(target)
     flags = _ATTR_NOSUID | _ATTR_NODEV | (0 if writable else _ATTR_RDONLY)
@@ -341,9 +351,9 @@ def _call(number: int, *arguments: int | bytes, operation: str) -> int:
 
 
 def _mapped_users(owner: int, group: int, uid: int, proc: str) -> int:
-    """A user namespace, as a descriptor, in which the owner has the number of the desktop's user.
+    """Return a descriptor of a user namespace that maps the owner to the desktop's user.
 
-    ``proc`` is that of this process namespace: the host's shows other numbers.
+    ``proc`` is that of this process namespace: the host's has other process ids.
     """
     ready, ready_in = os.pipe()
     end, end_in = os.pipe()
@@ -374,11 +384,11 @@ def _make_folder(folder: str) -> str:
 
 
 def _limit_shared_memory(proc: str, room: int) -> None:
-    """System V segments outlive their processes, so that nobody else would count them."""
+    """Limit System V segments, which outlive their processes and would not be counted elsewhere."""
     try:
         with open(f"{proc}/sys/kernel/shmall", "w", encoding="ascii") as file:
             file.write(str((room << 20) // os.sysconf("SC_PAGESIZE")))
-    except OSError as error:  # older kernels keep this for the host's root
+    except OSError as error:  # older kernels allow this only to the host's root
         sys.stderr.write(f"System V shared memory has no limit: {error}\n")
 
 
@@ -391,7 +401,7 @@ def _reap_until(child: int) -> int:
 
 
 def _first_line() -> bytes:
-    """One line and not a byte more: the rest of standard input is for the guest."""
+    """Read one line and not a byte more: the rest of standard input is for the guest."""
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(0, 1)
@@ -402,10 +412,10 @@ def _first_line() -> bytes:
 
 
 def main() -> int:
-    """Build, start the guest, wait for its end; the kernel then ends all the rest.
+    """Builds the file system, starts the guest and waits for it; the kernel then ends all the rest.
 
-    What is built belongs to root and is read by the desktop's user, so the caller's umask does not
-    hold for it. It holds for what that user leaves in a folder of the host.
+    The caller's umask does not apply to the file system, which belongs to root and must be readable
+    for the desktop's user. It applies to what that user writes in a shared folder of the host.
     """
     callers = os.umask(_UMASK)
     spec = json.loads(_first_line())

@@ -1,8 +1,8 @@
-"""The desktop's file system as bubblewrap builds it, where plain namespaces are refused.
+"""Builds the desktop's file system with bubblewrap, if plain namespaces are refused.
 
-bubblewrap has no overlays in the versions that distributions ship: the system is read-only, and
-home, /tmp and /run are fresh. Each of those is a tmpfs of limited size, where bubblewrap knows
-``--size`` (since 0.7); elsewhere the watchdog ends a desktop that writes more.
+The bubblewrap versions that distributions ship have no overlays, so the system is read-only, and
+home, /tmp and /run are new. Each of those is a tmpfs of limited size if bubblewrap knows ``--size``
+(since 0.7); otherwise the watchdog ends a desktop that writes more.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["command"]
 
 
 _RUN_MB = 64
-"""Sockets, and a copy of the guest's code."""
+"""Size of /run: sockets, and a copy of the guest's code."""
 
 
 @functools.cache
 def _hostname() -> tuple[str, ...]:
-    """The option for a host name of the desktop's own; none where a container refuses it."""
+    """Returns the option for the desktop's own host name; none if a container refuses it."""
     option = ("--hostname", "desktop")
     line = ["bwrap", "--unshare-all", *option, "--ro-bind", "/", "/", "true"]
     result = subprocess.run(line, capture_output=True, check=False)
@@ -45,7 +45,7 @@ def _build_tmpfs(folder: str, megabytes: int) -> list[str]:
 
 
 def _pick_topmost(names: Sequence[str]) -> list[Path]:
-    """As paths, without those that lie in another of them."""
+    """Return the names as paths, without those that are inside another."""
     paths = sorted({Path("/", name) for name in names})
     return [path for path in paths if not any(other in path.parents for other in paths)]
 
@@ -60,7 +60,7 @@ def _covering(path: Path, system: str) -> list[str]:
 
 
 def _system(system: str) -> list[str]:
-    """The system's folders, read-only; those that are links stay links."""
+    """Return options that mount the system's folders read-only; links stay links."""
     line = []
     for name in SYSTEM_FOLDERS:
         source = f"{system}/{name}"
@@ -82,11 +82,18 @@ def command(
     shares: Sequence[Share] = (),
     system: str = "",
 ) -> list[str]:
-    """The command line that runs ``guest`` in a desktop of its own.
+    """Returns the command line that runs ``guest`` in a desktop of its own.
 
-    ``identity`` names the files that stand for those of /etc: without a line for its user in
-    passwd, the message bus does not start. Home, /tmp and /dev/shm take ``disk_mb`` together, half
-    of it home. ``system`` is the folder of a built system in place of the host's own.
+    Args:
+        guest: the command line of the guest.
+        environment: the guest's variables.
+        copies: the host's paths of the guest's code, by path below `GUEST_FOLDER`.
+        covered: folders and files below system folders that are hidden.
+        identity: the host's files that replace those of /etc, by name; without a line for its user
+            in passwd, the message bus does not start.
+        disk_mb: limit for home, /tmp and /dev/shm together, in MiB; home gets half of it.
+        shares: folders of this machine that are shared with the desktop.
+        system: folder of a built system in place of the host's own; empty: the host's own.
     """
     line = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", *_hostname()]
     line += ["--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]

@@ -40,24 +40,24 @@ _PACKAGES = (
     "pygetwindow",
     "pyrect",
 )
-"""Pure Python packages laid into the desktop, so that clients may send PyAutoGUI source."""
+"""Pure Python packages to copy into the desktop, so that clients may send PyAutoGUI source."""
 _GUEST_SOURCE = Path(__file__).resolve().parent.parent / "guest"
 _PYTHON = "/usr/bin/python3"
 _START_SECONDS = 60.0  # chosen by hand
 _FIX = f"{install_command('system')}, then `hisa doctor`"
 _END_SECONDS = 5.0
-"""A killed namespace is gone in milliseconds; longer, and its watchdog is stuck."""
+"""A killed namespace is gone in milliseconds; after this time its watchdog is stuck."""
 _UIDS = range(1_900_000_000, 2_100_000_000)
-"""Numbers of users that no distribution gives out: above those of containers (systemd)."""
+"""User numbers that no distribution assigns: above those of containers (systemd)."""
 _FEW_UIDS = range(58_000, 60_000)
-"""The same where only 65,536 numbers are mapped, as in a container."""
+"""The same if only 65,536 numbers are mapped, as in a container."""
 
 
 def _user_id(isolation: namespaces.Isolation, ident: str) -> int:
-    """The number of a desktop's user: as root one that owns nothing on the host.
+    """Returns the number of a desktop's user: as root, one that owns nothing on the host.
 
-    Each desktop has one of its own, because the kernel counts processes by user; a user namespace
-    has a count of its own, so that any number will do there.
+    Each desktop has its own, because the kernel counts processes by user. A user namespace has its
+    own count, so any number will do there.
     """
     if isolation != "root":
         return 1000
@@ -67,7 +67,7 @@ def _user_id(isolation: namespaces.Isolation, ident: str) -> int:
 
 
 def _list_private_folders(isolation: namespaces.Isolation) -> list[str]:
-    """Host folders inside system folders that hold somebody's work."""
+    """Returns host folders inside system folders that hold the user's work."""
     project = Path(__file__).resolve().parents[4]
     hidden = []
     for folder in {Path.cwd(), project, Path.home()}:
@@ -80,7 +80,7 @@ def _list_private_folders(isolation: namespaces.Isolation) -> list[str]:
 
 
 def _identity_files(folder: Path, uid: int, system: str) -> dict[str, str]:
-    """Files for the desktop's /etc, by name."""
+    """Writes the files for the desktop's /etc; returns their paths by name."""
     files = {}
     for name, text in identity(uid, system).items():
         place = folder / name
@@ -91,7 +91,7 @@ def _identity_files(folder: Path, uid: int, system: str) -> dict[str, str]:
 
 
 def guest_code() -> dict[str, str]:
-    """Returns the host's paths of the guest's packages, by place under the guest's folder."""
+    """Returns the host's paths of the guest's packages, by path below the guest's folder."""
     copies = {"guest": str(_GUEST_SOURCE)}
     for name in _PACKAGES:
         spec = importlib.util.find_spec(name)
@@ -110,10 +110,10 @@ class DesktopRuntime:
 
     Args:
         size: the screen, in pixels.
-        idle: it ends itself after so many seconds without a request.
-        isolation: how it is kept apart; None: the strongest way that works here.
-        limits: how much it may take.
-        shares: folders of this machine that it has.
+        idle: seconds without a request after which the desktop ends itself.
+        isolation: how it is isolated; None: the strongest way that works here.
+        limits: how much memory, disk and processes it may take; None: the defaults.
+        shares: folders of this machine that are shared with it.
         system: folder of a built system that it shows in place of this machine's own.
     """
 
@@ -138,10 +138,10 @@ class DesktopRuntime:
 
     @classmethod
     def attach(cls, handle: Mapping[str, Any]) -> DesktopRuntime:
-        """A desktop that another process started.
+        """Returns a desktop that another process started.
 
         Raises:
-            EnvironmentFailed: it is gone.
+            EnvironmentFailed: the desktop is gone.
         """
         known = Handle.from_json(handle)
         if not state.is_alive(known):
@@ -154,7 +154,7 @@ class DesktopRuntime:
 
     @property
     def handle(self) -> Handle:
-        """The handle by which it is reached.
+        """The handle with which the desktop is reached.
 
         Raises:
             EnvironmentFailed: it was not started, or was stopped.
@@ -165,19 +165,19 @@ class DesktopRuntime:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the desktop runs."""
         return self._handle is not None and state.is_alive(self._handle)
 
     def start(self) -> None:
-        """Start it and wait until the guest inside says that it is ready. Blocks for a second.
+        """Starts the desktop and waits until its guest is ready. Blocks for about a second.
 
         Raises:
-            EnvironmentFailed: what it needs is not here; or it cannot be started, and the message
+            EnvironmentFailed: a requirement is missing; or it cannot be started, and the message
                 ends with the log's last lines.
         """
         if missing := missing_requirements(built=bool(self.system)):
             raise EnvironmentFailed(
-                f"no private desktop can be made: {'; '.join(probe.detail for probe in missing)}",
+                f"no private desktop can start: {'; '.join(probe.detail for probe in missing)}",
                 fix="; and ".join(dict.fromkeys(probe.fix for probe in missing)),
             )
         isolation = self.isolation or namespaces.available_isolation()
@@ -191,7 +191,7 @@ class DesktopRuntime:
             raise
 
     def stop(self) -> None:
-        """End it and everything in it; nothing is left. Does nothing where it is not running."""
+        """Ends the desktop and everything in it, and removes its files, if it is running."""
         if self._handle is not None:
             state.end(self._handle)
             self._handle = None
@@ -199,9 +199,9 @@ class DesktopRuntime:
 
     @property
     def ended(self) -> tuple[str, float | None]:
-        """The watchdog's reason for ending it, as "it held 4300 MB of memory; …"; else empty.
+        """The watchdog's reason for ending it, as "it held 4300 MB of memory; …"; otherwise empty.
 
-        See `state.why_ended` for what comes with it.
+        See `state.why_ended` for the second value.
         """
         return ("", None) if self._handle is None else state.why_ended(self._handle)
 
@@ -235,7 +235,7 @@ class DesktopRuntime:
         self._write_down(folder)
 
     def _watchdog(self, folder: Path, fds: tuple[int, int]) -> list[str]:
-        """The command line of the watchdog; what it starts comes after it."""
+        """Return the command line of the watchdog, without the command that it starts."""
         options = {
             "folder": str(folder),
             "fds": fds,
@@ -320,25 +320,25 @@ def _environment(uid: int, system: str) -> dict[str, str]:
 
 
 def _language(system: str) -> str:
-    """Returns the language that a built system was made for."""
+    """Returns the language of a built system."""
     text = Path(f"{system}/etc/default/locale").read_text(encoding="ascii")
     return text.strip().removeprefix("LANG=")
 
 
 _Start = Callable[[tuple[int, int]], tuple["subprocess.Popen[bytes]", str]]
-"""Starts a guest with a listening socket and a descriptor on which it says that it is ready.
+"""Starts a guest with a listening socket and a descriptor on which it reports that it is ready.
 
-Returns its process and what that reads from standard input, which no process list shows."""
+Returns its process, and the text for its standard input, which no process list shows."""
 
 
 def start_guest(folder: Path, label: str, start: _Start, *, fix: str = _FIX) -> None:
-    """Start a guest that is reached by ``folder/socket``, and wait until it is ready.
+    """Starts a guest that listens on ``folder/socket``, and waits until it is ready.
 
     Args:
-        folder: holds its socket, and what it has written in ``log``.
-        label: the guest, as printed.
-        start: starts it.
-        fix: what helps where it does not become ready.
+        folder: the folder of its socket, and of its output in ``log``.
+        label: the guest's name in errors.
+        start: starts its process.
+        fix: the command that helps if it does not become ready.
 
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
@@ -376,7 +376,7 @@ def _await_ready(
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process to end, and kill it where it does not."""
+    """Terminates a process, and kills it if it does not end."""
     process.terminate()
     try:
         process.wait(_END_SECONDS)

@@ -1,4 +1,4 @@
-"""Which way of isolating works on this machine, and the command line that does it."""
+"""Finds the way of isolation that works on this machine, and its command line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Literal
 __all__ = ["Isolation", "available_isolation", "command", "refusals"]
 
 Isolation = Literal["root", "user", "bubblewrap", "none"]
-"""root: real root's namespaces; user: a user namespace; bubblewrap: its own, no overlay."""
+"""root: namespaces made by real root; user: a user namespace; bubblewrap: its own namespaces,
+without an overlay."""
 
 _UNSHARE = ("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child=KILL")
 _TRY = "mount -t tmpfs tmpfs /mnt && mount -t proc proc /proc"
 _BUBBLEWRAP = ("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
-"""As much as a desktop asks of it: a container may allow the one and refuse the other."""
+"""A trial of all that a desktop needs of it: a container may allow one part and refuse another."""
 
 
 @functools.cache
@@ -37,7 +38,7 @@ def _try_isolations() -> tuple[Isolation, dict[Isolation, str]]:
 
 
 def available_isolation() -> Isolation:
-    """The strongest isolation that works here; tried once."""
+    """Returns the strongest isolation that works here; tries only once."""
     return _try_isolations()[0]
 
 
@@ -47,14 +48,14 @@ def refusals() -> dict[Isolation, str]:
 
 
 def command(isolation: Isolation) -> list[str]:
-    """The prefix that runs the rest of a command line as root of fresh namespaces."""
+    """Returns the prefix that runs the rest of a command line as root of fresh namespaces."""
     if isolation == "user":
         return [*_UNSHARE, "--user", "--map-root-user"]
     return [*_UNSHARE]
 
 
 def _refusal(line: list[str]) -> str:
-    """Run a command; returns why it failed, empty where it worked."""
+    """Run a command; return why it failed, empty if it worked."""
     if shutil.which(line[0]) is None:
         return f"{line[0]} is not installed"
     try:

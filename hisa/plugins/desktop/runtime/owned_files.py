@@ -1,8 +1,8 @@
-"""Finds what belongs to the person who runs HiSA inside the folders that a desktop shares.
+"""Finds the user's own files in the system folders that a desktop shows.
 
-A desktop made without root runs under that person's own number, so the permissions of files would
-not keep it from reading what they alone may read. Nearly everything of theirs lies in their home,
-which does not exist inside; this finds the rest.
+A desktop that is started without root runs under the user's own number, so file permissions would
+not keep it from reading the user's private files. Nearly all of them are in the home folder, which
+does not exist inside; this finds the rest.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from collections.abc import Iterator, Sequence
 __all__ = ["find_owned"]
 
 _DEPTH = {"opt": 4, "var": 4, "etc": 3, "usr": 3}
-"""How many folders deep: `/var/lib/NAME/x`; below, one that is not theirs rarely holds theirs."""
+"""How many folders deep to search, as `/var/lib/NAME/x`; below that, a folder of another owner
+rarely has files of the user's."""
 _MOST = 200_000
-"""Entries looked at in all: a second at most; a Debian desktop has 5,000 of them (70 ms)."""
+"""Most entries that are searched: a second at most; a Debian desktop has 5,000 of them (70 ms)."""
 
 
 def find_owned(folders: Sequence[str], uid: int) -> list[str]:
-    """Paths of what the user owns below the system folders, without the leading slash.
+    """Returns paths that the user owns below the system folders, without the leading slash.
 
-    Of a tree only the topmost. The system itself is root's: of what root owns, what others may not
-    read.
+    Of an owned folder, only its own path is returned. Root owns the system itself, so for root only
+    paths count that others may not read.
     """
     left = [_MOST]
     paths: list[str] = []

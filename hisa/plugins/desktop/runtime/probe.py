@@ -1,4 +1,4 @@
-"""What a desktop needs: what is here, why what looks so does not work, and what helps."""
+"""Probes what a desktop needs: what is installed, why it does not work, and what helps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SNAP_FREE_BROWSER = (
     "sudo add-apt-repository ppa:xtradeb/apps && sudo apt-get install chromium chromium-driver; "
     "or the .deb package of Google Chrome"
 )
-"""Ways to a browser on Ubuntu, whose own packages are snaps."""
+"""Ways to install a browser on Ubuntu, whose own packages are snaps."""
 _STUB_BYTES = 65_536
 """A stub is a short script; the programs themselves are megabytes."""
 _PROFILE = "bwrap-userns-restrict"
@@ -50,22 +50,22 @@ _CONTAINER = (
     "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined …, "
     "podman run --security-opt unmask=ALL …"
 )
-"""The options that let an ordinary user of a container make namespaces."""
+"""The options with which an ordinary user of a container can make namespaces."""
 
 
 def probe() -> list[Probe]:
-    """Everything that a private desktop needs or its tasks like to have. Blocks for a moment.
+    """Probes everything that a private desktop needs or its tasks may use. Blocks for a moment.
 
-    Without those ``needed`` no private desktop starts.
+    Without those that are ``needed``, no private desktop starts.
     """
     return [*_programs(), _accessibility(), _modules(), _isolation(), _overlay()]
 
 
 def missing_requirements(*, built: bool = False) -> list[Probe]:
-    """Returns the failed probes of what every private desktop needs, but the guest's libraries.
+    """Returns the failed probes of what every private desktop needs, except the guest's libraries.
 
     Args:
-        built: it shows a built system, which has its own programs.
+        built: whether the desktop shows a built system, which has its own programs.
     """
     probes = (_isolation(),) if built else (*_programs(), _accessibility(), _isolation())
     return [probe for probe in probes if probe.needed and not probe.ok]
@@ -87,7 +87,7 @@ def _programs() -> Iterator[Probe]:
 
 def _accessibility() -> Probe:
     launcher = next((path for path in _LAUNCHERS if Path(path).exists()), None)
-    detail = launcher or "no at-spi-bus-launcher: elements cannot be told"
+    detail = launcher or "no at-spi-bus-launcher: elements cannot be read"
     return Probe("accessibility bus", launcher is not None, detail, "" if launcher else _FIX)
 
 
@@ -133,25 +133,25 @@ def _overlay() -> Probe:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the kernel makes no namespaces for this user, and the commands that change it."""
+    """Why the kernel makes no namespaces for this user, and the commands that change that."""
 
     reason: str
     fix: str
 
 
 def why_refused(proc: Path = Path("/proc")) -> Refusal:
-    """Find out why neither unshare nor bubblewrap works.
+    """Finds out why neither unshare nor bubblewrap works.
 
     Args:
-        proc: where the kernel's switches are read.
+        proc: the proc file system with the kernel's switches.
     """
     kernel, user = proc / "sys/kernel", proc / "sys/user"
     if _value(kernel / "apparmor_restrict_unprivileged_userns") == "1":
         return Refusal(
-            "AppArmor refuses an ordinary user's namespaces, to unshare as to bubblewrap "
+            "AppArmor refuses namespaces to ordinary users, for unshare and for bubblewrap "
             "(kernel.apparmor_restrict_unprivileged_userns=1)",
-            f"{install_command('system')}, which loads the profile {_PROFILE} of the distribution "
-            f"for bubblewrap alone (by hand, with the package apparmor-profiles: sudo cp {_EXTRA} "
+            f"{install_command('system')}, which loads the distribution's profile {_PROFILE} for "
+            f"bubblewrap alone (by hand, with the package apparmor-profiles: sudo cp {_EXTRA} "
             f"/etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/{_PROFILE}); or for "
             "every program: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
         )
@@ -161,7 +161,7 @@ def why_refused(proc: Path = Path("/proc")) -> Refusal:
     ):
         if _value(switch) == "0":
             return Refusal(
-                f"the kernel refuses an ordinary user's namespaces ({name.partition('=')[0]}=0)",
+                f"the kernel refuses namespaces to ordinary users ({name.partition('=')[0]}=0)",
                 as_root(f"sysctl -w {name}"),
             )
     return Refusal("neither namespaces nor bubblewrap work", _list_ways())

@@ -1,9 +1,9 @@
-"""The folder in which running desktops are written down, so that others can find and end them.
+"""The folder that records running desktops, so that other processes can find and end them.
 
-``${XDG_RUNTIME_DIR or /tmp}/hisa-UID/desktops/ID/`` holds ``handle.json``, the guest's socket, its
-token and its log, and who uses it; mode 0700. The process that is written down is the watchdog
-outside (`runtime.watchdog`): a desktop ends with it, so a folder whose watchdog is gone is only
-litter, and `reap` removes it.
+``${XDG_RUNTIME_DIR or /tmp}/hisa-UID/desktops/ID/`` has ``handle.json``, the guest's socket, token
+and log, and the desktop's owner; its mode is 0700. The recorded process is the watchdog outside
+(`runtime.watchdog`): a desktop ends with it, so a folder whose watchdog is gone is a leftover, and
+`reap` removes it.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ _SOCKET_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """What it takes to reach a running desktop again; JSON through `to_json` and `from_json`."""
+    """The data with which a running desktop is reached again; JSON by `to_json` and `from_json`."""
 
     id: str
     pid: int
     started: int
-    """Start of ``pid`` in clock ticks since boot: a later process of that number has another."""
+    """Start of ``pid`` in clock ticks since boot, to tell it from a later process with that id."""
     socket: str
     token_file: str
     created: float
     width: int
     height: int
     idle: float = 0.0
-    """It ends itself after so many seconds without a request; 0: not known."""
+    """Seconds without a request after which the desktop ends itself; 0: not known."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain object."""
+        """Returns the handle as a plain object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Handle:
-        """Make a handle from what `to_json` returned.
+        """Makes a handle from what `to_json` returned.
 
         Raises:
             EnvironmentFailed: the object is not a handle.
@@ -92,7 +92,7 @@ class Handle:
 
     @property
     def token(self) -> str:
-        """The guest's bearer token; empty where it is gone."""
+        """The guest's bearer token; empty if its file is gone."""
         try:
             return Path(self.token_file).read_text(encoding="ascii").strip()
         except OSError:
@@ -100,10 +100,10 @@ class Handle:
 
 
 def desktops_folder() -> Path:
-    """The folder of all desktops of this user, made as needed.
+    """Returns the folder of all desktops of this user; makes it if needed.
 
     Raises:
-        EnvironmentFailed: somebody else owns a folder of that name.
+        EnvironmentFailed: another user owns a folder of that name, or may write in it.
     """
     uid = os.getuid()
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
@@ -122,14 +122,14 @@ def desktops_folder() -> Path:
 
 
 def new_folder() -> Path:
-    """A new empty folder for one desktop."""
+    """Makes a new empty folder for one desktop."""
     folder = desktops_folder() / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
     return folder
 
 
 def process_start(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None where it is gone or a zombie."""
+    """Returns a process's start, in clock ticks since boot; None if it is gone or a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -143,8 +143,8 @@ def is_alive(handle: Handle) -> bool:
 
 
 def end(handle: Handle, *, seconds: float = 5.0) -> None:
-    """End a desktop, wait for its processes, and remove its folder."""
-    # The watchdog waits until all is gone; killed, it takes the desktop along a moment later.
+    """Ends a desktop, waits for its processes, and removes its folder."""
+    # The watchdog waits until all processes are gone; if it is killed, they end a moment later.
     for number in (signal.SIGTERM, signal.SIGKILL):
         if is_alive(handle):
             _send(handle.pid, number)
@@ -161,12 +161,12 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The HiSA that uses a desktop, or last did."""
+    """The HiSA process that uses a desktop, or was the last to use it."""
 
     pid: int
     started: int
     run: str = ""
-    """Id of the run; empty: it was not started for one."""
+    """Id of the run; empty if there is none."""
 
     @property
     def alive(self) -> bool:
@@ -175,13 +175,13 @@ class Owner:
 
 
 def write_owner(handle: Handle, run: str = "") -> None:
-    """Write down that this process uses the desktop."""
+    """Records that this process uses the desktop."""
     known = Owner(os.getpid(), process_start(os.getpid()) or 0, run)
     replace_file(handle.folder / "owner.json", json.dumps(asdict(known)).encode())
 
 
 def read_owner(handle: Handle) -> Owner | None:
-    """Who uses it; None where that is not known."""
+    """Returns the owner of the desktop; None if it is not known."""
     try:
         text = (handle.folder / "owner.json").read_text(encoding="utf-8")
         return Owner(**json.loads(text))
@@ -190,7 +190,7 @@ def read_owner(handle: Handle) -> Owner | None:
 
 
 def usage(handle: Handle) -> ResourceUsage:
-    """Count the desktop's processes and threads, and the bytes of their memory and files."""
+    """Counts the desktop's processes and threads, and the bytes of their memory and files."""
     first = first_inside(next(iter(children(handle.pid)), 0))
     if first is None:
         return ResourceUsage()
@@ -199,10 +199,10 @@ def usage(handle: Handle) -> ResourceUsage:
 
 
 def why_ended(handle: Handle) -> tuple[str, float | None]:
-    """Returns the watchdog's reason for ending it; empty where it did not.
+    """Returns the watchdog's reason for ending the desktop; empty if it did not end it.
 
-    With it comes since when more than half of the limit was taken, in seconds since the machine
-    was started, where that is known: see `hisa.plugins.desktop.runtime.watchdog.blame`.
+    The second value is the time since which more than half of the limit was taken, in seconds since
+    boot; None if unknown. See `hisa.plugins.desktop.runtime.watchdog.blame`.
     """
     try:
         record = json.loads((handle.folder / "ended").read_text(encoding="utf-8"))
@@ -213,22 +213,23 @@ def why_ended(handle: Handle) -> tuple[str, float | None]:
 
 
 def list_desktops() -> list[Handle]:
-    """The running desktops of this user, oldest first."""
+    """Returns the running desktops of this user, oldest first."""
     handles = (_read(folder) for folder in desktops_folder().iterdir())
     alive = (handle for handle in handles if handle is not None and is_alive(handle))
     return sorted(alive, key=lambda handle: handle.created)
 
 
 def reap(*, older: float = 60.0) -> int:
-    """Remove what dead desktops left; returns their number.
+    """Removes the folders of desktops that are gone; returns their number.
 
     Args:
-        older: seconds since a folder without a handle was made; younger ones are still starting.
+        older: least age, in seconds, of a removed folder without a handle; younger ones may belong
+            to desktops that are starting.
     """
     removed = 0
     for folder in desktops_folder().iterdir():
         handle = _read(folder)
-        user = handle and read_owner(handle)  # may still ask why it was ended
+        user = handle and read_owner(handle)  # may still ask why the desktop was ended
         with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
             young = handle is None and time.time() - folder.stat().st_mtime < older
             if not (young or (handle and is_alive(handle)) or (user and user.alive)):

@@ -1,11 +1,11 @@
-"""The watchdog outside a private desktop: keeps its limits, bounds its log, ends a silent one.
+"""The watchdog outside a private desktop: enforces its limits, bounds its log, ends a silent one.
 
-As ``watchdog.py --cages PROCESSES,MEMORY_MB COMMAND…`` it starts the guest of a display that exists
-already, and keeps the limits of all that the guest starts, together, also after the guest's end.
+It starts the desktop as its child and lives as long as the desktop, even if HiSA ends. The system's
+Python runs it with the standard library alone, as ``watchdog.py JSON COMMAND…``; nothing inside can
+see or stop it. Before it ends a desktop, it writes down why.
 
-It starts the desktop as its child and lives as long as that does, whatever becomes of HiSA. It is
-run by the system's Python with the standard library alone, as ``watchdog.py JSON COMMAND…``;
-nothing inside can see or stop it. Where it ends a desktop, it writes down why before it does.
+As ``watchdog.py --cages PROCESSES,MEMORY_MB COMMAND…`` it starts the guest of an existing display,
+and enforces the limits for all that the guest starts, together, even after the guest's end.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ __all__ = [
 ]
 
 _TICK_SECONDS, _SHARE = 0.5, 0.05
-"""How often the processes are looked at, and the most of a processor that it may cost."""
+"""Shortest time between two looks at the processes, and their largest share of a processor."""
 _GRACE_SECONDS = 5.0
-"""A guest ends itself when it is idle; only one that did not is ended from here."""
+"""An idle guest ends itself; the watchdog ends it only if it has not done so after this time."""
 _LOG_BYTES = 256 << 10
-"""Most of the log on the disk: it is read where a desktop does not start."""
+"""Largest size of the log, which is read if a desktop does not start."""
 _CROWDED, _CROWDED_SECONDS = 0.97, 10.0
-"""Share of the limit of processes from which on hardly a command can start, and how long for."""
+"""Share of the limit of processes above which hardly any command can start, and how long that may
+last."""
 _WRITTEN = ("home/user", "tmp", "dev/shm", "run")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of <sys/prctl.h>
 _MEMORY = re.compile(r"^(RssAnon|RssShmem|VmSwap|Threads):\s+(\d+)", re.MULTILINE)
@@ -58,7 +59,7 @@ _SHARED = re.compile(r"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class WatchdogOptions:
-    """What is watched; a limit of 0 is none."""
+    """What the watchdog watches; a limit of 0 means no limit."""
 
     folder: str
     fds: tuple[int, ...]
@@ -70,22 +71,22 @@ class WatchdogOptions:
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """What the processes of a desktop hold."""
+    """The resources that the processes of a desktop take."""
 
     processes: int = 0
     """Processes and threads."""
     memory: int = 0
-    """Bytes, what they share counted once for each: never less than they hold."""
+    """Bytes; shared memory counts once for each process, so the true sum is never larger."""
 
 
 class ProcessLimitTracker:
     """Tells a desktop that stays at its limit of processes from one that only touches it.
 
-    The kernel keeps an ordinary user's desktop just below the limit: nothing in it can start a
-    command any more, and nothing would say so.
+    The kernel keeps an ordinary user's desktop just below the limit: no command can start any more,
+    and nothing would report that.
 
     Args:
-        limit: processes and threads; 0: none.
+        limit: most processes and threads; 0: no limit.
     """
 
     def __init__(self, limit: int) -> None:
@@ -93,7 +94,7 @@ class ProcessLimitTracker:
         self._since: float | None = None
 
     def stays(self, processes: int, at: float) -> bool:
-        """Whether it has been there for `_CROWDED_SECONDS`; ``at`` is a monotonic time."""
+        """Whether it has been at the limit for `_CROWDED_SECONDS`; ``at`` is a monotonic time."""
         if not 0 < self._limit * _CROWDED <= processes:
             self._since = None
             return False
@@ -102,7 +103,7 @@ class ProcessLimitTracker:
 
 
 class Log:
-    """A file of limited size: how much came after the first part is said at the end.
+    """A log file of limited size; its last line says how many bytes were dropped.
 
     Args:
         path: the file.
@@ -114,14 +115,14 @@ class Log:
         self._dropped = 0
 
     def write(self, data: bytes) -> None:
-        """Append what there is room for."""
+        """Appends as much of the data as there is room for."""
         head = data[: self._room]
         self._room -= len(head)
         self._dropped += len(data) - len(head)
         self._put(head)
 
     def close(self) -> None:
-        """Say what was dropped and close."""
+        """Writes how much was dropped, and closes the file."""
         if self._dropped:
             self._put(f"\n[{self._dropped} bytes of output dropped]\n".encode())
         self._file.close()
@@ -132,7 +133,7 @@ class Log:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that this one started; empty where it is gone."""
+    """Returns the ids of the processes that a process started; empty if it is gone."""
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
     except OSError:
@@ -141,9 +142,9 @@ def children(pid: int) -> list[int]:
 
 
 def first_inside(launcher: int) -> int | None:
-    """The first process of the desktop that ``launcher`` (unshare or bwrap) made.
+    """Returns the first process of the desktop that ``launcher`` (unshare or bwrap) made.
 
-    None while it still has the host's file system: what is seen there is not the desktop's.
+    None while it still has the host's file system, whose content is not the desktop's.
     """
     for pid in children(launcher):
         with contextlib.suppress(OSError):
@@ -154,27 +155,30 @@ def first_inside(launcher: int) -> int | None:
 
 @dataclass(frozen=True)
 class Process:
-    """One process of a desktop, as its /proc numbers it."""
+    """One process of a desktop, with the ids of the desktop's /proc."""
 
     pid: int
     parent: int
     started: int
-    """Clock ticks since the machine was started."""
+    """Clock ticks since boot."""
     threads: int
     memory: int
     """Bytes."""
 
 
 def blame(processes: Sequence[Process], limit: int, held: Callable[[Process], int]) -> int | None:
-    """The latest moment since which more than half of a limit was taken; None where there is none.
+    """Returns the latest time since which over half of a limit was taken; None if there is none.
 
-    A process counts from the start of its oldest living ancestor below the guest: what a program
-    of the task's own takes later is not laid on whoever acted meanwhile.
+    A process counts from the start of its oldest living ancestor below the guest, so an agent is
+    not blamed for what the task's own program takes later.
 
     Args:
-        processes: those of one desktop.
-        limit: what is allowed to all of them together.
-        held: what one of them takes of it.
+        processes: all processes of one desktop.
+        limit: the limit for all of them together.
+        held: returns how much of it one process takes.
+
+    Returns:
+        Clock ticks since boot.
     """
     by_pid = {process.pid: process for process in processes}
     base = {1, min((pid for pid in by_pid if pid != 1), default=1)}  # the first, and the guest
@@ -218,7 +222,7 @@ def resource_usage(first: int) -> ResourceUsage:
 
 
 def _held_exactly(proc: str, pids: Sequence[str]) -> int:
-    """Bytes held, shared ones counted once: dear, so asked only when the sum is over the limit."""
+    """Returns bytes held, with shared ones counted once; slow, so only for a sum over the limit."""
     own = shared = 0
     for pid in pids:
         numbers = _numbers(_SHARED, f"{proc}/{pid}/smaps_rollup")
@@ -230,7 +234,7 @@ def _held_exactly(proc: str, pids: Sequence[str]) -> int:
 
 
 def _sum_unnamed(proc: str, pids: Sequence[str]) -> int:
-    """Bytes of memory files (memfd_create): no mount limits them, and no process need map them."""
+    """Returns bytes of memory files (memfd_create): no mount limits them, none need be mapped."""
     sizes: dict[tuple[int, int], int] = {}
     for pid in pids:
         folder = f"{proc}/{pid}/fd"
@@ -263,7 +267,7 @@ def _numbers(pattern: re.Pattern[str], path: str) -> dict[str, int]:
 
 
 def count_written_bytes(first: int) -> int:
-    """Bytes in the desktop's file systems of memory."""
+    """Returns the bytes of files in the desktop's tmpfs file systems."""
     used: dict[int, int] = {}
     for name in _WRITTEN:
         path = f"/proc/{first}/root/{name}"
@@ -274,7 +278,7 @@ def count_written_bytes(first: int) -> int:
 
 
 class _Answers(threading.Thread):
-    """Asks the guest now and then whether it lives, which its own clock of idle time ignores."""
+    """Asks the guest now and then whether it lives; the guest's idle clock ignores the question."""
 
     def __init__(self, path: str, idle: float) -> None:
         super().__init__(daemon=True)
@@ -283,7 +287,7 @@ class _Answers(threading.Thread):
         self.heard = time.monotonic()
 
     def run(self) -> None:
-        """Ask until the process ends."""
+        """Asks until the process ends."""
         while True:
             time.sleep(min(60.0, max(0.1, self._idle / 5)))
             idle = self._ask()
@@ -312,7 +316,7 @@ class _Watchdog:
         self._crowd = ProcessLimitTracker(options.processes)
 
     def stand(self, output: int, log: Log) -> int:
-        """Watch until the desktop has ended; returns the exit code of its launcher."""
+        """Watches until the desktop has ended; returns the exit code of its launcher."""
         gone = os.pidfd_open(self._child.pid)
         while True:
             wait = max(0.0, self._next - time.monotonic())
@@ -329,11 +333,11 @@ class _Watchdog:
         return self._child.wait()
 
     def end(self, why: str = "", since: int | None = None) -> None:
-        """Kill the first process inside; the kernel ends the others with it.
+        """Kills the first process inside; the kernel ends the others with it.
 
         Args:
-            why: the limit that was passed.
-            since: `blame` for it.
+            why: the limit that was passed, as a sentence.
+            since: the result of `blame` for it.
         """
         if why:
             draft = Path(self._orders.folder, "ended.new")
@@ -356,7 +360,7 @@ class _Watchdog:
         self._next = now + max(_TICK_SECONDS, (now - begun) / _SHARE)
 
     def _excess(self, first: int) -> tuple[str, int | None]:
-        """Describes the first limit that is exceeded, with its `blame`; empty where none is."""
+        """Describes the first limit that is exceeded, with its `blame`; empty if none is."""
         options = self._orders
         now = resource_usage(first)
         stays = self._crowd.stays(now.processes, time.monotonic())
@@ -379,7 +383,7 @@ class _Watchdog:
 
 
 class _Cages:
-    """Watches what a guest starts; whoever is left over by its parent comes to this process."""
+    """Watches all that a guest starts; orphans become children of this process."""
 
     def __init__(self, processes: int, memory_mb: int, guest: subprocess.Popen[bytes]) -> None:
         self._processes = processes
@@ -389,7 +393,7 @@ class _Cages:
         self._crowd = ProcessLimitTracker(processes)
 
     def look(self) -> bool:
-        """End what is over the limits; returns whether anything is left that was started."""
+        """Ends what is over the limits; returns whether any started process is left."""
         processes = {process.pid: process for process in _processes(os.getpid())}
         self._left &= processes.keys()
         tops = [os.getpid(), self._guest.pid, *self._left]
@@ -418,14 +422,14 @@ def _watch_cages(limits: str, line: list[str]) -> int:
     for number in (*fds, 0):
         os.close(number)
     signal.signal(signal.SIGTERM, lambda *_: guest.terminate())
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever ends is gone at once
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that no ended process stays as a zombie
     cages = _Cages(processes, memory_mb, guest)
     while guest.poll() is None:
         started = time.process_time()
         cages.look()
         with contextlib.suppress(subprocess.TimeoutExpired):
             guest.wait(max(_TICK_SECONDS, (time.process_time() - started) / _SHARE))
-    if cages.look() and os.fork() == 0:  # nobody waits for what goes on in the background
+    if cages.look() and os.fork() == 0:  # a child watches what goes on; this process may end
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
         while cages.look():
             time.sleep(_TICK_SECONDS)
@@ -441,7 +445,7 @@ def _die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def main() -> int:
-    """Start the desktop and stand by it."""
+    """Starts the desktop and watches it until its end."""
     if sys.argv[1] == "--cages":
         return _watch_cages(sys.argv[2], sys.argv[3:])
     known = json.loads(sys.argv[1])

@@ -1,1 +1,1 @@
-"""MiniWoB++: the pages of the ``miniwob`` package, and how one is shown and watched."""
+"""Shows the pages of MiniWoB++, from the ``miniwob`` package, and reads their rewards."""

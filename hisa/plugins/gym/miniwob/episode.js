@@ -1,11 +1,11 @@
 
 // Added to the pages' own core.js. It asks the stage for the seed, begins one episode without a
-// time limit, says when it is ready and what it gave, and holds a line open while the page lives.
+// time limit, reports its start and its reward, and keeps a connection open while the page lives.
 (function () {
   if (window.top !== window) return;
 
   function tell(what, body) {
-    // Answered before anything else happens: what the page gave is kept before the agent sees it.
+    // Synchronous, so that the stage has the reward before the agent sees the end.
     var request = new XMLHttpRequest();
     request.open('POST', '/stage/' + what, false);
     request.send(JSON.stringify(body || {}));
@@ -23,8 +23,8 @@
     if (!ready) tell('broken', {message: String(event.message)});
   });
 
-  // The reward so far, the clock and the marks of clicks are for people who try the pages; the
-  // clock would also keep the screen from ever coming to rest.
+  // The reward so far, the clock and the marks of clicks are for people who try the pages. The clock
+  // would also keep the screen from ever settling.
   var style = document.createElement('style');
   style.textContent = '#reward-display, #click-canvas, #reward-reason { visibility: hidden; }';
   document.head.appendChild(style);

@@ -1,4 +1,4 @@
-"""One episode in the machine: started by a setup step, then read for its reward."""
+"""Reads the reward of an episode on the machine, which a setup step started."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ PROGRAM = "/tmp/hisa-miniwob.pyz"
 STATE = "/tmp/hisa-miniwob.json"
 LOG = "/tmp/hisa-miniwob.log"
 _SCALE, _FLIGHT_SCALE = 2, 1
-"""Screen pixels for one of the page: small pages are 160 x 210, those of airlines like a phone."""
+"""Screen pixels per page pixel: most pages are 160 x 210, those of airlines as large as a phone."""
 _GRACE_SECONDS, _POLL_SECONDS = 1.0, 0.1
-"""For a page that has not ended: an idle browser handles a click in some hundredths of a second."""
+"""Wait for an episode to end: an idle browser handles a click in some hundredths of a second."""
 _CLOSED = (0, -signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGINT)
-"""How a browser ends that somebody closed; any other end is a crash."""
+"""Exit codes of a browser that was closed; any other code is a crash."""
 
 
 class EpisodeState(BaseModel):
-    """What the stage wrote down; see `hisa.plugins.gym.miniwob.stage`."""
+    """The state that the stage writes; see `hisa.plugins.gym.miniwob.stage`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     pid: int
@@ -50,7 +50,7 @@ class EpisodeState(BaseModel):
 
 
 def command(page: str, seed: int) -> str:
-    """The bash line that shows a page of the application until its browser ends."""
+    """Returns the bash line that shows a page of the application until its browser ends."""
     scale = _FLIGHT_SCALE if page.startswith("flight/") else _SCALE
     words = ["python3", PROGRAM, "--page", page, "--seed", str(seed), "--scale", str(scale)]
     return f"{shlex.join([*words, '--state', STATE])} >{LOG} 2>&1"
@@ -60,7 +60,7 @@ async def episode_state(environment: Environment) -> EpisodeState | None:
     """Returns the episode's state; None before the stage has begun.
 
     Raises:
-        EnvironmentFailed: what is written there is not the stage's.
+        EnvironmentFailed: the file cannot be read, or the stage did not write it.
     """
     try:
         return EpisodeState.model_validate_json(await environment.read_file(STATE))
@@ -73,7 +73,7 @@ async def episode_state(environment: Environment) -> EpisodeState | None:
 
 
 async def last_output(environment: Environment) -> str:
-    """The end of the stage's log, where browser and stage say what went wrong."""
+    """Returns the end of the stage's log, where browser and stage report errors."""
     try:
         text = (await environment.read_file(LOG)).decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -84,10 +84,11 @@ async def last_output(environment: Environment) -> str:
 
 
 async def outcome(environment: Environment) -> tuple[float, str]:
-    """The reward of the page without its time penalty, and why.
+    """Returns the page's reward without its time penalty, and the reason.
 
-    What the agent gave up, by leaving the page, by closing the browser or by not finishing, is 0.
-    A busy browser is given time to handle the agent's last click before it counts as not finished.
+    An episode that the agent gave up, by leaving the page, by closing the browser or by not
+    finishing, has reward 0. A busy browser gets time to handle the agent's last click before it
+    counts as not finished.
 
     Raises:
         EnvironmentFailed: the page, its browser or the stage broke before there was a reward.
@@ -101,7 +102,7 @@ async def outcome(environment: Environment) -> tuple[float, str]:
 
 
 async def over(environment: Environment) -> str:
-    """Returns why the episode is over; its page takes nothing more then. Empty while it goes on.
+    """Returns why the episode is over, after which its page reacts no more; empty while it goes on.
 
     Raises:
         EnvironmentFailed: the machine does not answer.
@@ -112,14 +113,14 @@ async def over(environment: Environment) -> str:
 
 
 async def _read_reward(environment: Environment) -> tuple[float, str] | None:
-    """The reward as far as it is certain; None while the page may still give one."""
+    """Returns the reward and the reason; None while the page may still give a reward."""
     state = await episode_state(environment)
     if state is None:
-        raise EnvironmentFailed(f"{STATE} is gone: nothing is known of the episode")
+        raise EnvironmentFailed(f"{STATE} is gone, so the episode's reward is not known")
     if state.reward is not None:
         return state.reward, f"reward {state.reward:g} {state.reason}".strip()
     if state.left:
-        return 0.0, "the page was left or loaded again before it gave a reward"
+        return 0.0, "the page was left or reloaded before it gave a reward"
     if state.exit in _CLOSED:
         return 0.0, "the browser was closed before the page gave a reward"
     if state.exit is not None:

@@ -1,6 +1,6 @@
-"""The pages of the ``miniwob`` package: which there are, and all of them in one file to run.
+"""Lists the pages of the ``miniwob`` package, and packs all of them into one file to run.
 
-The package is never imported: that would need Gymnasium and Selenium, which nothing here uses.
+The package is never imported: that would need Gymnasium and Selenium, which are not used here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _REGISTERED = re.compile(r"""id=["']miniwob/([A-Za-z0-9.-]+)-v\d+["']""")
 
 
 def _package() -> Path:
-    """The folder of the package.
+    """Returns the folder of the package.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: the package is not installed.
     """
     spec = importlib.util.find_spec("miniwob")
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
@@ -35,22 +35,22 @@ def _package() -> Path:
 
 
 def tasks() -> tuple[str, ...]:
-    """The tasks that the package registers, sorted; the three with a dot are of FlightWoB.
+    """Returns the tasks that the package registers, sorted; three with a dot belong to FlightWoB.
 
     Raises:
-        UsageError: the package is not installed, or registers nothing that can be read.
+        UsageError: the package is not installed, or its tasks cannot be read.
     """
     text = (_package() / "registration.py").read_text(encoding="utf-8")
     names = sorted(set(_REGISTERED.findall(text)))
     if not names:
         raise UsageError(
-            f"{_package()}: registers no tasks that can be read", fix=install_command("miniwob")
+            f"{_package()}: no registered tasks can be read", fix=install_command("miniwob")
         )
     return tuple(names)
 
 
 def left_out() -> dict[str, str]:
-    """Pages that are not tasks, with the reason."""
+    """Returns the pages that are not tasks, with the reason."""
     known = set(tasks())
     pages = sorted(path.stem for path in (_package() / "html" / "miniwob").glob("*.html"))
     return {page: "the package registers no task for it" for page in pages if page not in known}
@@ -75,7 +75,7 @@ def page_path(task: str) -> str:
 
 @functools.cache
 def application() -> bytes:
-    """A zip application that holds the pages and shows one of them; see `miniwob.stage`.
+    """Returns a zip application that holds the pages and shows one of them; see `miniwob.stage`.
 
     Raises:
         UsageError: the package is not installed.

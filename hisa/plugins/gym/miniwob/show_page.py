@@ -1,4 +1,4 @@
-"""A page of MiniWoB++ as a task: the step that begins an episode, the getter of its reward."""
+"""Pages of MiniWoB++ as tasks: the step that begins an episode, the getter of its reward."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ from hisa.tasks.task_context import Context
 __all__ = ["MINIWOB", "SETUP_STEP", "Episode", "miniwob_task"]
 
 MINIWOB = "miniwob:"
-"""How the name of a page begins where a task file could stand."""
+"""The prefix of a page's name in place of a task file."""
 SETUP_STEP = "miniwob_page"
 _SECONDS = 300.0
 """Longest wait for browser and page; an emulated machine needs most of it."""
 
 
 def miniwob_task(name: str, *, seed: int = 0) -> Task:
-    """The task ``name``; its instruction is replaced by the page's own once that is drawn.
+    """Makes the task ``name``; its setup replaces the instruction with the page's own.
+
+    Args:
+        name: a task of MiniWoB++, such as "click-test".
+        seed: for the page's random choices.
 
     Raises:
         UsageError: no such task, or the pages are not installed.
@@ -49,7 +53,7 @@ def miniwob_task(name: str, *, seed: int = 0) -> Task:
 
 
 class Episode(Parameters):
-    """A page, and the seed of what it draws."""
+    """A page, and the seed for its random choices."""
 
     task: Annotated[str, Field(min_length=1, max_length=100)]
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
@@ -57,7 +61,7 @@ class Episode(Parameters):
 
 @SETUP(SETUP_STEP, Episode)
 async def miniwob_page(context: Context, params: Episode) -> None:
-    """Show a page, begin its episode, and take the task's instruction from it."""
+    """Shows a page, begins its episode, and takes the task's instruction from it."""
     page = page_path(params.task)
     environment = context.environment
     await environment.execute(f"rm -f {STATE}")
@@ -82,7 +86,7 @@ async def _instruction(context: Context) -> str:
 
 @GETTERS("miniwob_reward", Parameters)
 async def miniwob_reward(context: Context, params: Parameters) -> dict[str, Any]:
-    """The page's reward and why, once the screen has come to rest."""
+    """Returns the page's reward and the reason, once the screen has settled."""
     await context.environment.observe(settle=1.0)
     reward, reason = await outcome(context.environment)
     return {"reward": reward, "reason": reason}

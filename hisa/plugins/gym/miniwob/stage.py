@@ -1,13 +1,13 @@
-"""The stage, which runs in the machine: it serves the pages, opens one, and notes what it gives.
+"""The stage, which runs on the machine: serves the pages, opens one, and records its reward.
 
-It is the main program of a zip application that holds the pages too, and needs nothing but Python:
+It is the main program of a zip application that also holds the pages, and needs only Python:
 
     python3 miniwob.pyz --page miniwob/click-test.html --seed 1 --state FILE --scale 2
 
-Everything it knows is in FILE, as JSON, replaced as a whole with every change: ``pid``, its own;
-``instruction`` once the episode is ready; ``reward`` and ``reason`` once it is over, of the first
-ending alone; ``left`` where the page was left or loaded again; ``lost`` where it went without a
-word; ``exit`` of the browser; ``broken``, an error of the page before it was ready.
+FILE has its whole state as JSON, and is replaced with every change: ``pid`` of the stage;
+``instruction`` once the episode is ready; ``reward`` and ``reason`` of the first ending, once the
+episode is over; ``left`` if the page was left or reloaded; ``lost`` if its connection ended without
+notice; ``exit``, the browser's exit code; ``broken``, an error of the page before it was ready.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 __all__ = ["BROWSERS", "Stage", "main"]
 
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
-"""Programs that can show a page; the first that is there is taken."""
+"""Programs that can show a page; the first that is installed is used."""
 _FLAGS = (
     "--kiosk",
     "--no-first-run",
@@ -47,7 +47,7 @@ _FLAGS = (
     "--disable-sync",
     "--disable-translate",
     "--disable-features=Translate,AutofillServerCommunication,OptimizationGuideOnDeviceModel",
-    # A process of its own for the network dies in an emulated machine, and the page with it.
+    # A separate network process dies on an emulated machine, and the page with it.
     "--enable-features=NetworkServiceInProcess2",
     "--disable-save-password-bubble",
 )
@@ -60,8 +60,8 @@ class Stage(ThreadingHTTPServer):
 
     Args:
         archive: the zip with ``html/`` and ``episode.js`` in it.
-        state: the file that holds what is known.
-        seed: of the episode.
+        state: the file of the stage's state.
+        seed: for the episode's random choices.
     """
 
     daemon_threads = True
@@ -76,16 +76,16 @@ class Stage(ThreadingHTTPServer):
         self._write()
 
     def note(self, **changes: Any) -> None:
-        """Add to the state; a value that is already there stays."""
+        """Adds to the state; a value that is already there stays."""
         with self._lock:
             if "left" in changes:
-                changes["reward"] = None  # an ending after this is no longer this episode's
+                changes["reward"] = None  # a later ending does not belong to this episode
             self._known = {**changes, **self._known}
             if not self.replaced:
                 self._write()
 
     def load(self) -> dict[str, Any]:
-        """Count a load of the page and return its settings; only the first begins an episode."""
+        """Counts a load of the page and returns its settings; only the first begins an episode."""
         with self._lock:
             self._known["loads"] += 1
             first = self._known["loads"] == 1
@@ -94,10 +94,10 @@ class Stage(ThreadingHTTPServer):
         return {"seed": self.seed, "first": first}
 
     def file(self, path: str) -> bytes:
-        """A file of the pages.
+        """Returns the bytes of a file of the pages.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such file.
         """
         with self._lock:
             data = self.archive.read(f"html{path}")
@@ -112,7 +112,7 @@ class Stage(ThreadingHTTPServer):
             return True
 
     def _write(self) -> None:
-        # By hand: in the machine there is no package of ours.
+        # Like `replace_file`, which cannot be imported: HiSA is not installed on the machine.
         temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(self._known), encoding="utf-8")
         os.replace(temporary, self._path)
@@ -150,21 +150,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.dumps(answer).encode(), "application/json")
 
     def _hold(self) -> None:
-        """Keep an answer open; when its connection ends, note the page as lost."""
+        """Keep a response open; when its connection ends, note the page as lost."""
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()
         self.wfile.flush()
         self.close_connection = True
         self.connection.settimeout(None)
-        with contextlib.suppress(OSError):  # gone all the same
+        with contextlib.suppress(OSError):  # an error also means that the page is gone
             self.connection.recv(1)
         self.server.note(lost=True)
 
     def _answer(self, body: bytes, kind: str | None) -> None:
         self.send_response(200)
         text = kind is not None and (kind.startswith("text/") or "javascript" in kind)
-        encoding = "; charset=utf-8" if text else ""  # pages do not say it themselves
+        encoding = "; charset=utf-8" if text else ""  # the pages do not declare it themselves
         self.send_header("Content-Type", f"{kind or 'application/octet-stream'}{encoding}")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Nothing: the log is for what goes wrong."""
+        """Log no requests: the log is for errors."""
 
 
 def _line(url: str, profile: str, scale: str) -> list[str]:
@@ -184,7 +184,7 @@ def _line(url: str, profile: str, scale: str) -> list[str]:
 
 
 def main() -> None:
-    """Show the page until its browser ends, or a later stage takes over."""
+    """Shows the page until its browser ends, or a later stage takes over."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", required=True)
     parser.add_argument("--seed", type=int, required=True)

@@ -1,1 +1,1 @@
-"""Guests at an address, stock ones of OSWorld too: reached, leased, reverted."""
+"""Connects to guests at an address, including stock OSWorld ones; leases and reverts them."""

@@ -1,4 +1,4 @@
-"""Where guests are, as they are written after ``--env guest=``."""
+"""Reads the addresses of guests, as written after ``--env guest=``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OSWORLD = re.compile(r"([\w.-]+)(?::(\d{1,5})((?::\d{1,5}){3})?)?")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A guest; ``name`` is what its provider calls the machine, its host where nothing is said."""
+    """A guest; ``name`` is the provider's name for the machine, by default its host."""
 
     url: str
     host: str
@@ -27,20 +27,20 @@ class Address:
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:
-    """Addresses with commas between them.
+    """Parses addresses that are separated by commas.
 
     Each is ``http://HOST:PORT``, ``HOST:PORT``, ``HOST`` (port 5000) or OSWorld's
-    ``HOST:SERVER:CHROME:VNC:VLC``, of which the server's port alone is needed; ``NAME=`` before
-    it says what the provider calls the machine.
+    ``HOST:SERVER:CHROME:VNC:VLC``, of which only the server's port is used. ``NAME=`` before it is
+    the provider's name for the machine.
 
     Raises:
-        UsageError: not an address, or the same one twice.
+        UsageError: not an address, or the same address twice.
     """
     addresses = tuple(_address(part.strip()) for part in text.split(","))
     urls = [address.url for address in addresses]
     for url in urls:
         if urls.count(url) > 1:
-            raise UsageError(f"guest={text!r}: {url} stands there twice", fix=_FIX)
+            raise UsageError(f"guest={text!r}: {url} is listed twice", fix=_FIX)
     return addresses
 
 

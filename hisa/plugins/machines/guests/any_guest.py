@@ -1,4 +1,4 @@
-"""Connects to any guest: HiSA's own by its typed routes, a stock OSWorld one by its own."""
+"""Connects to any guest: to HiSA's own by typed routes, to a stock OSWorld one by stock routes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["connect_any", "connect_stock"]
 
 
 async def connect_any(client: GuestClient) -> Transport:
-    """Returns the typed routes where the guest has them, else the stock ones.
+    """Returns the transport by typed routes if the guest has them, otherwise by stock routes.
 
     Raises:
-        EnvironmentFailed: no guest there, or one of a newer protocol.
+        EnvironmentFailed: no guest answers there, or one of another protocol.
     """
     response = await ask_capabilities(client)
     if response.status_code == 200:
@@ -23,15 +23,15 @@ async def connect_any(client: GuestClient) -> Transport:
 
 
 async def connect_stock(client: GuestClient) -> Transport:
-    """Returns the stock routes, whatever the guest announces."""
+    """Returns the transport by stock routes, whatever the guest announces."""
     return OSWorldTransport(client)
 
 
 async def _require_osworld(client: GuestClient) -> None:
-    """Refuses what is no guest on Linux.
+    """Refuses anything but a guest on Linux.
 
     Raises:
-        EnvironmentFailed: says what is there instead.
+        EnvironmentFailed: the message says what is there instead.
     """
     fix = "check the address: hisa doctor --env guest=http://HOST:PORT"
     response = await client.request("GET", "/platform", seconds=15.0)
@@ -41,7 +41,7 @@ async def _require_osworld(client: GuestClient) -> None:
         server = response.headers.get("server", "an unnamed server")
         answer = f"{response.status_code}, {kind}, from {server}"
         raise guest_failure(
-            client.where, f"no guest there: something answers /platform with {answer}", fix
+            client.where, f"no guest there: the response to /platform is {answer}", fix
         )
     if platform != "Linux":
         raise guest_failure(

@@ -1,7 +1,7 @@
-"""Runs the commands by which a provider's machines are reverted, started and stopped.
+"""Runs the commands that revert, start and stop a provider's machines.
 
-A template becomes a list of words and goes to no shell; what the words are is never printed, for
-they may hold secrets.
+A template becomes a list of words, without a shell. The words are never printed, because they may
+contain secrets.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _TAIL_BYTES, _TAIL_LINES = 4000, 5
 
 
 def check_command(operation: str, template: str) -> list[str]:
-    """The words of a template, placeholders as they stand.
+    """Splits a template into words, with the placeholders left in.
 
     Raises:
-        ConfigError: quotes that do not close, or an unknown placeholder or variable.
+        ConfigError: a quotation is not closed, or a placeholder or variable is unknown.
     """
     setting = f"environment.remote.{operation}"
     try:
@@ -52,17 +52,18 @@ def check_command(operation: str, template: str) -> list[str]:
 async def run_provider_command(
     operation: str, template: str, address: Address, *, seconds: float
 ) -> None:
-    """Run one command to its end.
+    """Runs one command to its end.
 
     Args:
         operation: revert, start or stop.
-        template: as in the settings; see `hisa.config.RemoteSettings`.
-        address: whose machine.
+        template: the command from the settings; see `hisa.config.RemoteSettings`.
+        address: the guest whose values fill the placeholders.
         seconds: time limit; then the command and what it started is killed.
 
     Raises:
         ConfigError: the template cannot be read.
-        EnvironmentFailed: it cannot be run, failed, or took too long; with what it said last.
+        EnvironmentFailed: the command cannot be run, failed, or took too long; the message ends
+            with its last output.
     """
     program, *rest = _fill_placeholders(check_command(operation, template), address)
     with tempfile.TemporaryFile() as output:
@@ -88,7 +89,7 @@ async def run_provider_command(
 
 
 async def _wait_for_exit(process: asyncio.subprocess.Process, seconds: float) -> int | None:
-    """The exit code; None where it had to be killed."""
+    """Returns the exit code; None if the process had to be killed."""
     try:
         return await asyncio.wait_for(process.wait(), seconds)
     except TimeoutError:
@@ -111,7 +112,7 @@ def _fill_placeholders(words: list[str], address: Address) -> list[str]:
 
 
 def _secrets(template: str) -> Mapping[str, str]:
-    """Values of variables that the template names, and what is printed for them."""
+    """Returns the values of variables that the template names, with the text to print for each."""
     names = [name for variable, name in _PLACEHOLDER.findall(template) if variable]
     return {os.environ[name]: f"{{env:{name}}}" for name in names if os.environ.get(name)}
 
@@ -123,7 +124,7 @@ def _hide_secrets(secrets: Mapping[str, str], text: str) -> str:
 
 
 def _tail(output: IO[bytes]) -> str:
-    """The last lines, in one."""
+    """Returns the last lines of the output as one line."""
     end = output.seek(0, os.SEEK_END)
     output.seek(max(0, end - _TAIL_BYTES))
     lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]

@@ -1,7 +1,7 @@
-"""Guests that several workers share: each is used by one at a time, by a lock that falls with it.
+"""Leases guests that several workers share: one worker at a time, by a lock that ends with it.
 
-``$XDG_CACHE_HOME/hisa/guests/`` holds a lock file for each address; the time of the file is that
-of its last lease.
+``$XDG_CACHE_HOME/hisa/guests/`` has a lock file for each address; the file's time is that of the
+last lease.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Lease:
 
     @classmethod
     async def take(cls, addresses: Sequence[Address]) -> Lease:
-        """The guest that was not used for longest; waits a moment where all are in use.
+        """Leases the least recently used guest; waits a moment if all are in use.
 
         Raises:
             EnvironmentFailed: all stay in use.
@@ -43,7 +43,7 @@ class Lease:
                     f"{a.url} by process {Lock.holder(_file(a))}" for a in addresses
                 )
                 raise EnvironmentFailed(
-                    f"every guest is in use: {holders}", fix="wait for it, or name more guests"
+                    f"every guest is in use: {holders}", fix="wait, or name more guests"
                 )
             await asyncio.sleep(_POLL_SECONDS)
         return lease
@@ -57,7 +57,7 @@ class Lease:
         return None
 
     def release(self) -> None:
-        """Let others have it."""
+        """Releases the guest for others."""
         self._lock.release()
 
 

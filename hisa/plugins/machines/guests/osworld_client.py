@@ -1,4 +1,4 @@
-"""Talks to a stock OSWorld guest, with its own routes alone."""
+"""Talks to a stock OSWorld guest through its own routes alone."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = ["OSWorldTransport", "has_changed"]
 _SAFE_TRIES, _PAUSE_SECONDS, _FILE_SECONDS = 3, 0.1, 900.0
 _POLL_SECONDS, _QUIET_LOOKS = 0.2, 2
 _SERVER_LIMIT_SECONDS = 110.0
-"""A stock guest ends a command after 120 s; ours ends before it does."""
+"""A stock guest kills a command after 120 s; HiSA's own limit is shorter."""
 _OWN_SECONDS = 30.0
-"""For what actions take by themselves; chosen by hand."""
+"""Time that the actions themselves may take, without requested waits; chosen by hand."""
 
 _T = TypeVar("_T")
 
 
 class OSWorldTransport:
-    """PyAutoGUI source through ``/execute``, pictures as PNG, the tree as XML.
+    """Sends PyAutoGUI source to ``/execute``; gets pictures as PNG and the tree as XML.
 
-    A stock guest knows no ids: an act whose answer is lost is never sent again. It cannot wait for
-    its screen to settle either: that is done by looking again and again.
+    A stock guest knows no request ids, so an act whose response is lost is never sent again. It
+    cannot wait for its screen to settle either, so this side takes screenshots until they agree.
     """
 
     def __init__(self, client: GuestClient) -> None:
@@ -56,12 +56,18 @@ class OSWorldTransport:
         return frozenset({"elements", "execute"})
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
-        """Several requests; the picture comes last, so that it is the newest."""
+        """Takes a look with several requests; the picture comes last, so it is the newest part.
+
+        Args:
+            elements: whether to read the element tree too.
+            settle: longest wait for the screen to stop changing, in seconds on an idle machine.
+            longer: factor on the time limit for reading elements.
+        """
         shot = await self._wait_until_still(settle * self._client.patience) if settle > 0 else None
         windows, cursor = await self._windows(), await self._cursor()
         tree = await self._elements(longer) if elements else None
         shot = shot if shot is not None and not elements else await self._screenshot()
-        # A server that reached no application answers with a whole document without elements.
+        # A server that reached no application sends a complete document without elements.
         complete = tree is None or (tree.complete and bool(tree.elements or windows == ()))
         return RawObservation(
             shot,
@@ -76,13 +82,13 @@ class OSWorldTransport:
     async def act(
         self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
     ) -> None:
-        """One program for one list of actions."""
+        """Does the actions, in order, by one program that is sent at most once."""
         for action in actions:
             _check_keys(action)
         duration = osworld_programs.deliberate_seconds(actions)
         if duration > _SERVER_LIMIT_SECONDS - _OWN_SECONDS:
             raise ActionRefused(
-                f"this would take {duration:.0f} s, and a stock guest ends what takes over 120 s: "
+                f"this would take {duration:.0f} s, and a stock guest stops what takes over 120 s: "
                 "do it in parts"
             )
         program = osworld_programs.acting_program(actions)
@@ -94,7 +100,13 @@ class OSWorldTransport:
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
     ) -> CommandResult:
-        """Under timeout(1), because a stock guest takes no time limit."""
+        """Runs a command under timeout(1), because a stock guest has no time limit parameter.
+
+        Args:
+            command: a bash line, or a program and its arguments.
+            timeout: most seconds that it may run; 110 at most.
+            limit: most characters of each of its outputs that are kept.
+        """
         bound = min(timeout, _SERVER_LIMIT_SECONDS)
         line = osworld_programs.bound_command(command, bound, 4 * limit)
         started = time.monotonic()
@@ -110,10 +122,10 @@ class OSWorldTransport:
         )
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
-        """The file's bytes.
+        """Returns the file's bytes.
 
-        A stock guest opens whatever it is asked for, and a pipe would hold the request for ever, so
-        the file is looked at first.
+        A stock guest opens any path, and a pipe would block the request for ever, so the file's
+        kind and size are checked first.
         """
         await self._must_be_plain(path, limit)
 
@@ -132,18 +144,18 @@ class OSWorldTransport:
         return data
 
     async def _must_be_plain(self, path: str, limit: int) -> None:
-        """Concludes nothing where the guest cannot tell: it may have another idea of ``path``."""
+        """Refuse a file by its kind or size; pass if stat fails: it may read ``path`` otherwise."""
         result = await self._run_repeatable(osworld_programs.stat(path), seconds=20.0)
         size, _, kind = result.output.strip().partition(" ")
         if result.exit_code != 0 or not size.isdecimal() or not kind:
             return
         if not kind.startswith("regular"):
-            raise FileRefused(f"{path}: not a plain file but a {kind}")
+            raise FileRefused(f"{path}: is a {kind}, not a regular file")
         if int(size) > limit:
             raise FileRefused(f"{path}: {size} bytes; at most {limit}")
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Upload, after making the folder; both may be done again."""
+        """Uploads a file after making its folder; both requests may be sent again."""
         folder = path.rpartition("/")[0]
         if folder:
             await self._run_repeatable(["mkdir", "-p", folder], seconds=30.0)
@@ -159,7 +171,7 @@ class OSWorldTransport:
             )
 
         await self._ask_safely(
-            f"answer to the upload of {path}", ask, osworld_responses.check_upload
+            f"response to the upload of {path}", ask, osworld_responses.check_upload
         )
 
     # ---------------------------------------------------------------- parts of a look
@@ -183,12 +195,12 @@ class OSWorldTransport:
         return await self._ask_safely("accessibility tree", ask, osworld_responses.elements)
 
     async def _windows(self) -> tuple[Window, ...] | None:
-        """None where the guest cannot tell."""
+        """Returns the windows; None if the guest cannot list them."""
         result = await self._run_repeatable(osworld_programs.windows(), seconds=20.0)
         return osworld_responses.windows(result.output) if result.exit_code == 0 else None
 
     async def _cursor(self) -> Point | None:
-        """A look does not fail for it: the pointer merely stays unknown."""
+        """Returns the pointer's position; None if unknown: a look does not fail for it."""
         response = await self._client.request("GET", "/cursor_position", seconds=15.0)
         return osworld_responses.cursor(response)
 
@@ -199,18 +211,18 @@ class OSWorldTransport:
         return self._client.request("POST", "/execute", json=body, seconds=seconds, again=again)
 
     async def _run_once(self, words: list[str], *, seconds: float) -> CommandResult:
-        """A command that is not sent again whatever is answered: it may have run."""
+        """Run a command; never send it again, whatever the response: it may have run."""
         response = await self._send(words, seconds, again=False)
         try:
             return osworld_responses.command_result(response)
         except ValueError as error:
-            message = f"no usable answer to /execute, which may have been done: {error}"
+            message = f"no usable response to /execute; the command may have run: {error}"
             raise guest_failure(self._client.where, message) from error
 
     async def _run_repeatable(self, words: list[str], *, seconds: float) -> CommandResult:
-        """A command that may be done twice."""
+        """Run a command that may run twice."""
         ask = partial(self._send, words, seconds, again=True)
-        return await self._ask_safely("answer to /execute", ask, osworld_responses.command_result)
+        return await self._ask_safely("response to /execute", ask, osworld_responses.command_result)
 
     async def _ask_safely(
         self,
@@ -218,7 +230,7 @@ class OSWorldTransport:
         ask: Callable[[], Awaitable[HttpResponse]],
         read: Callable[[HttpResponse], _T],
     ) -> _T:
-        """Asks what may be asked again until the response can be read, a few times."""
+        """Send a repeatable request until its response can be read, a few times at most."""
         why = ""
         for _ in range(_SAFE_TRIES):
             if why:
@@ -232,7 +244,7 @@ class OSWorldTransport:
 
 
 def _check_keys(action: Action) -> None:
-    """PyAutoGUI passes over a key that it does not know without a word."""
+    """Refuse an unknown key, which PyAutoGUI would ignore silently."""
     match action:
         case Press(key=key) | KeyDown(key=key) | KeyUp(key=key):
             normalise_key(key)
@@ -242,7 +254,7 @@ def _check_keys(action: Action) -> None:
 
 
 def has_changed(before: Screenshot, after: Screenshot) -> bool:
-    """Whether more than a text cursor differs."""
+    """Whether two screenshots differ by more than a text cursor."""
     if before.size != after.size:
         return True
     box = ImageChops.difference(before.pixels, after.pixels).getbbox()

@@ -1,4 +1,4 @@
-"""Programs that a stock guest is sent, in the shell's and in Python's language."""
+"""Builds the programs that are sent to a stock guest, in bash and in Python."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["acting_program", "bound_command", "deliberate_seconds", "stat", "win
 
 _PREAMBLE = "import pyautogui; import time; pyautogui.FAILSAFE = False\n"
 _PAUSED = "pyautogui.PAUSE = 0.4\n"
-"""Between the calls of a list: GTK's file dialog lost Enter 3 times of 3 after 0.1 s, the default,
-and none after 0.4 s."""
+"""Pause between the calls of a list: after 0.1 s, the default, GTK's file dialog lost Enter 3 times
+of 3; after 0.4 s never."""
 _UNHURRIED = """
 def unhurried(on):
     down, up, pressed = on._mouseDown, on._mouseUp, []
@@ -39,14 +39,14 @@ if hasattr(pyautogui.platformModule, "_mouseUp"):
     unhurried(pyautogui.platformModule)
 """
 """PyAutoGUI presses and releases at once: of 10 clicks on LibreOffice's new-sheet button none did
-anything. It drags in one jump too, where lists that are sorted so need to see the pointer come; it
-goes a little past the place and back, as the middle of a row has to be passed."""
+anything. It also drags in one jump, but lists that are sorted by dragging must see the pointer
+arrive. So the pointer goes a little past the place and back: it must pass the middle of a row."""
 _DRAG_SECONDS = 0.25
 _UNPAUSED = """pause, pyautogui.PAUSE = pyautogui.PAUSE, 0
 {}
 pyautogui.PAUSE = pause
 time.sleep(pause)"""
-"""Around a text of many calls: each sign that PyAutoGUI cannot type is one of its own."""
+"""Wraps a text that takes many calls: each character that PyAutoGUI cannot type is its own call."""
 _OTHER_TEXT = r"""
 import shutil, subprocess, sys, tempfile
 def paste(text):
@@ -74,18 +74,18 @@ def paste(text):
 if not shutil.which("xclip"):
     sys.exit("text outside ASCII: the guest has no xclip")
 """
-"""Before anything is done it is known whether text outside ASCII gets in, by the clipboard.
+"""Types text outside ASCII through the clipboard; checks for xclip before anything is done.
 
-xclip stays in the background to serve the clipboard, and tells how often it was asked, so that the
-next text waits until a slow window has taken this one. The published server reads both pipes of a
-command to their end: one left open by xclip would hold the request for 120 s."""
+xclip stays in the background to serve the clipboard and reports how often it was asked, so the next
+text waits until a slow window has taken this one. The published server reads both pipes of a
+command to their end: one left open by xclip would block the request for 120 s."""
 
 _WINDOWS = r"""
 listed=$(wmctrl -lGx) && front=$(xprop -root _NET_ACTIVE_WINDOW) || exit
 command -v iconv >/dev/null && clean="iconv -c -f utf-8 -t utf-8" || clean=cat
 printf '%s\n%s\n' "$listed" "$front" | $clean
 """
-"""A title that is not UTF-8 would be an error of the guest."""
+"""Lists windows; iconv is needed because the guest fails on a title that is not UTF-8."""
 
 _BOUNDED = r"""
 lacks() { echo "hisa: the guest lacks $1" >&2; exit 125; }
@@ -98,9 +98,9 @@ head -c "$n" "$o/1" | iconv -c -f utf-8 -t utf-8
 head -c "$n" "$o/2" | iconv -c -f utf-8 -t utf-8 >&2
 rm -rf "$o"; exit $c
 """
-"""Runs a command under a time limit, with files for its output: a stock guest waits for every
-program that holds its pipe, also those left in the background, and answers 500 where the output
-is not UTF-8."""
+"""Runs a command under a time limit, with files for its output. A stock guest waits for every
+program that has its pipe open, including those left in the background, and responds with 500 if the
+output is not UTF-8."""
 _STAT = r'LC_ALL=C stat -Lc "%s %F" -- "${1/#\~\//$HOME/}"'
 
 
@@ -117,7 +117,7 @@ def acting_program(actions: Sequence[Action]) -> list[str]:
 
 
 def _is_other(action: Action) -> TypeGuard[Write]:
-    """Whether it is text that PyAutoGUI passes over: it types plain ASCII only."""
+    """Whether an action types text that PyAutoGUI would skip: it types plain ASCII only."""
     return isinstance(action, Write) and not re.fullmatch(r"[\t\n\x20-\x7e]*", action.text)
 
 
@@ -131,7 +131,7 @@ def _source(action: Action) -> str:
 
 
 def deliberate_seconds(actions: Sequence[Action]) -> float:
-    """Returns the seconds that the actions are asked to take, by waiting or going slowly."""
+    """Returns the seconds that the actions are meant to take, by waiting or going slowly."""
     total = 0.0
     for action in actions:
         match action:
@@ -145,10 +145,14 @@ def deliberate_seconds(actions: Sequence[Action]) -> float:
 
 
 def bound_command(command: str | Sequence[str], seconds: float, limit: int) -> list[str]:
-    """Returns the command that runs another under limits of time and, in bytes, of output.
+    """Returns the command that runs another under limits of time and output.
 
-    A stock guest takes a word that begins with ``~/`` for one of its home, so that no word of the
-    command stands alone.
+    A stock guest expands every word that begins with ``~/``, so the command is passed as one line.
+
+    Args:
+        command: a bash line, or a program and its arguments.
+        seconds: time limit; then the command is killed.
+        limit: most bytes of each of its outputs.
     """
     line = command if isinstance(command, str) else f"exec {shlex.join(command)}"
     return ["bash", "-c", _BOUNDED, f"{seconds:g}", str(limit), "bash", "-c", line]
@@ -160,5 +164,5 @@ def windows() -> list[str]:
 
 
 def stat(path: str) -> list[str]:
-    """Returns the command that tells the size and the kind of a file."""
+    """Returns the command that prints the size and the kind of a file."""
     return ["bash", "-c", _STAT, "stat", path]

@@ -1,4 +1,4 @@
-"""Parses the responses of an OSWorld guest; an unusable one is a ValueError with the reason."""
+"""Parses the responses of an OSWorld guest; an unusable one raises ValueError with the reason."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def _json(response: HttpResponse) -> dict[str, Any]:
     try:
         body = response.json()
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"no JSON: {response.text[:200]!r}") from error
+        raise ValueError(f"not JSON: {response.text[:200]!r}") from error
     if not isinstance(body, dict):
-        raise ValueError(f"JSON of another shape: {body!r:.200}")
+        raise ValueError(f"not a JSON object: {body!r:.200}")
     return body
 
 
 def command_result(response: HttpResponse) -> CommandResult:
-    """Parse the result of a command."""
+    """Parses the result of a command."""
     body = _json(response)
     code = body.get("returncode")
     if not isinstance(code, int):
-        raise ValueError(f"answered without a returncode: {body!r:.200}")
+        raise ValueError(f"a response without a returncode: {body!r:.200}")
     return CommandResult(code, str(body.get("output") or ""), str(body.get("error") or ""))
 
 
 def picture(response: HttpResponse) -> Screenshot:
-    """A whole picture."""
+    """Parses a screenshot."""
     kind = response.headers.get("content-type", "")
     if response.status_code != 200 or not kind.startswith("image/"):
         raise ValueError(f"HTTP {response.status_code}, {kind or 'no content type'}")
@@ -58,7 +58,7 @@ def picture(response: HttpResponse) -> Screenshot:
 
 
 def cursor(response: HttpResponse) -> Point | None:
-    """Returns the pointer's place in screen pixels; None where it is not told as ``[x, y]``."""
+    """Returns the pointer's position in screen pixels; None unless it was sent as ``[x, y]``."""
     try:
         _require_success(response)
         x, y = (float(number) for number in response.json())
@@ -68,18 +68,18 @@ def cursor(response: HttpResponse) -> Point | None:
 
 
 def elements(response: HttpResponse) -> Tree:
-    """The accessibility tree."""
+    """Parses the accessibility tree."""
     body = _json(response)
     if not isinstance(body.get("AT"), str):
-        raise ValueError(f"no tree in it: {body!r:.200}")
+        raise ValueError(f"a response without a tree: {body!r:.200}")
     return parse_tree(body["AT"])
 
 
 def file_bytes(response: HttpResponse) -> bytes | None:
-    """The bytes of a file; None where there is no such file.
+    """Returns the bytes of a file; None if there is no such file.
 
-    A gateway in between says "not found" and "come back later" as web pages; a guest says the
-    first as JSON, and sends a file as an attachment, pages too.
+    A gateway in between sends its errors ("not found", "try again later") as web pages. A guest
+    sends "not found" as JSON, and any file, even a web page, as an attachment.
     """
     if response.status_code == 404 and "error" in _refusal(response):
         return None
@@ -99,10 +99,10 @@ def _refusal(response: HttpResponse) -> dict[str, Any]:
 
 
 def check_upload(response: HttpResponse) -> None:
-    """A few words, which Flask calls HTML; a page is from somebody else."""
+    """Refuses a web page, which is not from the guest; the guest's own words are HTML to Flask."""
     _require_success(response)
     if response.text.lstrip().startswith("<"):
-        raise ValueError(f"a web page instead of an answer: {response.text[:200]!r}")
+        raise ValueError(f"a web page instead of a response: {response.text[:200]!r}")
 
 
 _LISTED = re.compile(
@@ -110,11 +110,11 @@ _LISTED = re.compile(
     r"(?:-?\d+\s+-?\d+\s+(?P<width>\d+)\s+(?P<height>\d+)\s+)?"
     r"(?P<kind>\S+)\s+\S+(?:\s+(?P<title>.*))?"
 )
-"""A line of ``wmctrl -lGx``: number, desktop, place, size, class, machine and title."""
+"""A line of ``wmctrl -lGx``: id, desktop, position, size, class, machine and title."""
 
 
 def windows(text: str) -> tuple[Window, ...]:
-    """Lines of ``wmctrl -lGx`` and one of xprop; wmctrl's places are wrong under a frame."""
+    """Parses lines of ``wmctrl -lGx`` and one of xprop; skips positions, wrong if framed."""
     active = re.search(r"window id # (0x[0-9a-f]+)", text)
     front = int(active.group(1), 16) if active else 0
     open_windows = []

@@ -1,4 +1,4 @@
-"""OSWorld's accessibility XML to elements, in both families of its namespaces."""
+"""Converts OSWorld's accessibility XML to elements, in both families of its namespaces."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ __all__ = ["Tree", "parse_tree"]
 _MAX_CHARACTERS = 50_000_000  # chosen by hand
 _MAX_TEXT = 200  # chosen by hand
 _CHILDREN = 1024
-"""Children of a node that OSWorld's guest tells; it leaves out the others without a word."""
+"""Most children of a node that OSWorld's guest reports; it leaves out the others silently."""
 _PAIR = re.compile(r"\(?\s*(-?\d+)\s*,\s*(-?\d+)\s*\)?")
 _STATE = re.compile(r"(/ns/state|deskat:state\.)")
 _COMPONENT = re.compile(r"(/ns/component|deskat:component\.)")
 
 
 class Tree(NamedTuple):
-    """A parsed tree: its showing elements that have a place, and whether those are all."""
+    """A parsed tree: its showing elements that have a box, and whether those are all."""
 
     elements: tuple[Element, ...]
     complete: bool
 
 
 def parse_tree(xml: str) -> Tree:
-    """Returns the showing elements; HiSA's own guest says in the root where some are missing.
+    """Returns the showing elements; HiSA's own guest marks an incomplete tree at its root.
 
     Raises:
-        ValueError: not XML, too large, or with entities of its own.
+        ValueError: not XML, too large, or with a document type.
     """
     if len(xml) > _MAX_CHARACTERS:
-        raise ValueError(f"tree of {len(xml)} characters; at most {_MAX_CHARACTERS}")
+        raise ValueError(f"a tree of {len(xml)} characters; at most {_MAX_CHARACTERS}")
     if "<!DOCTYPE" in xml[:10_000] or "<!ENTITY" in xml:
-        raise ValueError("a tree with a document type is refused")
+        raise ValueError("the tree has a document type, which is not allowed")
     try:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:
@@ -51,7 +51,7 @@ def parse_tree(xml: str) -> Tree:
 
 
 def _may_lack_shown(node: ElementTree.Element) -> bool:
-    """Whether children were left out that may show: not where those that show end before that."""
+    """Whether left-out children may be showing; they are not if the showing ones end earlier."""
     if len(node) != _CHILDREN:
         return False
     shown = [_element(child, "", "", app="", window="") is not None for child in node]
@@ -59,12 +59,12 @@ def _may_lack_shown(node: ElementTree.Element) -> bool:
 
 
 def _walk(root: ElementTree.Element) -> Iterator[Element]:
-    """Depth first without recursion: trees are as deep as their sender likes."""
+    """Yields the elements depth first, without recursion: the sender decides how deep a tree is."""
     stack, number = [(root, "", "", -1)], 0
     while stack:
         node, app, window, parent = stack.pop()
         role = _local(node.tag).replace("-", " ")
-        name = (node.get("name") or "").strip()  # GTK pads those of menus
+        name = (node.get("name") or "").strip()  # GTK pads the names of menus
         if role == "application":
             app = name
         elif role in {"frame", "dialog", "window"} and not window:

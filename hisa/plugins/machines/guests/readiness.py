@@ -1,4 +1,4 @@
-"""Waits for a machine that was just reverted or started, and reports one that is not there."""
+"""Waits for a machine that was just reverted or started; refuses one that does not respond."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["require_listening", "wait_until_drawn"]
 _LISTEN_SECONDS, _LOOK_SECONDS = 5.0, 10.0
 _POLL_SECONDS, _TELL_SECONDS = 0.5, 15.0
 _BLANK, _BLANK_SECONDS = 0.995, 15.0
-"""A picture with this share of one colour is blank; a desktop that stays so for that long is one
-that has nothing on it."""
+"""A picture with at least this share of one colour is blank; a desktop that stays blank for this
+many seconds is ready: it has nothing on it."""
 
 
 async def require_listening(address: Address) -> None:
-    """Refuse an address at which nothing listens.
+    """Refuses an address at which nothing listens.
 
     Raises:
-        EnvironmentFailed: nothing takes a connection there.
+        EnvironmentFailed: nothing accepts a connection there.
     """
     try:
         async with asyncio.timeout(_LISTEN_SECONDS):
@@ -37,7 +37,7 @@ async def require_listening(address: Address) -> None:
         why = getattr(error, "strerror", None) or str(error) or f"none in {_LISTEN_SECONDS:g} s"
         raise EnvironmentFailed(
             f"{address.url}: no answer: {why}",
-            fix="start the machine, or set environment.remote.start to the command that does",
+            fix="start the machine, or set environment.remote.start to the command that starts it",
         ) from error
     writer.close()
 
@@ -45,12 +45,17 @@ async def require_listening(address: Address) -> None:
 async def wait_until_drawn(
     guest: GuestClient, *, seconds: float, note: Callable[[str], None]
 ) -> None:
-    """Wait until the guest shows a desktop that stays as it is for a moment.
+    """Waits until the guest shows a desktop that does not change between two screenshots.
 
-    Its first picture may be of a screen on which nothing is drawn yet.
+    The first screenshot may be of a screen on which nothing is drawn yet.
+
+    Args:
+        guest: the client of the machine that is coming up.
+        seconds: longest wait.
+        note: called with a line of progress every 15 seconds.
 
     Raises:
-        EnvironmentFailed: it did not come so far in time; the last reason is named.
+        EnvironmentFailed: the desktop is not ready in time; the message has the last reason.
     """
     started = reported_at = blank_since = time.monotonic()
     before, why = None, "no answer"

@@ -1,4 +1,4 @@
-"""Somebody else's machine: any guest that answers at an address."""
+"""The environment of a remote machine: any guest that answers at an address."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ __all__ = ["GUEST", "RemoteEnvironment"]
 class RemoteEnvironment(GuestEnvironment):
     """A guest at an address, HiSA's own or a stock OSWorld one, leased from a list of addresses.
 
-    With a command that reverts the machine it is as good as thrown away: it begins reverted, and
-    `reset` reverts it where anything was done since. Without one it is left as it is.
+    With a command that reverts the machine, it counts as thrown away after each task: it starts
+    reverted, and `reset` reverts it if anything was done since. Without that command the machine is
+    left as it is.
 
     Args:
         addresses: see `hisa.plugins.machines.guests.address.read_addresses`.
-        provider: what can be done to the machine.
-        image_limit: the largest picture that models see.
+        provider: the commands that revert, start and stop the machine, and their limits.
+        image_limit: the largest screenshot that models see, in pixels.
         token: bearer token; None: the variable HISA_GUEST_TOKEN.
-        connect: finds out how to talk to the guest.
-        note: called with what is done to the machine and what is waited for.
+        connect: chooses the transport for the guest.
+        note: called with each operation on the machine, and with what is waited for.
 
     Raises:
         UsageError: not an address.
-        ConfigError: a command that cannot be read.
+        ConfigError: a command cannot be read.
     """
 
     def __init__(
@@ -64,38 +65,38 @@ class RemoteEnvironment(GuestEnvironment):
 
     @property
     def name(self) -> str:
-        """Its address; all of them while none is leased."""
+        """The address of the leased guest; all addresses while none is leased."""
         if self._lease is not None:
             return self._lease.address.url
         return ",".join(address.url for address in self.addresses)
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The abilities of the transport, and "throw_away" where the machine can be reverted."""
+        """The abilities of the transport, and "throw_away" if the machine can be reverted."""
         reverts = {"throw_away"} if self._provider.revert else set()
         return super().capabilities | reverts
 
     async def _start(self) -> None:
-        """Lease a guest, revert and start its machine where that can be done, and connect."""
+        """Lease a guest, revert and start its machine if there are commands for it, and connect."""
         self._lease = await Lease.take(self.addresses)
         await self._bring_up(self._lease.address)
 
     async def _end(self) -> None:
-        """Stop the machine where that can be done, and let others have it."""
+        """Stop the machine if there is a command for it, and release it for others."""
         lease, self._lease = self._lease, None
         if lease is None:
             return
         try:
             await self._do("stop", lease.address)
         except OperatorError as error:
-            self._note(str(error))  # what was done with the machine stays done
+            self._note(str(error))  # a failed stop does not undo the run
         finally:
             lease.release()
 
     async def reset(self) -> None:
-        """Revert; costs nothing where nothing was done since. Without a command: as it is."""
+        """Reverts the machine if anything was done since; without a command, leaves it as it is."""
         if not self._provider.revert:
-            self._note(f"{self.name} is left as it is: there is no environment.remote.revert")
+            self._note(f"{self.name} is left as it is: environment.remote.revert is not set")
         elif self._open is None or self._touched:
             if self._lease is None:
                 raise EnvironmentFailed(
@@ -105,7 +106,7 @@ class RemoteEnvironment(GuestEnvironment):
             await self._bring_up(self._lease.address)
 
     async def probe(self) -> list[Probe]:
-        """Look at the guests of all addresses at once; nothing is reverted or started."""
+        """Probes the guests of all addresses at once; reverts and starts nothing."""
         return await asyncio.gather(*map(self._probe, self.addresses))
 
     async def _probe(self, address: Address) -> Probe:
@@ -141,7 +142,7 @@ class RemoteEnvironment(GuestEnvironment):
         self._touched = False
 
     async def _do(self, operation: str, address: Address) -> bool:
-        """Run the command of that name, if there is one."""
+        """Run the command of that operation, if there is one; returns whether there was."""
         template = getattr(self._provider, operation)
         if template:
             self._note(f"{operation} {address.name}")

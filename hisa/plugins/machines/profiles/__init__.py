@@ -1,1 +1,1 @@
-"""Systems with applications, built from Debian's packages: the same for a desktop and for QEMU."""
+"""Builds systems with applications from Debian's packages, for private desktops and for QEMU."""

@@ -1,4 +1,4 @@
-"""Starts programs that end with the process that started them, whatever ends that."""
+"""Starts programs that end when the process that started them ends, however it ends."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from hisa.errors import EnvironmentFailed
 __all__ = ["Progress", "end_all", "run", "start"]
 
 Progress = Callable[[str], None]
-"""Is told what happens, one line each time."""
+"""Called with one line for each step of progress."""
 
 _TELLING = ("I: ", "Get:", "Unpacking ", "Setting up ", "update-initramfs", "Collecting ")
 _ALWAYS = ("Need to get ", "After this operation, ")
-"""Beginnings of lines that are told whenever they are said."""
+"""Beginnings of lines that are always reported."""
 
 _WATCHED = 'exec 3<&0; (read -r _ <&3; kill -s {signal} -- -$$) & exec "$@" </dev/null 3<&-'
-"""A watcher in the program's own group reads standard input, which ends with its other end."""
+"""A watcher in the program's process group reads standard input, whose end means that this process
+is gone."""
 
 
 def start(
@@ -35,14 +36,14 @@ def start(
     signal: Literal["KILL", "TERM"],
     umask: int = -1,
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a group of its own.
+    """Starts a program in its own process group.
 
     Args:
-        line: program and arguments.
-        log: takes all that it says.
-        folder: where it runs.
-        signal: what it gets when this process ends.
-        umask: what it does not permit for files that it makes; -1: as this process.
+        line: the program and its arguments.
+        log: gets all its output.
+        folder: its working directory.
+        signal: the signal that it gets when this process ends.
+        umask: its umask; -1: that of this process.
     """
     watched = ["sh", "-c", _WATCHED.format(signal=signal), line[0]]
     return subprocess.Popen(
@@ -57,11 +58,11 @@ def start(
 
 
 def end_all(process: subprocess.Popen[bytes], *, gently: float = 0.0) -> None:
-    """End what `start` started, its children and its watcher.
+    """Ends what `start` started, its children and its watcher.
 
     Args:
         process: the program.
-        gently: seconds it is given to clean up first.
+        gently: seconds between SIGTERM and SIGKILL, in which it may clean up.
     """
     if gently and process.poll() is None:
         _signal(process.pid, signals.SIGTERM)
@@ -74,18 +75,18 @@ def end_all(process: subprocess.Popen[bytes], *, gently: float = 0.0) -> None:
 
 
 def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
-    """Run a program to its end and tell every few seconds how far it is; returns what it said.
+    """Runs a program to its end, reports progress every few seconds, and returns its output.
 
-    It makes parts of systems, which other users read: the caller's umask does not hold for them.
+    Its umask is 022, not the caller's: it makes parts of systems, which other users read.
 
     Args:
-        line: program and arguments.
-        log: takes all that it says; the program runs in its folder.
-        tell: called with a line for each thing that happens.
-        fix: the command that helps where it fails.
+        line: the program and its arguments.
+        log: the file that gets all its output; the program runs in the file's folder.
+        tell: called with a line for each step of progress.
+        fix: the command that helps if it fails.
 
     Raises:
-        EnvironmentFailed: it failed; the message ends with what it said.
+        EnvironmentFailed: the program failed; the message ends with its last output.
     """
     with log.open("wb") as output:
         process = start(line, output, log.parent, signal="TERM", umask=0o022)
@@ -100,12 +101,12 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
     if code != 0:
         end = "\n".join(text.splitlines()[-15:])
         program = next(word for word in line if word != "unshare" and not word.startswith("-"))
-        raise EnvironmentFailed(f"{program} ended with {code}; it said last:\n{end}", fix=fix)
+        raise EnvironmentFailed(f"{program} ended with {code}; its output ends:\n{end}", fix=fix)
     return text
 
 
 def _follow(log: Path, process: subprocess.Popen[bytes], tell: Progress) -> None:
-    """Tell what it downloads, and the last line that means something to a person."""
+    """Report what the program downloads, and every few seconds its last telling line."""
     begun = reported_at = time.monotonic()
     heard = 0
     ended = False
@@ -116,7 +117,7 @@ def _follow(log: Path, process: subprocess.Popen[bytes], tell: Progress) -> None
         for line in lines[heard:]:
             if line.startswith(_ALWAYS):
                 tell(f"    {line}")
-        heard = max(heard, len(lines) - 1)  # the last may be half of one
+        heard = max(heard, len(lines) - 1)  # the last line may be incomplete
         if not ended and time.monotonic() - reported_at >= 5.0:
             reported_at = time.monotonic()
             last = next((line for line in reversed(lines) if line.startswith(_TELLING)), "")

@@ -1,4 +1,4 @@
-"""What goes into a system: profiles, packages, and the hash that names a version of it."""
+"""The recipes of systems: profiles, packages, and the hash that names a version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DISK_SCRIPT", "PROFILES", "Recipe", "recipe"]
 
 _HERE = Path(__file__).resolve().parent / "image"
 DISK_SCRIPT = _HERE / "disk.sh"
-"""Makes a virtual machine's disk of a tree."""
+"""Makes a virtual machine's disk from a tree."""
 _SUITE = "bookworm"
 _DISK_MIB = 8192  # chosen by hand
 _SYSTEM = (
@@ -29,7 +29,7 @@ _DESKTOP = (
 )
 _OSWORLD = (
     *("libreoffice-calc", "libreoffice-writer", "libreoffice-impress", "libreoffice-gtk3"),
-    "python3-uno",  # by which toolkits speak to LibreOffice
+    "python3-uno",  # toolkits use it to talk to LibreOffice
     *("chromium", "chromium-driver", "socat", "gimp", "thunderbird"),
     *("vlc", "vlc-plugin-base", "vlc-plugin-qt", "vlc-plugin-video-output", "totem"),
     *("gnome-terminal", "nemo", "eog", "evince", "mate-calc", "gedit", "mousepad"),
@@ -51,7 +51,7 @@ PROFILES = {
     "osworld": _OSWORLD,
     "spider2v": (*_OSWORLD, "jq", "sqlite3"),
 }
-"""What each profile adds to the desktop itself."""
+"""The packages that each profile adds to the desktop's own."""
 
 _FILES = {
     "setup.sh": "/usr/lib/hisa/setup.sh",
@@ -59,7 +59,7 @@ _FILES = {
     "hisa-guest.socket": "/etc/systemd/system/hisa-guest.socket",
     "hisa-guest.service": "/etc/systemd/system/hisa-guest.service",
 }
-"""Where each of our own files goes in the new system."""
+"""The path in the new system of each of HiSA's own files."""
 _ENVIRONMENTS = "/usr/lib/hisa/environments"
 _CHROMIUM = {"../../../desktop/guest/chromium.sh": "/etc/chromium.d/hisa"}
 _OSWORLD_FILES = {
@@ -91,12 +91,12 @@ _FILES_OF = {
         "spider2v/conda.sh": "/usr/lib/hisa/conda.sh",
     },
 }
-"""And in that of one profile alone."""
+"""The same for files that only one profile has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One profile, as it would be built now."""
+    """The recipe of one profile, as it would be built now."""
 
     profile: str
     packages: tuple[str, ...]
@@ -105,13 +105,13 @@ class Recipe:
 
     @property
     def files(self) -> dict[str, Path]:
-        """Place in the new system to file of ours."""
+        """HiSA's own files by their paths in the new system."""
         files = {**_FILES, **_FILES_OF.get(self.profile, {})}
         return {place: _HERE / name for name, place in files.items()}
 
     @property
     def requirements(self) -> Mapping[str, Path]:
-        """Python's environments: name to the file of the packages that go in."""
+        """The requirements file of each Python environment, by its name."""
         files = {Path(place): file for place, file in self.files.items()}
         return {
             place.stem: file for place, file in files.items() if str(place.parent) == _ENVIRONMENTS
@@ -119,12 +119,12 @@ class Recipe:
 
     @property
     def sources(self) -> Path | None:
-        """File of the Python packages that are published as sources alone."""
+        """The requirements file of Python packages that are published only as sources."""
         return self.files.get("/usr/lib/hisa/sources.txt")
 
     @property
     def version(self) -> str:
-        """Twelve hex digits over all that decides what the tree holds."""
+        """Hash of all that decides the content of the tree, in twelve hex digits."""
         digest = hashlib.sha256()
         for text in (self.suite, *sorted(self.packages)):
             digest.update(text.encode() + b"\0")
@@ -134,18 +134,18 @@ class Recipe:
 
     @property
     def disk_version(self) -> str:
-        """Twelve hex digits over that and what makes a disk of it."""
+        """Hash of the version and of what makes a disk from it, in twelve hex digits."""
         content = f"{self.version} {self.disk_mib} ".encode() + DISK_SCRIPT.read_bytes()
         return hashlib.sha256(content).hexdigest()[:12]
 
 
 def recipe(profile: str) -> Recipe:
-    """The recipe of a profile.
+    """Returns the recipe of a profile.
 
     Raises:
-        UsageError: no such profile; the known ones are named.
+        UsageError: no such profile; the message lists the profiles.
     """
     if profile not in PROFILES:
         known = ", ".join(PROFILES)
-        raise UsageError(f"no profile {profile!r}: known are {known}", fix="hisa machine ls")
+        raise UsageError(f"no profile {profile!r}; there are {known}", fix="hisa machine ls")
     return Recipe(profile, (*_SYSTEM, *_DESKTOP, *PROFILES[profile]))

@@ -1,4 +1,4 @@
-"""Where trees, images and running machines are kept, and how they get there whole."""
+"""Stores trees, images and running machines on disk; an entry appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DRAFT = ".draft-"
 
 
 def folder(kind: str) -> Path:
-    """The folder of a kind (trees, images, ready, machines), made as needed."""
+    """Returns the folder of a kind (trees, images, ready, machines); makes it if needed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     path = cache / "hisa" / "vm" / kind
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -39,11 +39,11 @@ def folder(kind: str) -> Path:
 
 @contextlib.contextmanager
 def place_atomically(target: Path) -> Iterator[Path]:
-    """A draft folder beside ``target`` that takes its place at the end of the block.
+    """Yields a draft folder beside ``target``, renamed to ``target`` at the end of the block.
 
-    Cut off in the middle, by an error or a kill, ``target`` does not exist; drafts of processes
-    that are gone are removed by the next call or by ``hisa vm gc``. What is in place is never
-    replaced: disks may stand on it.
+    If the block is cut off by an error or a kill, ``target`` does not exist. The next call or
+    ``hisa vm gc`` removes the drafts of processes that are gone. An existing ``target`` is never
+    replaced: disks may be overlays on it.
     """
     sweep(target.parent)
     prefix = f"{_DRAFT}{os.getpid()}-"
@@ -58,23 +58,23 @@ def place_atomically(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def hold_lock(target: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[None]:
-    """One process at a time makes ``target``; the lock falls with the process.
+    """Locks the making of ``target`` for one process; the lock ends with the process.
 
     Args:
-        target: need not be there.
-        tell: called with a line where another process has the lock, before it is waited for.
+        target: what is made; need not exist.
+        tell: called with a line before waiting for another process that has the lock.
     """
     with (target.parent / f".lock-{target.name}").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            tell(f"another process is at work on {target.name}; this one goes on when it is done")
+            tell(f"waiting for another process, which is working on {target.name}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def sweep(parent: Path) -> int:
-    """Remove drafts whose process is gone; returns their number."""
+    """Removes drafts whose process is gone; returns their number."""
     removed = 0
     for path in parent.glob(f"{_DRAFT}*"):
         pid = path.name.removeprefix(_DRAFT).partition("-")[0]
@@ -85,16 +85,16 @@ def sweep(parent: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder, as far as that can be done."""
+    """Removes a folder, as far as possible; raises nothing."""
     shutil.rmtree(path, ignore_errors=True)
-    if path.exists() and os.getuid() != 0:  # without root, a tree's files are other users'
+    if path.exists() and os.getuid() != 0:  # without root, other users own a tree's files
         line = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", "--", str(path)]
         with contextlib.suppress(OSError):
             subprocess.run(line, check=False, capture_output=True)
 
 
 def sizes(path: Path) -> int:
-    """Bytes that a folder takes on the disk; holes take none, nor do files that go meanwhile."""
+    """Returns the bytes that a folder takes on the disk; ignores holes and files that vanish."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -104,13 +104,13 @@ def sizes(path: Path) -> int:
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest of a folder."""
+    """Writes the manifest of a folder."""
     text = json.dumps(manifest, indent=2, sort_keys=True)
     (path / _MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Read the manifest of a folder; None where it is missing or damaged."""
+    """Reads the manifest of a folder; None if it is missing or damaged."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -119,7 +119,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 
 
 def entries(kind: str) -> list[tuple[Path, dict[str, Any]]]:
-    """All whole things of a kind with their manifests, by name."""
+    """Returns all complete entries of a kind with their manifests, by name."""
     pairs = []
     for path in sorted(folder(kind).iterdir()):
         manifest = None if path.name.startswith(_DRAFT) else read_manifest(path)

@@ -1,4 +1,4 @@
-"""Downloads the Python packages of a profile, for the Python that its system will have."""
+"""Downloads the Python packages of a profile for the Python of its system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hisa.plugins.machines.profiles.process import Progress, run
 __all__ = ["fetch_wheels"]
 
 _PYTHON = "3.11"
-"""Of Debian 12."""
+"""The Python version of Debian 12."""
 _PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "linux")
 """Wheels that run with the C library of Debian 12."""
 
@@ -27,23 +27,23 @@ _PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "linux")
 def fetch_wheels(
     requirement_files: Sequence[Path], tell: Progress, *, sources: Path | None = None
 ) -> Path:
-    """Returns a folder of wheels that satisfy files of requirements; downloaded once.
+    """Returns a folder of wheels that satisfy requirements files; downloads them once.
 
     Args:
-        requirement_files: files as pip reads them, one requirement a line; each for an environment
-            of its own, so that two may want different versions.
-        tell: called with a line for each thing that happens.
-        sources: file of what is published without wheels; these are made here.
+        requirement_files: pip's requirements files, one requirement a line; each is for its own
+            environment, so two may require different versions.
+        tell: called with a line for each step of progress.
+        sources: requirements file of packages without wheels, which are built here.
 
     Raises:
-        EnvironmentFailed: there is no pip, or a package is not to be had.
+        EnvironmentFailed: there is no pip, or a package cannot be downloaded or built.
     """
     files = [*([sources] if sources else []), *requirement_files]
     key = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
     target = store.folder("wheels") / key
     with store.hold_lock(target, tell):
         if store.read_manifest(target) is not None:
-            tell(f"Python packages {key} are here")
+            tell(f"Python packages {key}: already downloaded")
             return target
         begun = time.monotonic()
         with store.place_atomically(target) as draft:
@@ -66,10 +66,10 @@ def _download(requirements: Path, draft: Path, tell: Progress) -> None:
 
 
 def _make(sources: Path, draft: Path, tell: Progress) -> None:
-    """Make wheels of packages that hold nothing but Python, for any Python.
+    """Build wheels of pure Python packages, for any Python.
 
     Raises:
-        EnvironmentFailed: one was compiled: it would run with the Python of this machine alone.
+        EnvironmentFailed: one was compiled, so it would run only with the Python of this machine.
     """
     env = ["env", "DISABLE_LOGBOOK_CEXT=1"]  # its compiled half is optional
     line = ["wheel", "--no-deps", "--requirement", str(sources), "--wheel-dir", str(draft)]
@@ -78,7 +78,7 @@ def _make(sources: Path, draft: Path, tell: Progress) -> None:
         with zipfile.ZipFile(wheel) as archive:
             compiled = [name for name in archive.namelist() if name.endswith(".so")]
         if compiled:
-            raise EnvironmentFailed(f"{wheel.name} holds {compiled[0]}, made for this machine")
+            raise EnvironmentFailed(f"{wheel.name} has {compiled[0]}, compiled for this machine")
         name, version = wheel.name.split("-")[:2]
         wheel.rename(wheel.with_name(f"{name}-{version}-py3-none-any.whl"))
 
@@ -89,7 +89,7 @@ def _run(
     program = _pip()
     tell(f"Python packages: {', '.join(file.read_text('ascii').split())}")
     line = [*before, *program, *words]
-    run(line, draft / "log", tell, fix=f"look whether pip can reach them: {program[0]}")
+    run(line, draft / "log", tell, fix=f"check that pip can reach the package index: {program[0]}")
     (draft / "log").unlink()
 
 

@@ -1,4 +1,4 @@
-"""Decides how a machine is run: by KVM where a probe boot proves it, else emulated."""
+"""Decides how a machine is run: by KVM if a probe boot proves that it works, else emulated."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Accel = Literal["kvm", "tcg"]
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PROBE_SECONDS = 15.0  # chosen by hand
 _SIGN = b"Run /init as init process"
-"""The kernel says so when it has come up; a processor that cannot run it never gets there."""
+"""The kernel prints this once it is up; a processor that cannot run it never gets there."""
 
 
 @functools.cache
 def accel(kernel: Path, initrd: Path) -> Accel:
-    """The way that works here; found out once a boot of the host. Blocks for up to 15 s.
+    """Returns the way that works here, probed once per boot of the host. Blocks for up to 15 s.
 
-    An openable /dev/kvm proves nothing: it is there in machines that cannot run a guest by it.
+    That /dev/kvm can be opened proves nothing: some machines have it and cannot run a guest by it.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
@@ -40,7 +40,7 @@ def accel(kernel: Path, initrd: Path) -> Accel:
 
 
 def options(kind: Accel) -> list[str]:
-    """QEMU's options for it; emulated, a plain processor model is the fastest to look at."""
+    """Returns QEMU's options; for emulation a plain processor model gives the fastest looks."""
     if kind == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
     return ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "Nehalem"]

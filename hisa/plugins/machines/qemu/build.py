@@ -1,4 +1,4 @@
-"""Builds an image: the tree of a profile into ext4, that into qcow2."""
+"""Builds an image: packs the tree of a profile into ext4, and that into qcow2."""
 
 from __future__ import annotations
 
@@ -42,35 +42,35 @@ class Image:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Record of its making: ``bytes`` of its disk, ``seconds``, packages."""
+        """The record of its building: ``bytes`` of its disk, ``seconds``, packages."""
         return store.read_manifest(self.folder) or {}
 
 
 def missing_programs() -> list[str]:
-    """Programs that building and running need and that are not here."""
+    """Returns the programs for building and running machines that are not installed."""
     return [name for name in _PROGRAMS if not on_path(name)]
 
 
 def image_folder(recipe: Recipe) -> Path:
-    """Returns the folder of this recipe's image, whether it was built or not."""
+    """Returns the folder of a recipe's image, whether it was built or not."""
     return store.folder("images") / f"{recipe.profile}-{recipe.disk_version}"
 
 
 def find_image(recipe: Recipe) -> Image | None:
-    """The built image of this very recipe."""
+    """Returns the image of exactly this recipe; None if it is not built."""
     folder = image_folder(recipe)
     return Image(folder) if store.read_manifest(folder) else None
 
 
 def build(recipe: Recipe, tell: Progress) -> Image:
-    """The image of a recipe; built where it is not there yet. Takes minutes.
+    """Returns the image of a recipe; builds it if it does not exist, which takes minutes.
 
     Args:
-        recipe: what goes in.
-        tell: called with a line for each thing that happens.
+        recipe: the profile's packages and files.
+        tell: called with a line for each step of progress.
 
     Raises:
-        EnvironmentFailed: a program is missing or failed; the message ends with what it said.
+        EnvironmentFailed: a program is missing or failed; the message ends with its last output.
     """
     target = image_folder(recipe)
     with store.hold_lock(target, tell):
@@ -82,7 +82,7 @@ def build(recipe: Recipe, tell: Progress) -> Image:
         if missing:
             raise EnvironmentFailed(f"not installed: {', '.join(missing)}", fix=_FIX)
         begun = time.monotonic()
-        # Frozen on an image of this name that somebody removed, they would read this one's disk.
+        # These were frozen on an earlier image of the same name: they would read this one's disk.
         for stale in store.folder("ready").glob(f"{target.name}-*"):
             shutil.rmtree(stale)
         tell("1/3 the tree")

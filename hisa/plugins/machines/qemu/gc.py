@@ -1,4 +1,4 @@
-"""Removes what nothing needs any more: old images, states that no longer load, litter."""
+"""Removes what nothing needs any more: old images, states that no longer load, leftovers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["collect", "measure_storage"]
 
 
 def collect() -> list[str]:
-    """Remove it all and name what was removed; what running machines stand on is kept."""
+    """Removes all of it and returns what was removed; keeps what running machines depend on."""
     removed = []
     if count := reap_machines():
-        removed.append(f"machines that are gone: {count}")
+        removed.append(f"files of machines that are gone: {count}")
     drafts = sum(store.sweep(store.folder(kind)) for kind in ("trees", "wheels", "images", "ready"))
     if drafts:
-        removed.append(f"cut off in the making: {drafts}")
+        removed.append(f"unfinished builds: {drafts}")
     needed_images, guest = _find_needed_images(), guest_version()
     running = {Path(manifest["source"]) for _, manifest in list_machines()}
     for kind in ("ready", "images"):
@@ -42,8 +42,8 @@ def collect() -> list[str]:
 
 
 def _collect_trees() -> Iterator[str]:
-    """Remove trees of other recipes, and what was downloaded for them; yields their names."""
-    # A desktop may show such a tree; the drafts that are left are of builds that go on.
+    """Remove trees of outdated recipes, and all downloads; yields their names."""
+    # A desktop may show such a tree; the drafts that are left belong to running builds.
     if list_desktops() or any(store.folder("trees").glob(".draft-*")):
         return
     current = {tree_folder(recipe(name)).name for name in PROFILES}
@@ -54,7 +54,7 @@ def _collect_trees() -> Iterator[str]:
     for kind in ("archives", "wheels"):
         if any(store.folder(kind).iterdir()):
             store.remove(store.folder(kind))
-            yield f"{kind}: what was downloaded"
+            yield f"{kind}: all downloads"
 
 
 def _image_of(kind: str, path: Path, manifest: dict[str, Any]) -> str:
@@ -62,7 +62,7 @@ def _image_of(kind: str, path: Path, manifest: dict[str, Any]) -> str:
 
 
 def _find_needed_images() -> set[str]:
-    """Images that a recipe still makes, or that a running machine stands on."""
+    """Returns the images of current recipes, and those that a running machine uses."""
     current = {image.name for name in PROFILES if (image := find_image(recipe(name)))}
     running = {Path(manifest["shape"]["image"]).name for _, manifest in list_machines()}
     return current | running
@@ -77,6 +77,6 @@ def _loads(manifest: dict[str, Any]) -> bool:
 
 
 def measure_storage() -> int:
-    """Bytes that trees, downloads, images, ready desktops and machines take."""
+    """Returns the bytes that trees, downloads, images, ready desktops and machines take."""
     kinds = ("trees", "archives", "wheels", "images", "ready", "machines")
     return sum(store.sizes(store.folder(kind)) for kind in kinds)

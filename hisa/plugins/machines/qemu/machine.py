@@ -1,4 +1,4 @@
-"""One QEMU process: its command line, its life, and how its guest is reached."""
+"""One QEMU process: its command line, its life cycle, and requests to its guest."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _TOOL_SECONDS = 600.0  # chosen by hand
 _TRY_SECONDS = 3.0  # chosen by hand
 _CLOCK_SECONDS = 30.0  # chosen by hand
 _PASSWORD = "password"
-"""Of the user in the benchmarks' profiles, where sudo asks for it."""
+"""The user's password for sudo in the benchmarks' profiles."""
 _FORWARDED = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a machine is; a saved state loads only into one of the same shape."""
+    """The hardware of a machine; a saved state loads only into one of the same shape."""
 
     image: str
     """Folder of the image."""
@@ -53,25 +53,25 @@ class Shape:
 
     @property
     def key(self) -> str:
-        """Eight hex digits over all of it."""
+        """Hash of the shape and of QEMU's options, in eight hex digits."""
         text = json.dumps([asdict(self), _KERNEL_LINE, _arguments(self, "", [])])
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def qemu_version() -> str:
-    """The first line of ``qemu-system-x86_64 --version``.
+    """Returns the first line of ``qemu-system-x86_64 --version``.
 
     Raises:
-        EnvironmentFailed: it is not installed.
+        EnvironmentFailed: QEMU is not installed.
     """
     return run_tool(["qemu-system-x86_64", "--version"]).splitlines()[0]
 
 
 def run_tool(line: Sequence[str]) -> str:
-    """Run a program; returns what it printed on standard output.
+    """Runs a program; returns what it printed on standard output.
 
     Raises:
-        EnvironmentFailed: it is not installed, failed, or took too long.
+        EnvironmentFailed: the program is not installed, failed, or took too long.
     """
     limit = patience(_TOOL_SECONDS)
     try:
@@ -86,7 +86,7 @@ def run_tool(line: Sequence[str]) -> str:
 
 
 def _arguments(shape: Shape, memory: str, extra_options: Sequence[str]) -> list[str]:
-    """QEMU's options; the machine's own files are named from its folder."""
+    """Return QEMU's options; the machine's own files are relative to its folder."""
     image = Path(shape.image)
     return [
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
@@ -114,8 +114,8 @@ class Machine:
     """A running machine in a folder that holds ``disk.qcow2``, ``token`` and ``guest.tar``.
 
     Args:
-        shape: what it is.
-        folder: its files; QEMU's sockets and logs are made there.
+        shape: its hardware.
+        folder: the folder of its files, in which QEMU also makes its sockets and logs.
     """
 
     def __init__(self, shape: Shape, folder: Path) -> None:
@@ -127,15 +127,15 @@ class Machine:
         self._process: subprocess.Popen[bytes] | None = None
 
     def launch(self, memory: Path, *, shared: bool, waiting: bool = False) -> None:
-        """Start QEMU and wait until it can be asked.
+        """Starts QEMU and waits until its QMP socket answers.
 
         Args:
             memory: the file that is the machine's memory.
-            shared: what the machine writes goes into that file; else it is the machine's own.
-            waiting: do not run, wait for a state to be loaded.
+            shared: whether the machine's writes go into that file; if not, they are private.
+            waiting: whether to wait for a state to be loaded, in place of booting.
 
         Raises:
-            EnvironmentFailed: it cannot be started; the message ends with what QEMU said.
+            EnvironmentFailed: QEMU does not start; the message ends with its last output.
         """
         backend = f"memory-backend-file,id=mem0,size={self.shape.memory_mib}M,mem-path={memory}"
         backend += f",share={'on' if shared else 'off'}"
@@ -158,7 +158,7 @@ class Machine:
             except EnvironmentFailed:
                 time.sleep(0.005)
         log_text = (self.folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
-        raise EnvironmentFailed(f"QEMU did not start; it said:\n{log_text[-2000:]}", fix=_FIX)
+        raise EnvironmentFailed(f"QEMU did not start; its log:\n{log_text[-2000:]}", fix=_FIX)
 
     @property
     def alive(self) -> bool:
@@ -171,15 +171,15 @@ class Machine:
         return (self.folder / "token").read_text(encoding="ascii")
 
     def qmp(self) -> Qmp:
-        """A connection to QEMU."""
+        """Opens a connection to QEMU."""
         return Qmp(self.folder / "qmp")
 
     @property
     def port(self) -> int:
-        """The loopback port at which the guest is reached.
+        """The loopback port of the guest.
 
         Raises:
-            EnvironmentFailed: QEMU forwards none.
+            EnvironmentFailed: QEMU forwards no port.
         """
         if not self._port:
             with self.qmp() as qmp:
@@ -191,11 +191,17 @@ class Machine:
         return self._port
 
     def request(self, method: str, path: str, body: Any = None, *, seconds: float) -> bytes:
-        """One plain request to the guest.
+        """Sends one request to the guest and returns the body of the response.
+
+        Args:
+            method: HTTP method.
+            path: route.
+            body: JSON value to send; None: no body.
+            seconds: time limit of each wait.
 
         Raises:
-            OSError: no answer in time.
-            EnvironmentFailed: an answer, but not a good one.
+            OSError: no response in time.
+            EnvironmentFailed: the status of the response is not 200.
         """
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -213,7 +219,7 @@ class Machine:
         return data
 
     def set_clock(self) -> None:
-        """Set its clock to this machine's; it stood still while it was frozen.
+        """Sets the machine's clock to the host's; it stood still while the machine was frozen.
 
         Raises:
             EnvironmentFailed: the guest does not answer, or refuses.
@@ -227,10 +233,10 @@ class Machine:
         except OSError as error:
             raise EnvironmentFailed(f"the machine does not answer: {error}") from error
         if result["exit_code"] != 0:
-            raise EnvironmentFailed(f"its clock cannot be set: {result['error'].strip()}")
+            raise EnvironmentFailed(f"the clock cannot be set: {result['error'].strip()}")
 
     def await_guest(self, seconds: float) -> None:
-        """Wait until the guest answers, ``seconds`` on an idle machine and longer on a busy one.
+        """Waits until the guest answers, ``seconds`` on an idle machine and longer on a busy one.
 
         Raises:
             EnvironmentFailed: QEMU ended, or time is up; the message ends with the console's end.
@@ -247,7 +253,7 @@ class Machine:
         raise EnvironmentFailed(f"the machine did not come up: {why}; {self.last_output()}")
 
     def last_output(self) -> str:
-        """The end of what QEMU and the console said."""
+        """Returns the last lines of QEMU's output and of the console."""
         texts = []
         for name in ("qemu.log", "console.log"):
             try:
@@ -258,7 +264,7 @@ class Machine:
         return "its log ends:\n" + "\n".join(texts)
 
     def kill(self) -> None:
-        """End QEMU at once; its folder stays."""
+        """Ends QEMU at once; its folder stays."""
         if self._process is not None:
             end_all(self._process)
             self._process = None

@@ -1,4 +1,4 @@
-"""Asks a running QEMU over its QMP socket."""
+"""Sends commands to a running QEMU over its QMP socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANSWER_SECONDS = 60.0  # chosen by hand
 
 
 def connect_unix(path: Path, seconds: float = _ANSWER_SECONDS) -> socket.socket:
-    """Connect to a unix socket, however long the path of its folder is.
+    """Connects to a unix socket, however long the path of its folder is.
 
     Raises:
         OSError: nobody listens there.
@@ -38,7 +38,7 @@ def connect_unix(path: Path, seconds: float = _ANSWER_SECONDS) -> socket.socket:
 
 
 class Qmp:
-    """One connection; QEMU serves one at a time, so close it soon.
+    """A QMP connection; QEMU serves one at a time, so close it soon.
 
     Args:
         path: QEMU's socket.
@@ -67,10 +67,10 @@ class Qmp:
         self._socket.close()
 
     def execute(self, command: str, **arguments: Any) -> Any:
-        """The answer to one command; events in between are dropped.
+        """Runs one command and returns its result; drops events that arrive in between.
 
         Raises:
-            EnvironmentFailed: QEMU refuses it, or is gone.
+            EnvironmentFailed: QEMU refuses the command, or is gone.
         """
         text = json.dumps({"execute": command, "arguments": arguments})
         try:
@@ -86,11 +86,11 @@ class Qmp:
         raise self._build_failure("it closed the connection")
 
     def monitor(self, line: str) -> str:
-        """Run a line in QEMU's human monitor; returns its output."""
+        """Runs a line in QEMU's human monitor; returns its output."""
         return str(self.execute("human-monitor-command", **{"command-line": line}))
 
     def await_migration(self, seconds: float = _ANSWER_SECONDS) -> None:
-        """Wait until the running migration is done.
+        """Waits until the running migration is done.
 
         Raises:
             EnvironmentFailed: it failed, or took too long.
@@ -105,7 +105,7 @@ class Qmp:
                     why = status.get("error-desc", "no reason given")
                     raise EnvironmentFailed(f"saving or loading the machine's state failed: {why}")
             time.sleep(_POLL_SECONDS)
-        raise EnvironmentFailed(f"the machine's state is not through after {deadline.waited:.0f} s")
+        raise EnvironmentFailed(f"saving or loading the state took over {deadline.waited:.0f} s")
 
     def _build_failure(self, why: object) -> EnvironmentFailed:
         return EnvironmentFailed(f"QEMU at {self._path} does not answer: {why}", fix="hisa vm ls")

@@ -1,4 +1,4 @@
-"""Starts machines of profiles, lists them and removes what they left."""
+"""Starts machines of profiles, lists them, and removes the files of ended ones."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ def _image(profile: str) -> Image:
     image = find_image(recipe(profile))
     if image is None:
         raise EnvironmentFailed(
-            f"the image of {profile!r} is not built as its recipe now stands",
+            f"the image of {profile!r} is not built, or not from its present recipe",
             fix=f"hisa vm build {profile}",
         )
     return image
 
 
 def start_machine(profile: str, size: Size) -> Machine:
-    """Clone a machine from a profile's ready desktop, which is made at need; its guest answers.
+    """Clones a machine from a profile's ready desktop, which is made if needed.
+
+    Returns:
+        The machine, whose guest answers.
 
     Raises:
         UsageError: no such profile.
-        EnvironmentFailed: its image is not built, or it cannot be started.
+        EnvironmentFailed: the image is not built, or the machine cannot be started.
     """
     reap_machines()
     source = ready(_image(profile), size)
@@ -60,13 +63,13 @@ def start_machine(profile: str, size: Size) -> Machine:
 
 
 def end_machine(machine: Machine) -> None:
-    """End a machine and remove its files."""
+    """Ends a machine and removes its files."""
     machine.kill()
     shutil.rmtree(machine.folder, ignore_errors=True)
 
 
 def list_machines() -> list[tuple[Path, dict[str, Any]]]:
-    """The running machines of this user: folder and manifest."""
+    """Returns the running machines of this user, as folder and manifest."""
     return [entry for entry in store.entries("machines") if _runs(entry[1])]
 
 
@@ -75,7 +78,7 @@ def _runs(manifest: dict[str, Any]) -> bool:
 
 
 def reap_machines() -> int:
-    """Remove what machines that are gone left; returns their number."""
+    """Removes the folders of machines that are gone; returns their number."""
     removed = 0
     for path in store.folder("machines").iterdir():
         if _is_litter(path):

@@ -1,7 +1,7 @@
 """Freezes a machine into a template and clones machines from it.
 
-The template's memory file is mapped privately by each clone: pages that no clone writes exist
-once, whatever the number of clones, and the template never changes.
+Each clone maps the template's memory file privately: pages that no clone writes exist once,
+whatever the number of clones, and the template never changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hisa.screen.geometry import Size
 __all__ = ["Template", "create_overlay", "guest_version", "ready"]
 
 _BOOT_SECONDS: dict[Accel, float] = {"kvm": 60.0, "tcg": 120.0}
-"""On an idle machine, where it takes 2 and 25 s; a boot that hangs should not cost more."""
+"""Limits on an idle machine, where a boot takes 2 and 25 s; a boot that hangs costs no more."""
 _BOOT_TRIES = 2  # chosen by hand
 _ANSWER_SECONDS = 30.0  # chosen by hand
 _QUIET_SECONDS = 20.0  # chosen by hand
@@ -43,26 +43,26 @@ class Template:
         self.shape = Shape(**manifest["shape"])
 
     def check(self) -> None:
-        """Refuse to load into another QEMU: it would run, and be dead.
+        """Refuses to load into another version of QEMU: the machine would run, but not respond.
 
         Raises:
-            EnvironmentFailed: the QEMU of now is not the one that froze it.
+            EnvironmentFailed: the installed QEMU is not the one that froze the template.
         """
         now = qemu_version()
         if now != self.shape.qemu or self.shape.key != self.manifest["key"]:
             raise EnvironmentFailed(
-                f"{self.folder.name} was frozen by {self.shape.qemu!r}, here is {now!r}",
-                fix="hisa vm gc, then make it anew",
+                f"{self.folder.name} was frozen by {self.shape.qemu!r}; installed is {now!r}",
+                fix="hisa vm gc, then run again",
             )
 
     def clone(self, folder: Path) -> Machine:
-        """A machine that goes on where the template stands. Blocks for a fraction of a second.
+        """Starts a machine from the template's state. Blocks for a fraction of a second.
 
         Args:
             folder: an empty folder for its files.
 
         Raises:
-            EnvironmentFailed: it cannot be loaded.
+            EnvironmentFailed: the state cannot be loaded.
         """
         self.check()
         for name in ("token", "guest.tar"):
@@ -90,13 +90,13 @@ class Template:
 
 
 def _ignore_memory(ask: Callable[..., Any]) -> None:
-    """The memory is a file that both sides map, so it stays out of the saved state."""
+    """Leave the memory out of the saved state: it is a file that both sides map."""
     capabilities = [{"capability": "x-ignore-shared", "state": True}]
     ask("migrate-set-capabilities", capabilities=capabilities)
 
 
 def create_overlay(base: Path, overlay: Path) -> None:
-    """A thin disk over another that stays as it is."""
+    """Makes a disk that stores only its differences from ``base``, which stays as it is."""
     line = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(base), str(overlay)]
     run_tool(line)
     overlay.chmod(0o600)
@@ -117,10 +117,15 @@ def _freeze(machine: Machine, *, about: dict[str, Any]) -> None:
 
 
 def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: None) -> Template:
-    """The template of an image's ready desktop; booted and frozen where it is not there yet.
+    """Returns the template of an image's ready desktop; boots and freezes it if there is none.
+
+    Args:
+        image: the built image of a profile.
+        size: the screen, in pixels.
+        tell: called with a line for each step of progress.
 
     Raises:
-        EnvironmentFailed: the machine does not come up, twice.
+        EnvironmentFailed: the machine failed to come up twice.
     """
     kind = accel(image.kernel, image.initrd)
     shape = Shape(str(image.folder), size.width, size.height, kind, qemu=qemu_version())
@@ -139,7 +144,7 @@ def ready(image: Image, size: Size, tell: Callable[[str], None] = lambda line: N
 def _make_ready(
     image: Image, shape: Shape, guest: bytes, target: Path, tell: Callable[[str], None]
 ) -> None:
-    tell(f"{image.name}: booting, to freeze the ready desktop; takes up to a minute")
+    tell(f"{image.name}: booting once to freeze the ready desktop; takes up to a minute")
     for left in reversed(range(_BOOT_TRIES)):
         start = time.monotonic()
         try:
@@ -155,7 +160,7 @@ def _make_ready(
 
 
 def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
-    """A cold boot, until the desktop is drawn and quiet; then frozen where it is."""
+    """Boot the machine until its desktop is drawn and quiet, then freeze it."""
     create_overlay(image.disk, draft / "disk.qcow2")
     for name, data in (("token", secrets.token_urlsafe(24).encode()), ("guest.tar", guest)):
         (draft / name).touch(mode=0o600)
@@ -177,7 +182,7 @@ def _boot(image: Image, shape: Shape, guest: bytes, draft: Path) -> None:
 
 
 def guest_version() -> str:
-    """Eight hex digits over the guest's code as a boot would hand it over now."""
+    """Returns the hash of the guest's present code, in eight hex digits."""
     return _version(_guest_tar())
 
 
@@ -186,7 +191,7 @@ def _version(guest: bytes) -> str:
 
 
 def _guest_tar() -> bytes:
-    """The guest's code and PyAutoGUI's."""
+    """Return a tar of the guest's code and PyAutoGUI's."""
     files = {}
     for place, source in guest_code().items():
         path = Path(source)

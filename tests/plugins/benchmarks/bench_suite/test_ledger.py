@@ -211,7 +211,9 @@ except EnvironmentFailed as error:
         cwd=ROOT,
     )
     path = tmp_path / "bench" / "attempts.jsonl"
-    assert process.stdout == f"cannot write {path}: the disk took only a part of it\ndf -h\n"
+    assert (
+        process.stdout == f"cannot write {path}: only a part of the line could be written\ndf -h\n"
+    )
     lines = (tmp_path / "bench" / "attempts.jsonl").read_bytes()
     assert lines.endswith(b"\n")
     (slot_state,) = read_attempts(tmp_path / "bench").values()

@@ -81,7 +81,7 @@ async def test_what_commands_say(tmp_path: Path) -> None:
 async def test_command_output_is_read_in_full_or_not_at_all(tmp_path: Path) -> None:
     machine = Machine({"cat": CommandResult(0, "x" * 1_000_001, "x" * 1_000_001)}, programs="cat")
     for kind in ("vm_command_line", "vm_command_error"):
-        with pytest.raises(Unreadable, match="said more than 1,000,000 bytes"):
+        with pytest.raises(Unreadable, match="printed more than 1,000,000 bytes"):
             await run_getter(tmp_path, kind, machine, command=["cat", "x"])
 
 

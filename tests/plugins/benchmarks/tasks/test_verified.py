@@ -165,7 +165,7 @@ class Careless(Host):
 
 @pytest.mark.parametrize(
     ("stored_bytes", "message"),
-    [(3, "5 bytes were written and 3 are there"), (None, "is not there")],
+    [(3, "5 bytes were written but 3 are there"), (None, "is not there")],
 )
 async def test_an_incomplete_file_is_no_start(
     tmp_path: Path, stored_bytes: int | None, message: str
@@ -209,7 +209,7 @@ async def test_a_missing_application_is_named_before_anything_is_done(
     with pytest.raises(EnvironmentFailed) as caught:
         await prepare(tmp_path, {"run": "touch ~/begun"}, *setup, machine=host, **more)
     assert f"task 't' needs {message}, which fake does not have" in str(caught.value)
-    assert caught.value.fix.startswith("in the machine: apt-get install ")
+    assert caught.value.fix.startswith("on the machine: apt-get install ")
     assert not (host.home / "begun").exists()
 
 

@@ -100,7 +100,7 @@ async def test_of_pages_that_mean_one_thing_a_single_one_is_enough(tmp_path: Pat
 
 @pytest.mark.parametrize("result", [CommandResult(1, "", "no python3"), CommandResult(0, "[tr")])
 async def test_a_machine_that_cannot_say_reaches_nothing(result: CommandResult) -> None:
-    with pytest.raises(EnvironmentFailed, match="the machine cannot say"):
+    with pytest.raises(EnvironmentFailed, match="the machine cannot probe it"):
         await require_machine(task(opens(GONE)), Machine({"concurrent": result}))
 
 

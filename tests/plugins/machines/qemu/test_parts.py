@@ -54,7 +54,7 @@ class TestStore:
         assert result.returncode == -signal.SIGKILL
         assert not (cache / "images" / "one").exists()
         assert store.entries("images") == []
-        assert collect() == ["cut off in the making: 1"]
+        assert collect() == ["unfinished builds: 1"]
         assert list((cache / "images").iterdir()) == []
 
     def test_drafts_of_the_living_stay(self, cache: Path) -> None:
