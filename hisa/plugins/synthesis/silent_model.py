@@ -52,8 +52,8 @@ class ElementsKind(PlannerKind):
         Args:
             settings: of the planner.
             profile: of the model; its name goes into messages.
-            lists: whether the screen lists its elements.
-            is_named: whether the settings name this kind; not used here.
+            lists: whether a numbered list of the screen can be made and read.
+            is_named: whether the settings name this kind, and not the profile; not used.
 
         Raises:
             ConfigError: the screen lists no elements, or ``planner.sequence`` is above 1.
